@@ -104,7 +104,15 @@ class Home:
 
     def journals(self) -> list[Path]:
         """Of all runs here, oldest first."""
-        return sorted(p for p in self.runs.glob("**/*.db") if p.is_file()) if self.runs.exists() else []
+        found = []
+        for folder, folders, names in os.walk(self.runs):  # a folder of layers can go while this looks
+            folders[:] = [name for name in folders if name != "layers"]
+            found += [Path(folder, name) for name in names if name.endswith(".db")]
+        return sorted(found)
+
+    def kept_layers(self, kind: str) -> list[Path]:
+        """Folders of the layers of passes, tries or items that are on the disk."""
+        return sorted(self.runs.glob(f"layers/*/layers/{kind}-*"))
 
     def run(
         self,

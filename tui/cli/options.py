@@ -101,7 +101,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     ),
     "repeat": _option("--repeat", metavar="N", help="With --score: measure N times and compare the medians (1)."),
     "tries": _option(
-        "--tries", metavar="N", help="With --until or --score: N candidates in worktrees; keep the best one (1)."
+        "--tries", metavar="N", help="With --until or --score: N candidates side by side; keep the best one (1)."
     ),
     "pass_loop": _option(
         "--pass-loop", metavar="LOOP", help="With --score: `goal` makes each pass a run of its own, with --until CMD."
@@ -185,7 +185,7 @@ _FINDER = (
     click.option("--recipe", metavar="NAME", cls=KindsOption, kinds=recipes, help="{kinds}; without it a spec file."),
     click.option("--task", metavar="TEXT", help="What to search for; research: the question; migrate: how."),
     click.option("--check", metavar="CMD", help="migrate: a file is done when this exits with 0; {file} names it."),
-    click.option("--parallel", type=WholeNumber(1, 16), metavar="N", help="migrate: files at a time in worktrees (1)."),
+    click.option("--parallel", type=WholeNumber(1, 16), metavar="N", help="migrate: files worked at a time (1)."),
     click.option("--resume", is_flag=True, help="Resume the newest unfinished run of this search."),
     click.option("--every", metavar="D", help="Repeat the search at this interval; needs a budget for all of them."),
     click.option("--max-pages", "max_pages", metavar="N", help="crawl: limit of pages (10000)."),

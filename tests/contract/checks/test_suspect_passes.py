@@ -37,7 +37,7 @@ def handed_over(home: Home, project: Path, server: ScriptedServer, *argv: str) -
     assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran
     assert ran.outcome["detail"].startswith(f"suspect check: `{CHECK}`: it printed no count of tests")
     assert ran.of("pass_finished") == [] and ran.of("patch_kept") == []
-    assert changed_files(project) == ["calc/core.py"]
+    assert changed_files(project) == [], "it waits in its layer"
     (waiting,) = json.loads(home.run("handoffs", "--json", cwd=project).stdout)
     digest = waiting["suspect"]["digest"]
     assert waiting["take_up"] == f"rundry approve {waiting['run_id']} --digest {digest[:12]}"

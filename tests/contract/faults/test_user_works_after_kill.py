@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, edit, say
 from fakes.users_work import all_of, work_as_user
+
+from rundry.agent.journal.journal import Journal
 
 NOTE = call("write_file", path="NOTES.md", content="# Notes\n\nLooked.\n")
 HELD = Turn(text="Now I think about the rest of it", hold_after=3)
@@ -58,57 +61,78 @@ def items(tmp_path: Path) -> Path:
 
 
 def migrating(home: Home, items: Path, server: ScriptedServer, *, until: str) -> None:
-    """Start a migration and kill it at an event, or as soon as a file with the name `begun` is there."""
+    """Start a migration and kill it at an event."""
     argv = ["find", "--recipe", "migrate", "--check", "grep -q new {file}", "--gate", "auto", "--headless", "--json"]
     with home.start(*argv, "--model", "fake", "--api-base", server.base_url, "*.txt", cwd=items) as running:
-        if until == "begun":
-            running.wait_event("proposal_decided")
-            while not (items / "begun").exists():
-                pass
-        else:
-            running.wait_event(until)
+        running.wait_event(until)
+        if until == "file_changed":
             running.wait_event("text_arrived")
         running.signal(signal.SIGKILL)
         running.finish()
 
 
+def kept_patch(home: Home, ran: Ran) -> bytes:
+    journal = Journal.open_for_reading(home.journals()[-1])
+    try:
+        return journal.blob(ran.of("worktree_finished")[0]["patch"])
+    finally:
+        journal.close()
+
+
 def test_after_a_kill_in_a_command_of_an_item_the_work_of_the_user_stays(home: Home, items: Path):
-    slow = call("run_command", command="touch begun; sleep 600.5")
+    slow = call("run_command", command="touch begun; echo x >> b.txt; echo begun; sleep 600.5")
     with ScriptedServer([slow], then=say("nothing to do")) as server:
-        migrating(home, items, server, until="begun")
+        migrating(home, items, server, until="output_arrived")
         work_as_user(items)
         (items / "b.txt").write_text("b.txt: the user's\n")
         before = all_of(items)
-        ran = home.run("resume", "--headless", "--json", cwd=items)
-        assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran
-        assert all_of(items) == before and "b.txt" in ran.outcome["detail"]
-        assert not [event for event in ran.of("file_changed") if event["path"] != "begun"], "nothing is blamed on it"
-        again = home.run("resume", "--headless", "--json", "--steps", "9", cwd=items)
-    assert all_of(items) == before, again
-    assert again.of("work_started"), "a second resume continues"
+        ran = home.run("resume", "--headless", "--json", "--steps", "4", cwd=items)
+    assert all_of(items) == before, ran.story()
+    assert b"+++ b/begun" in kept_patch(home, ran) or b"b/begun" in kept_patch(home, ran)
 
 
-def test_after_a_kill_in_an_item_its_edits_are_restored_and_nothing_else(home: Home, items: Path):
+def test_after_a_kill_in_an_item_nothing_of_it_is_there_and_its_patch_applies(home: Home, items: Path):
     with ScriptedServer([edit("a.txt", "old", "nope"), HELD], then=say("nothing to do")) as server:
-        first = all_of(items)
         migrating(home, items, server, until="file_changed")
-        assert (items / "a.txt").read_text() == "a.txt: nope\n"
+        assert (items / "a.txt").read_text() == "a.txt: old\n"
         work_as_user(items)
         before = all_of(items)
         ran = home.run("resume", "--headless", "--json", "--steps", "4", cwd=items)
-    after = all_of(items)
-    assert after["a.txt"] == first["a.txt"] and ran.of("undone")[0]["files"] == ["a.txt"], ran
-    of_the_item = ("a.txt", "git status")
-    assert {k: v for k, v in after.items() if k not in of_the_item} == {
-        k: v for k, v in before.items() if k not in of_the_item
-    }
+    assert all_of(items) == before, ran.story()
+    subprocess.run(["git", "apply", "-"], cwd=items, input=kept_patch(home, ran), check=True)
+    assert (items / "a.txt").read_text() == "a.txt: nope\n"
 
 
-def test_after_a_kill_in_an_item_a_file_that_the_user_changed_since_stays_and_is_named(home: Home, items: Path):
+def test_a_file_that_the_user_changed_since_a_kill_stays_and_its_item_is_worked_again(home: Home, items: Path):
     with ScriptedServer([edit("a.txt", "old", "nope"), HELD], then=say("nothing to do")) as server:
         migrating(home, items, server, until="file_changed")
-        (items / "a.txt").write_text("a.txt: nope\nand the user's line\n")
+        (items / "a.txt").write_text("a.txt: new by the user\n")
         before = all_of(items)
-        ran = home.run("resume", "--headless", "--json", cwd=items)
-    assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran.story()
-    assert all_of(items) == before and "a.txt" in ran.outcome["detail"]
+        ran = home.run("resume", "--headless", "--json", "--steps", "4", cwd=items)
+    assert all_of(items) == before, ran.story()
+    assert any(one["about"].endswith("a.txt") and one["ok"] for one in ran.of("work_finished")), ran.story()
+
+
+def test_an_item_changes_its_file_alone_while_the_user_works(home: Home, items: Path):
+    (items / "mine.txt.log").write_text("untracked\n")
+    fixes = [edit(f"{name}.txt", "old", "new") for name in "ab"]
+    with ScriptedServer([fixes[0], HELD, fixes[1]], then=say("nothing to do")) as server:
+        argv = [
+            "find",
+            "--recipe",
+            "migrate",
+            "--check",
+            "grep -q new {file} && test -e mine.txt.log",
+            "--gate",
+            "auto",
+        ]
+        argv += ["--headless", "--json", "--model", "fake", "--api-base", server.base_url, "[ab].txt"]
+        with home.start(*argv, cwd=items) as running:
+            running.wait_event("text_arrived")
+            work_as_user(items)
+            before = all_of(items)
+            server.release()
+            ran = running.finish()
+    changed = {name for name, text in all_of(items).items() if before.get(name) != text}
+    assert changed == {"b.txt", "git status"}, ran.story()
+    assert ran.exit_code == 0 and (items / "a.txt").read_text() == "a.txt: new\n"

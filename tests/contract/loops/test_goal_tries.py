@@ -1,4 +1,4 @@
-"""`--tries N` of a goal run by the real command: N attempts in worktrees, and the check selects one."""
+"""`--tries N` of a goal run by the real command: N attempts in layers, and the check selects one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, Turn, call, calls, say
+from fakes.users_work import all_of, work_as_user
 
 from rundry.agent.journal.journal import Journal
 
@@ -160,13 +161,20 @@ def test_without_a_person_a_change_that_needs_approval_waits_for_one(home: Home,
 
 
 def test_a_result_that_fails_in_the_workspace_is_rolled_back(home: Home, project: Path):
+    (project / ".gitignore").write_text("stop\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "Ignore")
     before = tree_of(project)
-    here = f'case "$PWD" in {project}) false;; *) {CHECK};; esac'
+    here = f"{CHECK} && sleep 2 && test ! -e stop"
     with ScriptedServer(rules=attempts(SMALL, LARGE), then=say("no")) as server:
         words = ["run", "get it done", "--model", "fake", "--api-base", server.base_url, "--until", here]
-        ran = home.run(*words, "--tries", "2", *AUTO, cwd=project)
+        with home.start(*words, "--tries", "2", *AUTO, cwd=project) as running:
+            running.wait_event("try_chosen")
+            (project / "stop").write_text("mine\n")
+            ran = running.finish()
     assert ran.of("try_chosen") and (ran.exit_code, ran.outcome["reason"]) == (4, "stagnation"), ran.story()
-    assert tree_of(project) == before and ran.outcome["files_changed"] == []
+    assert ran.outcome["files_changed"] == [] and (project / "stop").read_text() == "mine\n"
+    assert tree_of(project) == {**before, "stop": tree_of(project)["stop"]}
 
 
 def test_a_killed_run_leaves_nothing_after_its_resume_and_keeps_its_charges(home: Home, project: Path):
@@ -177,11 +185,11 @@ def test_a_killed_run_leaves_nothing_after_its_resume_and_keeps_its_charges(home
         server.wait_requests(2)
         running.signal(signal.SIGKILL)
         first = running.finish()
-    assert leftovers(home, project) and changed_files(project) == []
+    assert home.kept_layers("try") and changed_files(project) == []
     with ScriptedServer(rules=attempts(LARGE, SMALL), then=say("no"), port=server.port) as server:
         ran = home.run("resume", "--headless", "--json", cwd=project)
     assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran.story()
-    assert leftovers(home, project) == [] and changed_files(project) == ["state.txt"]
+    assert leftovers(home, project) == home.kept_layers("try") == [] and changed_files(project) == ["state.txt"]
     charged = [*first.of("charged"), *ran.of("charged")]
     counted = sum(e["tokens_in"] + e["tokens_out"] for e in charged)
     assert ran.outcome["tokens"]["in"] + ran.outcome["tokens"]["out"] == counted
@@ -189,10 +197,15 @@ def test_a_killed_run_leaves_nothing_after_its_resume_and_keeps_its_charges(home
 
 
 def test_a_run_killed_while_its_change_is_checked_is_resumed_with_that_change(home: Home, project: Path):
-    slow = f'case "$PWD" in {project}) {CHECK} && sleep 60;; esac; {CHECK}'
+    (project / ".gitignore").write_text("slow\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "Ignore")
+    slow = f"{CHECK} && sleep 1 && if test -e slow; then sleep 60; fi"
     with ScriptedServer(rules=attempts(LARGE, SMALL), then=say("no")) as server:
         words = ["run", "get it done", "--model", "fake", "--api-base", server.base_url, "--until", slow]
         with home.start(*words, "--tries", "2", *AUTO, cwd=project) as running:
+            running.wait_event("try_chosen")
+            (project / "slow").touch()
             running.wait_event("file_changed", work=None)
             running.signal(signal.SIGKILL)
             running.finish()
@@ -254,3 +267,23 @@ def test_tries_are_refused_where_no_worktree_can_be_made(
         ran = home.run(*argv(server, "--gate", "auto", "--headless"), cwd=folder)
     assert ran.exit_code == 2 and said in ran.stderr and not home.journals(), ran
     assert tree_of(folder) == before
+
+
+def test_tries_have_what_git_ignores_and_leave_what_the_user_does_meanwhile(home: Home, project: Path):
+    (project / ".git/info/exclude").write_text("env\n")
+    (project / "env").write_text("ignored\n")
+    check = "test -e env && grep -qx done state.txt"
+    held = dataclasses.replace(writes(LARGE), text="I think about the rest of it", hold_after=3)
+    with ScriptedServer(rules=[attempt(1, held), attempt(2, writes(WRONG))], then=say("no more")) as server:
+        words = ["run", "get it done", "--model", "fake", "--api-base", server.base_url, "--until", check]
+        with home.start(*words, "--tries", "2", *AUTO, cwd=project) as running:
+            running.wait_event("text_arrived")
+            work_as_user(project)
+            before = all_of(project)
+            server.release()
+            ran = running.finish()
+    assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran.story()
+    changed = {name for name, text in all_of(project).items() if before.get(name) != text}
+    assert changed == {"state.txt", "more.txt", "git status"}, ran.story()
+    assert ran.of("try_chosen")[0]["files"] == ["more.txt", "state.txt"]
+    assert leftovers(home, project) == ["the-users-branch"]

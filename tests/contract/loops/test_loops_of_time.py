@@ -135,7 +135,11 @@ def test_repeated_measurements_are_a_median_with_its_noise(home: Home, project: 
     assert better["kept"] and not better["within_noise"]
 
 
-NOISY = 'printf x >> $TMPDIR/ran; sed -n "$(wc -c < $TMPDIR/ran)p" scores'
+NOISY = (
+    "printf x >> $TMPDIR/ran; n=$(wc -c < $TMPDIR/ran); grep -q Looked NOTES.md && n=$((n + 3)); "
+    'grep -q twice NOTES.md && n=$((n + 3)); sed -n "${n}p" scores'
+)
+"""Prints the next number; each pass has a temp folder of its own."""
 
 
 def test_medians_of_noisy_scores_decide_and_the_config_sets_how_they_are_compared(home: Home, project: Path):

@@ -40,16 +40,18 @@ def test_the_command_works_files_in_worktrees_and_leaves_none(home: Home, place:
     assert git(place, "branch", "--list").count("\n") == 1
 
 
-def test_the_start_names_the_ignored_files_that_the_worktrees_of_items_do_not_have(home: Home, place: Path):
+def test_items_have_what_git_ignores(home: Home, place: Path):
     (place / ".gitignore").write_text(".env\n")
     (place / ".env").write_text("A=1\n")
     git(place, "add", ".")
     git(place, "commit", "-qm", "Ignore")
     with ScriptedServer(rules=[Rule("The file: a.txt", edit("a.txt", "old", "new"))]) as server:
-        recipe = ["find", "--recipe", "migrate", "--check", "grep -q new {file}", "--gate", "edits", "a.txt"]
+        check = "test -e .env && grep -q new {file}"
+        recipe = ["find", "--recipe", "migrate", "--check", check, "--gate", "edits", "a.txt"]
         argv = [*recipe, "--model", "fake", "--api-base", server.base_url, "--headless"]
         ran = home.run(*argv, "--parallel", "2", cwd=place)
-    assert ran.exit_code == 0 and "git ignores .env: the worktrees of the items do not have them" in ran.stderr, ran
+    assert ran.exit_code == 0 and "git ignores" not in ran.stderr and "1 done" in ran.stderr, ran
+    assert (place / "a.txt").read_text() == "new\n"
 
 
 @pytest.mark.parametrize(

@@ -57,17 +57,6 @@ def test_three_candidates_and_the_best_one_is_committed(home: Home, scored: Path
     assert worktrees_of(home, scored) == []
 
 
-def test_the_start_names_the_ignored_files_that_the_worktrees_do_not_have(home: Home, scored: Path):
-    (scored / ".gitignore").write_text(".env\n")
-    (scored / ".env").write_text("A=1\n")
-    git(scored, "add", ".")
-    git(scored, "commit", "-qm", "Ignore")
-    with ScriptedServer(rules=three(4, 3), then=say("nothing more")) as server:
-        ran = home.run(*argv(server, "--tries", "2", "--steps", "12", "--json"), cwd=scored)
-    notes = ran.of("run_started")[0]["notes"]
-    assert "git ignores .env: the worktrees of the tries do not have them" in notes, ran.story()
-
-
 def test_the_patches_of_the_others_apply_to_the_start_of_the_pass(home: Home, scored: Path):
     with ScriptedServer(rules=three(6, 9, 7), then=say("nothing more")) as server:
         ran = home.run(*argv(server, "--tries", "3", "--steps", "12", "--json"), cwd=scored)
@@ -156,7 +145,7 @@ def test_a_run_killed_in_mid_pass_is_resumed_cleans_up_and_works_the_pass_again(
     rules = [is_second, rule(1, 1, writes("score.txt", 6)), rule(1, 2, half)]
     with ScriptedServer(rules=rules) as server:
         kill_in_mid_pass(home, server, scored)
-    assert len(worktrees_of(home, scored)) >= 2 and changed_files(scored) == []
+    assert home.kept_layers("try") and changed_files(scored) == []
     with ScriptedServer(rules=three(6, 9), then=say("nothing more"), port=server.port) as server:
         ran = home.run("resume", "--headless", "--json", cwd=scored)
     lost = [e for e in ran.of("try_finished") if e["lost"]]
@@ -166,7 +155,8 @@ def test_a_run_killed_in_mid_pass_is_resumed_cleans_up_and_works_the_pass_again(
     journal.close()
     assert ran.of("pass_finished")[0]["candidate"] == 2 and (scored / "score.txt").read_text() == "9\n"
     assert subjects(scored)[:2] == ["rundry pass 1: wrote 9", "A score"] and changed_files(scored) == []
-    assert worktrees_of(home, scored) == [] and (ran.exit_code, ran.outcome["reason"]) == (0, "plateau")
+    assert home.kept_layers("try") == [] and worktrees_of(home, scored) == []
+    assert (ran.exit_code, ran.outcome["reason"]) == (0, "plateau")
 
 
 def test_a_run_killed_while_the_best_is_measured_again_is_resumed_with_it(home: Home, scored: Path):

@@ -59,7 +59,7 @@ def test_names_that_a_person_makes_stay_and_those_of_a_try_go(
     server = ScriptedServer(rules=rules, then=say("nothing more"))
     with server, started(home, server, scored) as running:
         in_mid_pass(running, server)
-        assert "refs/heads/try-switched" in refs_of(scored), "the try made it in the repository of the person"
+        assert refs_of(scored) == ["refs/heads/work"], "the try made its names in its layer"
         git(scored, "branch", "mine")
         git(scored, "tag", "score")
         git(scored, "tag", "-m", "x", "mine-annotated")

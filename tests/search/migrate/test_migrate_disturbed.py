@@ -111,7 +111,7 @@ async def test_a_run_that_is_killed_again_and_again_leaves_the_files_of_one_that
     journal.close()
 
 
-async def test_what_a_person_changed_meanwhile_is_left_and_named(migrate, place):
+async def test_what_a_person_changed_meanwhile_is_worked_on_and_not_replaced(migrate, place):
     model = Fixer(lambda path, nth: edit(path, "old", "wrong" if nth == 1 else "new"))
     whole = migrate(model, "a.txt", item_steps=1, retries=0)
     await whole.run()
@@ -119,9 +119,8 @@ async def test_what_a_person_changed_meanwhile_is_left_and_named(migrate, place)
     (place / "a.txt").write_text("mine, old\n")
     killed.model = Fixer()
     outcome = await killed.run()
-    assert (outcome.reason, outcome.complete) == ("handoff", False), killed.story()
-    assert "a.txt" in killed.of("undone")[0]["kept"][0] and "a.txt" in outcome.detail
-    assert texts(place)["a.txt"] == "mine, old\n"
+    assert (outcome.reason, outcome.complete) == ("dry", True), killed.story()
+    assert not killed.of("undone") and texts(place)["a.txt"] == "mine, new\n"
 
 
 async def test_a_person_adds_a_file_and_takes_a_fix_back(migrate, place):

@@ -102,7 +102,7 @@ async def test_a_file_that_cannot_be_fixed_stays_as_it_was_and_its_patch_is_kept
     assert texts(place)["b.txt"] == "b: old\n"
     kept = [e["patch"] for e in run.of("worktree_finished") if e["patch"]]
     assert len(kept) == 1
-    assert "after 1 steps the check still fails" in run.of("item_failed")[0]["error"]
+    assert "after 1 step the check still fails" in run.of("item_failed")[0]["error"]
 
 
 async def test_the_limit_of_steps_holds_for_all_worktrees_together(parallel, place):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..inputs import Inputs
 
 _OF_PASSES = (LoopKind.INTERVAL, LoopKind.IMPROVE)
-"""Loops whose passes work in layers."""
+"""Loops whose passes and tries work in layers."""
 
 
 class FoundLayers(NamedTuple):
@@ -39,7 +39,7 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> F
     """Return the layers of a run that works in this workspace."""
     spec, path = inputs.journal.spec, inputs.journal.path
     if why := _why_never(spec, sandbox):
-        return FoundLayers(None, why, is_news=spec.loop in _OF_PASSES)
+        return FoundLayers(None, why, is_news=spec.loop in _OF_PASSES or _is_migration(spec))
 
     def begin() -> FoundLayers:
         namespaces = Namespaces()
@@ -100,6 +100,8 @@ def _why_never(spec: RunSpec, sandbox: Sandbox) -> str:
         return "there is no sandbox"
     if spec.loop in _OF_PASSES:
         return _why_no_passes(spec)
+    if _is_migration(spec):
+        return "not with an executor" if spec.finder is not None and spec.finder.executor is not None else ""
     if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL):
         return f"not in a run of the kind {spec.loop}"
     if spec.guarded_commands:  # a pass of an improve run, which is rolled back as a whole
@@ -112,9 +114,12 @@ def _why_no_passes(spec: RunSpec) -> str:
     if spec.commit_hooks:
         return "not with --commit-hooks"
     improve = spec.improve
-    if improve is not None and improve.pass_loop is not None:
-        return "not where each pass is a run of its own"
-    return "not with --tries" if improve is not None and improve.tries > 1 else ""
+    return "not where each pass is a run of its own" if improve is not None and improve.pass_loop is not None else ""
+
+
+def _is_migration(spec: RunSpec) -> bool:
+    """Return whether a model changes items until a check passes: each works in a layer."""
+    return spec.finder is not None and spec.finder.check is not None
 
 
 def why_no_stage(spec: RunSpec, found: FoundLayers) -> str:
