@@ -246,6 +246,7 @@ class Swapper(threading.Thread):
             self._folder.rename(self._aside)
             self._folder.symlink_to(self._outside)
             self._folder.unlink()
+            shutil.rmtree(self._folder, ignore_errors=True)  # an apply may have made it again
             self._aside.rename(self._folder)
 
     def end(self) -> None:

@@ -161,10 +161,13 @@ def test_a_run_killed_in_mid_pass_is_resumed_cleans_up_and_works_the_pass_again(
 
 def test_a_run_killed_while_the_best_is_measured_again_is_resumed_with_it(home: Home, scored: Path):
     rules = three(6, 9)
-    slow = f'case "$PWD" in {scored}) grep -q 9 score.txt && sleep 60;; esac; cat score.txt'
+    (scored / ".git/info/exclude").write_text("hold\n")
+    slow = "grep -q 9 score.txt && test -e hold && sleep 60; cat score.txt"
     with ScriptedServer(rules=rules, then=say("nothing more")) as server:
         more = ["--score", slow, "--tries", "2", "--steps", "20", "--json"]
         with home.start(*argv(server, *more), cwd=scored) as running:
+            running.wait_event("try_finished", candidate=2)
+            (scored / "hold").touch()
             running.wait_event("file_changed", work=None)
             running.signal(signal.SIGKILL)
             running.finish()
