@@ -211,7 +211,7 @@ def test_a_person_decides_on_what_a_command_did_to_the_check(attack: Attacker, k
                 terminal.wait_for("check passed")
                 assert makefile.exists()
             else:
-                assert "the command's change was reverted" in server.wait_requests(2)[1].text
+                assert "rejected by the person" in server.wait_requests(2)[1].text
                 assert not makefile.exists()
                 assert "check passed" not in terminal.text()
     home.end_runners()

@@ -30,9 +30,9 @@ def context(place, mode, *, rules=(), guard=lambda path: False, layers=True, why
     [
         ("ordinary", {GateMode.EFFECTS}),
         ("git", {GateMode.EFFECTS}),
-        ("protected", {GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO}),
-        ("install", {GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO}),
-        ("ignored_existed", {GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO}),
+        ("protected", {GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO, GateMode.STAGE}),
+        ("install", {GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO, GateMode.STAGE}),
+        ("ignored_existed", {GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO, GateMode.STAGE}),
         ("ignored_new", set()),
         ("built", set()),
     ],

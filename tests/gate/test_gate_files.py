@@ -22,6 +22,7 @@ def test_modes_decide_where_no_rule_speaks(place):
         GateMode.EFFECTS: "ask",
         GateMode.EDITS: "allow",
         GateMode.AUTO: "allow",
+        GateMode.STAGE: "allow",
     }
 
 

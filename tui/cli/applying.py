@@ -61,7 +61,7 @@ async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: s
     async with open_stage(path, dict(os.environ), lambda line: print(one_line(line), file=sys.stderr)) as review:
         if review.is_empty:
             await review.drop()
-            print(f"Nothing is staged in run {review.run_id}.")
+            print(one_line(f"Nothing is staged in run {review.run_id}."))
             return 0
         if patch is not None or branch is not None:
             return _written(review, patch, branch)
@@ -72,7 +72,8 @@ async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: s
             return NOT_APPLIED
         _show(review)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            print(f"To apply all but protected files: rundry apply {review.run_id} --digest {review.shown.digest}")
+            how = f"rundry apply {review.run_id} --digest {review.shown.digest}"
+            print(one_line(f"To apply all but protected files: {how}"))
             return NOT_APPLIED
         asked = await asyncio.to_thread(_ask, review)
         if asked is None:
@@ -96,7 +97,7 @@ def _written(review: StageReview, patch: str | None, branch: str | None) -> int:
 
 def _show(review: StageReview) -> None:
     for line in proposal_lines(review.shown, None, 1, 1, review.content):
-        print(line)
+        print(show(line))
     for note in review.notes:
         print(f"Note: {one_line(note)}")
 
@@ -113,7 +114,7 @@ def _ask(review: StageReview) -> Decide | None:
             if verdict is None and line.strip() in ("quit", "q", ""):
                 return None
             if verdict is None or verdict.verb not in ("approve", "show", "reject"):
-                print(_HINT)
+                print(one_line(_HINT))
             elif verdict.verb == "reject":
                 return None
             elif verdict.verb == "show":
@@ -130,7 +131,7 @@ def _show_entries(review: StageReview, entries: tuple[int, ...]) -> None:
         return
     for number in entries:
         for line in entry_diff_lines(effects, number, review.content):
-            print(line)
+            print(show(line))
 
 
 async def _by_digest(review: StageReview, digest: str) -> Applied:
@@ -165,9 +166,11 @@ def _done(review: StageReview, applied: Applied, *, as_json: bool) -> int:
     for line in applied.lines:
         print(show(line))
     if applied.has_checks:
-        print(f"In the workspace: {applied.met}" if applied.met else "The checks do not pass in the workspace.")
+        said = f"In the workspace: {applied.met}" if applied.met else "The checks do not pass in the workspace."
+        print(one_line(said))
     if not applied.is_over:
-        print(f"Something is staged still, because somebody changed it meanwhile: rundry apply {review.run_id}")
+        left = "Something is staged still, because somebody changed it meanwhile"
+        print(one_line(f"{left}: rundry apply {review.run_id}"))
     return code
 
 
