@@ -51,6 +51,8 @@ FILES = {
 }
 TURNS = [FIX_ADD, FIX_MEAN, FIX_MEAN, finish("fixed", "calc/core.py")]
 """The check passes after the second turn; a page that rejects the second proposal gets it again."""
+OTHER_CODES = {"rundry apply": 5, "rundry apply --json": 5}
+"""Exit codes of lines whose comment says something else."""
 MIGRATED = [edit("src/app.py", "import os\n\n", "")]
 UNCHECKED = [call("read_file", path="calc/core.py"), finish("read", "calc/core.py")]
 
@@ -123,7 +125,10 @@ class Reader:
         if is_of_search or re.search(r"\bRUN\b", line):
             run = make_search(self.home, self.project, ["a.txt"]) if is_of_search else self.newest()
             line = re.sub(r"\bRUN\b", run, line)
-        if "--digest" in line:
+        if "apply" in line and "--digest" in line:
+            staged = json.loads(self.home.run("apply", "--json", cwd=self.project).stdout)
+            line = re.sub(r"--digest \w+", f"--digest {staged['digest']}", line)
+        elif "--digest" in line:
             waiting = json.loads(self.home.run("handoffs", "--json", cwd=self.project).stdout)
             line = re.sub(r"--digest \w+", f"--digest {waiting[0]['proposals'][0]['digest']}", line)
         return line
@@ -161,6 +166,8 @@ class Reader:
         is_new = (is_task or verb in STARTS) and "--resume" not in command
         if is_new or verb == "fix":
             self.new_project()
+        if verb == "apply":
+            self.stage()
         command = self.with_findings(command) if verb == "fix" else self.filled(command)
         if (is_task or verb in (*STARTS, "fix", "resume", "approve", "reject")) and "--headless" not in command:
             command += " --headless" + (" --gate auto" if is_new and "--gate" not in command else "")
@@ -174,10 +181,20 @@ class Reader:
             done = self.shell(f"env -u RUNDRY_MODEL -u RUNDRY_API_BASE {command}")
             assert done.exit_code in (2, 75), str(done)
             assert self.home.journals() == before
+        elif "--try" in line:
+            done = self.shell(command)
+            assert (done.exit_code, "No edit format led" in done.stdout) == (1, True), str(done)
         else:
             found = EXIT.search(line)
             done = self.shell(command)
-            assert done.exit_code == (int(found[1]) if found else 0), str(done)
+            assert done.exit_code == (int(found[1]) if found else OTHER_CODES.get(command, 0)), str(done)
+
+    def stage(self) -> None:
+        """Let a run stage something in a new project."""
+        self.new_project()
+        self.server.turns = TURNS
+        argv = ("run", "fix it", "--until", "make test", "--headless")
+        assert self.home.run(*argv, cwd=self.project).exit_code == 5
 
     def with_findings(self, command: str) -> str:
         """Return the line with a search that found something in a project whose tests pass."""
