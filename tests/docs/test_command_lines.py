@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 from fakes.nested.fixing import make_search
-from fakes.project import FIX_ADD, FIX_MEAN, git, make_project
+from fakes.project import CORE, FIX_ADD, FIX_MEAN, git, make_project
 from fakes.rundry import Home, Ran, Running
 from fakes.server import ScriptedServer
-from fakes.turns import Turn, call, edit, finish
+from fakes.turns import Turn, call, edit, finish, say
 from fakes.web.site import Site
 from sampling import sampled
 
@@ -51,6 +51,7 @@ FILES = {
 }
 TURNS = [FIX_ADD, FIX_MEAN, FIX_MEAN, finish("fixed", "calc/core.py")]
 """The check passes after the second turn; a page that rejects the second proposal gets it again."""
+FIXED = CORE.replace("a - b", "a + b").replace("(len(values) + 1)", "len(values)")
 OTHER_CODES = {"rundry apply": 5, "rundry apply --json": 5}
 """Exit codes of lines whose comment says something else."""
 MIGRATED = [edit("src/app.py", "import os\n\n", "")]
@@ -65,6 +66,8 @@ def lines_of(page: Path) -> list[str]:
 
 def turns_for(line: str, others: list[Turn]) -> list[Turn]:
     """Return what the model answers to a line."""
+    if "--edit-format whole" in line:
+        return [say(f"```python\n{FIXED}```")]
     is_migration = "migrate" in line or "drop-import" in line
     return TURNS if "--until" in line or "make-tests" in line else MIGRATED if is_migration else others
 
