@@ -23,6 +23,10 @@ _TOOLS = ("edit_file", "write_file")
 _MOST_NAMED = 5
 
 
+HELD_BY_MODE = "the gate is set to `effects`: what commands change waits"
+"""Why a proposal waits that nothing but the mode holds back."""
+
+
 def judge_effect(kind: Class, paths: Sequence[str], context: PolicyContext) -> Verdict:
     """Return the verdict on effects of one class that are decided together."""
     if context.mode is GateMode.READ:
@@ -45,9 +49,7 @@ def judge_effect(kind: Class, paths: Sequence[str], context: PolicyContext) -> V
         allowed = next((rule for rule in spoken if rule.verdict == "allow"), None)
         if allowed is not None:
             return Verdict(action="allow", why=[f"a rule allows it: {rule_text(allowed)}"])
-        return Verdict(
-            action="ask", why=["the gate is set to `effects`: what commands change waits"], needs=["effects"]
-        )
+        return Verdict(action="ask", why=[HELD_BY_MODE], needs=["effects"])
     return Verdict(action="allow", why=[f"the gate is set to `{context.mode}`"])
 
 

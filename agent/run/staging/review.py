@@ -13,6 +13,7 @@ import msgspec
 
 from ...facts.checkpoint import facts_of
 from ...gate.draft import digest_of
+from ...gate.effects.policy import HELD_BY_MODE
 from ...gate.entries import opened
 from ...gate.gate import Gate
 from ...gate.policy import Verdict
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 NOTHING = "nothing is staged in run {run}: `rundry doctor` lists all stages of this folder"
 _COMMAND = "rundry apply"
+_STAGED = "the run was staged: what it changed waits"
 """What changed the files, for the list of changes and for an undo."""
 
 
@@ -246,9 +248,11 @@ def _shown(ctx: RunContext, listed: Listed) -> tuple[ProposalOpened, Sequence[st
 
 
 def _opened(ctx: RunContext, draft: EffectsDraft) -> ProposalOpened:
+    verdict = ctx.gate.verdict(draft) if draft.entries else Verdict(action="ask", why=[])
+    why = [_STAGED if line == HELD_BY_MODE else line for line in verdict.why]
     return opened(
         draft,
-        ctx.gate.verdict(draft) if draft.entries else Verdict(action="ask", why=[]),
+        msgspec.structs.replace(verdict, why=why),
         None,
         ctx.journal.keep,
         proposal_id="stage",
