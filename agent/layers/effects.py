@@ -97,6 +97,18 @@ class _Walk:
     git: GitPaths
     found: list[Effect] = field(default_factory=list[Effect])
     left_out: list[str] = field(default_factory=list[str])
+    _replaced: dict[bytes, int] = field(default_factory=dict[bytes, int])
+
+    def replaced_ns(self, folder: bytes) -> int:
+        """Return the newest change time of a folder on this path that is not the one that the command saw; 0: none."""
+        unknown = list[bytes]()
+        while folder and folder not in self._replaced:
+            unknown.append(folder)
+            folder = folder.rpartition(b"/")[0]
+        newest = self._replaced.get(folder, 0)
+        for one in reversed(unknown):
+            newest = self._replaced[one] = max(newest, _replaced_at(self.ground, one))
+        return newest
 
     def add(self, path: bytes, before: Seen | None, after: Side | None, conflict: str) -> None:
         if self.git.own(path):
@@ -149,7 +161,7 @@ def _compare_folder(walk: _Walk, path: bytes) -> None:
     ground = walk.ground
     before = _lying_below(ground, path)
     if before is None or before.side.type != "folder":
-        walk.add(path, before, Side(type="folder"), _conflict(ground, path, before))
+        walk.add(path, before, Side(type="folder"), _conflict(walk, path, before))
     elif is_opaque(walk.upper, path):
         for inner in _below(ground.below, path + b"/"):
             if not _exists(walk.upper, inner):
@@ -173,7 +185,7 @@ def _compare(walk: _Walk, path: bytes, status: os.stat_result) -> None:
     if after is None:
         _delete(walk, path, path)
     elif before is None or not is_same(before.side, after.side):
-        walk.add(path, before, after.side, _conflict(ground, path, before))
+        walk.add(path, before, after.side, _conflict(walk, path, before))
 
 
 def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
@@ -182,7 +194,7 @@ def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
     before = _lying_below(ground, path)
     if before is None:
         return
-    conflict, above = _conflict(ground, top, before), path
+    conflict, above = _conflict(walk, top, before), path
     while not conflict and above != top:
         above = above.rpartition(b"/")[0]
         folder = status_at(ground.below, above)
@@ -191,21 +203,28 @@ def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
     walk.add(path, before, None, conflict)
 
 
-def _conflict(ground: Ground, path: bytes, before: Seen | None) -> str:
+def _conflict(walk: _Walk, path: bytes, before: Seen | None) -> str:
     """Return why what lies below may not be what the command saw, from the folders of `path` and the entry itself."""
-    stamp = ground.stamp_at(path)
+    stamp = walk.ground.stamp_at(path)
     if before is not None and before.side.type != "folder" and before.status.st_ctime_ns >= stamp:
         return "it changed while the command ran"
     if before is not None and before.side.type == "file" and not before.side.digest:
         return "it cannot be read"
     above = path.rpartition(b"/")[0]
-    while above:
-        here, seen = status_at(ground.below, above), status_at(ground.view, above)
-        # Another inode: the layer has a folder of its own there, or somebody put another one in its place.
-        if here is not None and (seen is None or here.st_ino != seen.st_ino) and here.st_ctime_ns >= stamp:
-            return f"{os.fsdecode(above)} was replaced while the command ran"
+    if walk.replaced_ns(above) < stamp:
+        return ""
+    while _replaced_at(walk.ground, above) < stamp and b"/" in above:
         above = above.rpartition(b"/")[0]
-    return ""
+    return f"{os.fsdecode(above)} was replaced while the command ran"
+
+
+def _replaced_at(ground: Ground, folder: bytes) -> int:
+    """Return the change time of a folder if another inode is there than the command saw; 0: it is the same.
+
+    The layer then has a folder of its own there, or somebody put another one in its place.
+    """
+    here, seen = status_at(ground.below, folder), status_at(ground.view, folder)
+    return here.st_ctime_ns if here is not None and (seen is None or here.st_ino != seen.st_ino) else 0
 
 
 def is_same(one: Side, other: Side) -> bool:

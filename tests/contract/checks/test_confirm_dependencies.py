@@ -7,19 +7,21 @@ from pathlib import Path
 from contract.checks.confirming import DONE, VENV_CHECK, confirmation, make_venv, run_goal, shell
 from fakes.rundry import Home
 from fakes.sandboxes import needs_bubblewrap
+from fakes.turns import call
 
 
-def test_a_dependency_that_a_command_changed_is_not_confirmed(home: Home, project: Path):
+def test_a_dependency_that_an_edit_changed_is_not_confirmed(home: Home, project: Path):
     packages = make_venv(project).relative_to(project)
-    change = f"echo 'def right(value): return True' > {packages}/helper.py; echo 'VALUE = 1' > state.py"
-    ran, _ = run_goal(home, project, [shell(change)], "--confirm", check=VENV_CHECK, path=None)
+    helper = call("write_file", path=f"{packages}/helper.py", content="def right(value): return True\n")
+    turns = [helper, shell("echo 'VALUE = 1' > state.py")]
+    ran, _ = run_goal(home, project, turns, "--confirm", check=VENV_CHECK, path=None)
     found = confirmation(ran)
     assert found["result"] == "not confirmed", ran
     assert ".venv changed since the start (1 file" in found["detail"]
 
 
 def test_a_dependency_folder_that_came_during_the_run_is_not_confirmed(home: Home, project: Path):
-    turns = [shell("mkdir node_modules && echo done > node_modules/x.js")]
+    turns = [call("write_file", path="node_modules/x.js", content="done\n")]
     ran, _ = run_goal(home, project, turns, "--confirm", check="grep -q done node_modules/x.js")
     found = confirmation(ran)
     assert (ran.outcome["reason"], found["result"]) == ("done", "not confirmed"), ran

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -244,10 +245,16 @@ class Swapper(threading.Thread):
     def run(self) -> None:
         while not self._ended.is_set():
             self._folder.rename(self._aside)
-            self._folder.symlink_to(self._outside)
-            self._folder.unlink()
-            shutil.rmtree(self._folder, ignore_errors=True)  # an apply may have made it again
-            self._aside.rename(self._folder)
+            try:
+                self._folder.symlink_to(self._outside)
+                self._folder.unlink()
+            except FileExistsError:
+                pass  # an apply has just made the folder again
+            while self._aside.exists():
+                with suppress(OSError):
+                    self._aside.rename(self._folder)
+                    break
+                shutil.rmtree(self._folder, ignore_errors=True)
 
     def end(self) -> None:
         self._ended.set()
