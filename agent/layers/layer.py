@@ -23,7 +23,7 @@ from .written import Written
 if TYPE_CHECKING:
     from .namespaces import Mounted, Namespaces
 
-_UPPER, _WORK, STAGING, _STAMP = "u", "w", "s", "stamp"
+_UPPER, _WORK, _STAGING, _STAMP = "u", "w", "s", "stamp"
 _LONGEST_TICK, _PAUSE = 2.1, 0.0005
 """Seconds. FAT has ticks of two seconds."""
 
@@ -52,7 +52,7 @@ class Layer:
         """Paths that were written at an earlier mount, with the stamp of the mount."""
         if is_left:
             return
-        (folder / STAGING).mkdir(mode=0o700, parents=True)
+        (folder / _STAGING).mkdir(mode=0o700, parents=True)
         for n in range(len(self.places)):
             for name in (_UPPER, _WORK):
                 (folder / f"{name}{n or ''}").mkdir(mode=0o700)
@@ -94,6 +94,11 @@ class Layer:
                 remove_tree(work)
             work.mkdir(mode=0o700)
         self.mount(namespaces)
+
+    @property
+    def is_mounted(self) -> bool:
+        """Whether processes can enter it."""
+        return self._mounted is not None
 
     @property
     def words(self) -> list[str]:
@@ -169,7 +174,7 @@ class Layer:
 
     def written(self) -> Written:
         """Return what was written, for an apply. Raises OSError."""
-        return Written(self.upper, self.folder / STAGING)
+        return Written(self.upper, self.folder / _STAGING)
 
     def unmount(self) -> None:
         """Let go of the mount; it ends with its last process."""

@@ -6,6 +6,7 @@ changed the workspace, the layer is mounted again with what was written so far.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -22,8 +23,9 @@ from ..workspace.files.temporary import TEMPORARY_FILES
 from .apply import force_out
 from .effects import bytes_at, target_at, written_below
 from .git.places import index_files
-from .layer import STAGING, Layer
+from .layer import Layer
 from .namespaces import NamespacesRefused
+from .occupied import Occupied
 from .opening import FOLDER, open_below
 from .patch import not_in_patch, patch_of
 from .remedies import LayerRefused
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 """How long the processes of a unit may take to end."""
-_INDEX, _MARK = "index-", "mark"
+_INDEX, _MARK, _CLOSED = "index-", "mark", "closed"
 _TEMPORARY = TEMPORARY_FILES.encode()
 _IN_PATCH = frozenset[str]({"protected", "ordinary", "ignored_existed"})
 """Classes of effects that a patch has. The others can be made again: builds, installs, caches."""
@@ -135,16 +137,32 @@ class Unit:
     def mount_again(self) -> None:
         """Show the workspace as it is now, with what was written in the unit. No process of it may run any more.
 
-        Raises Occupied, NamespacesRefused and OSError.
+        Raises Occupied if a process still writes: then the view stays as it is. Raises NamespacesRefused and OSError:
+        then the view may be closed, and nothing can be read or written in it until a later call succeeds.
         """
-        self.layer.seal(_SECONDS)
+        if self.layer.is_mounted:
+            self.layer.seal(_SECONDS)
+        self._close_view()
         self._was_changed = False
-        nothing = os.open(self.folder / STAGING, FOLDER | os.O_CLOEXEC)
-        os.dup2(nothing, self._root, inheritable=False)  # the descriptor keeps its number, and the mount can end
-        os.close(nothing)
-        self.layer.mount_again(self._layers.namespaces, _SECONDS)
+        try:
+            self.layer.mount_again(self._layers.namespaces, _SECONDS)
+            self._write()
+        except Occupied as used:
+            self._was_changed = True
+            raise OSError(errno.EBUSY, str(used)) from used
+        except BaseException:
+            self._was_changed = True
+            raise
         os.dup2(self.layer.root, self._root, inheritable=False)
-        self._write()
+
+    def _close_view(self) -> None:
+        """Let the view end, and keep the number of its descriptor: in a deleted folder nothing can be made."""
+        closed = self.folder / _CLOSED
+        closed.mkdir(exist_ok=True)
+        opened = os.open(closed, FOLDER | os.O_CLOEXEC)
+        closed.rmdir()
+        os.dup2(opened, self._root, inheritable=False)
+        os.close(opened)
 
     @property
     def is_empty(self) -> bool:

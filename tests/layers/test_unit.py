@@ -118,6 +118,28 @@ def test_a_view_is_mounted_again_after_a_change_of_the_user(bench: Bench, layers
     unit.drop()
 
 
+def test_nothing_can_be_written_in_a_unit_that_could_not_be_mounted_again(bench: Bench, layers: RunLayers):
+    (bench.ws / "a").write_text("1\n")
+    unit = Unit.begin(layers, "stage")
+    unit.is_watched = True
+    edit(view_of(unit), "a", "2\n")
+    stamp = unit.folder / "stamp"
+    stamp.unlink()
+    stamp.mkdir()  # as a full disk would, it refuses the new stamp
+    for _ in range(2):
+        with pytest.raises(OSError, match="stamp"):
+            unit.mount_again()
+        assert unit.is_stale
+        with pytest.raises(OSError, match="No such file"):
+            (unit.root / "lost").write_text("x")
+    stamp.rmdir()
+    unit.mount_again()
+    assert not unit.is_stale
+    assert sorted(path.name for path in unit.root.iterdir()) == ["a"]
+    assert (unit.root / "a").read_text() == "2\n"
+    unit.drop()
+
+
 def test_only_what_one_command_wrote_is_shown_after_it(bench: Bench, layers: RunLayers):
     (bench.ws / "a").write_text("1\n")
     unit = Unit.begin(layers, "stage")
@@ -218,7 +240,7 @@ def test_the_index_is_compared_with_what_it_was_at_the_start_of_a_unit(bench: Be
     unit.leave()
     sh(bench.ws, "echo 2 > b; git add b")
     again = Unit.left(layers, unit.folder)
-    found = layers.listed(again.layer, os.environ, again.layer.words)
+    found = layers.listed(again.layer, os.environ, lambda: again.layer.words)
     (repository,) = found.git
     assert [getattr(row, "path", None) for row in repository.rows] == [None, b"a"], found
     again.drop()

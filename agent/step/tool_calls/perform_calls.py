@@ -18,7 +18,7 @@ from ...stops.quota import OVER_QUOTA
 from ...tools.execution import read
 from ...tools.mcp_call import parse_call
 from ...tools.meant import with_meant_path
-from ...tools.result import ToolResult
+from ...tools.result import ToolResult, failure
 from ..hooks.tool_hooks import refused_before_tool
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.unit_view import refresh_unit
@@ -126,7 +126,12 @@ async def _perform(ctx: RunContext, made: Sequence[ParsedCall], record: Record, 
     outcome.places = places_of(made, ctx.tools.workspace.root)
     try:
         for batch in batches_of(made, ctx.tools.workspace.root):
-            await _refresh(ctx, record)
+            try:
+                await refresh_unit(ctx, record)
+            except LayerRefused as refused:
+                for one in batch:
+                    _finish(one, failure(f"Nothing was done: {refused}.", "not run"), 0.0, record, outcome)
+                continue
             await _together(ctx, batch, record, outcome)
             if outcome.left_open:
                 break
@@ -137,14 +142,6 @@ async def _perform(ctx: RunContext, made: Sequence[ParsedCall], record: Record, 
                 _finish(one, ToolResult(ok=False, text=_SKIPPED[str(how)], summary="not run"), 0.0, record, outcome)
         raise
     return outcome
-
-
-async def _refresh(ctx: RunContext, record: Record) -> None:
-    """Let the calls see what the user changed. If that fails, each of them fails, and says why."""
-    try:
-        await refresh_unit(ctx, record)
-    except LayerRefused as refused:
-        record(Fault(kind="program", text=str(refused)))
 
 
 async def _together(ctx: RunContext, batch: Sequence[ParsedCall], record: Record, outcome: CallResults) -> None:
