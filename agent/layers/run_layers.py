@@ -30,6 +30,7 @@ from .unit_record import LOST, read_record
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
     from .apply import Result
+    from .git.inside import Inside
     from .namespaces import Namespaces
 
 _SECONDS = 10.0
@@ -158,14 +159,14 @@ class RunLayers:
         self,
         layer: Layer,
         env: Mapping[str, str],
-        inside: Sequence[str] | None = None,
+        inside: Inside | None = None,
         *,
         watched: Collection[str] = (),
     ) -> Listed:
         """List what a layer would change. Its commands have ended. `env`: the user's environment.
 
-        `inside`: the words that start a program in the layer's sandbox; None: what git gained is not read. `watched`:
-        paths of which `touched` is asked.
+        `inside` returns the words that start a program in the layer's sandbox; None: what git gained is not read.
+        `watched`: paths of which `touched` is asked.
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """

@@ -75,7 +75,7 @@ def take(
     bench: Bench, layer: Layer, inside: list[str] | None = None, *, everything: bool = False
 ) -> tuple[GitReport, list[GitResult]]:
     """Apply all that a layer has: files, then git."""
-    report = read_git(layer, inside or layer.words)
+    report = read_git(layer, lambda: inside or layer.words)
     effects = [one for one in layer.effects()[0] if everything or not is_setting(one.path)]
     rows = [Row(path=one.path, before=one.before, after=one.after) for one in effects]
     with layer.written() as written:

@@ -50,7 +50,7 @@ def started(bench: Bench, script: str, mine: str, setup: str = SETUP) -> GitRepo
     layer = bench.layer()
     run(bench, layer, script)
     sh(bench.ws, mine)
-    return read_git(layer, layer.words)
+    return read_git(layer, lambda: layer.words)
 
 
 def applied(bench: Bench, report: GitReport) -> list[GitResult]:
@@ -129,7 +129,7 @@ def test_an_operation_that_the_run_began_is_continued_by_its_next_command(bench:
     continued += "git rebase --continue > /dev/null 2>&1 || true"
     layer = bench.layer()
     run(bench, layer, f"git reset -q; git checkout -q .; {continued}" if "rebase" in begin else continued)
-    users, now = read_git(layer, layer.words), read_git(layer, layer.words, ours)
+    users, now = read_git(layer, lambda: layer.words), read_git(layer, lambda: layer.words, ours)
     before = state(bench.ws)
     assert all(one.conflict for one in applied(bench, users)), "without its row it is the user's"
     assert state(bench.ws)["head"] == before["head"]
@@ -176,7 +176,7 @@ def test_rows_that_a_kill_cut_off_are_carried_out_by_the_next_process(bench: Ben
     sh(bench.ws, SETUP)
     layer = bench.layer()
     run(bench, layer, script)
-    report = read_git(layer, layer.words)
+    report = read_git(layer, lambda: layer.words)
     stored, journal = bench.folder / "rows", bench.folder / "journal"
     stored.write_bytes(msgspec.msgpack.encode(report.repositories[0]))
     start = bench.folder / "start"
@@ -199,3 +199,22 @@ def test_rows_that_a_kill_cut_off_are_carried_out_by_the_next_process(bench: Ben
         assert {**after, "reflog": "", "reflogs": ""} == {**expected, "reflog": "", "reflogs": ""}, at
         assert not list((bench.ws / ".git").rglob("*.lock")), at
     assert at > 10
+
+
+def test_git_is_started_again_where_the_sandbox_lacks_what_has_just_gone(bench: Bench):
+    sh(bench.ws, SETUP)
+    layer = bench.layer()
+    run(bench, layer, "echo more >> a.txt; git commit -qam more")
+    gone = [*layer.words, "bwrap", "--dev-bind", "/", "/", "--bind", "/gone", "/mnt"]
+    starts = iter([gone, gone])
+    report = read_git(layer, lambda: next(starts, layer.words))
+    assert not report.repositories[0].not_taken, report
+    assert [one.conflict for one in applied(bench, report)].count("") == len(report.repositories[0].rows)
+
+
+def test_git_that_never_starts_is_named(bench: Bench):
+    sh(bench.ws, SETUP)
+    layer = bench.layer()
+    run(bench, layer, "echo more >> a.txt; git commit -qam more")
+    report = read_git(layer, lambda: [*layer.words, "bwrap", "--dev-bind", "/", "/", "--bind", "/gone", "/mnt"])
+    assert any("bwrap" in line for part in report.repositories for line in part.not_taken), report

@@ -33,7 +33,7 @@ def hostile(bench: Bench, script: str) -> tuple[dict[str, object], GitReport, li
     before = state(bench.ws)
     layer = bench.layer()
     run(bench, layer, FORGE + script)
-    report = read_git(layer, layer.words)
+    report = read_git(layer, lambda: layer.words)
     results = [one for part in report.repositories for one in carry_out_git(part, part.rows, bench.ws, Leftovers(None))]
     return before, report, results, layer
 

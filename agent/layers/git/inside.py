@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -24,6 +24,8 @@ _SECONDS = 300.0
 _LISTING, MOST_PACKED, _CHECKED = 1 << 30, 4 << 30, 256 << 20
 """Most bytes of an output."""
 _PIECE = 1 << 20
+_TRIES = 4
+"""How often a sandbox that cannot be set up is set up again."""
 _SUBJECT = 200
 """Characters of the first line of a commit that are shown."""
 _SETTINGS = (
@@ -36,20 +38,29 @@ _SETTINGS = (
 _CHECK = re.compile(rb"([0-9a-f]{40,64}) (?:commit|tree|blob|tag) \d+")
 
 
+Inside = Callable[[], Sequence[str]]
+"""Returns the words that start a program in the layer's sandbox, as the machine is now."""
+
+
 class InsideFailed(Exception):
     """git failed in the sandbox. The message is git's own, and so text of the command."""
+
+
+class _NotSetUp(InsideFailed):
+    """bubblewrap says so, or git pretends it: then it only runs once more."""
 
 
 class InsideGit:
     """Runs git in the sandbox of a layer whose last process has ended. Nothing that it says is believed."""
 
-    def __init__(self, words: Sequence[str], own: Path, layer: Layer) -> None:
+    def __init__(self, words: Inside, own: Path, layer: Layer) -> None:
         """`own`: the git folder of the working tree."""
         git = find_program("git", [layer.workspace])
         if git is None:
             raise InsideFailed("git is not on the PATH outside of the workspace")
         settings = [word for key, value in _SETTINGS for word in ("-c", f"{key}={value}")]
-        self._argv = [*words, str(git), "--no-replace-objects", *settings, f"--git-dir={own}", "--work-tree=/"]
+        self._words = words
+        self._argv = [str(git), "--no-replace-objects", *settings, f"--git-dir={own}", "--work-tree=/"]
         self._folder = layer.folder
 
     def listing(self) -> bytes:
@@ -88,13 +99,23 @@ class InsideGit:
         return ["".join(one if one.isprintable() else "?" for one in line)[:_SUBJECT] for line in lines]
 
     def _run(self, argv: Sequence[str], stdin: bytes, out: IO[bytes], limit: int) -> None:
+        """Run git, again if the sandbox could not be set up: something that it mounts may disappear meanwhile."""
+        for _ in range(_TRIES):
+            with suppress(_NotSetUp):
+                self._run_once(argv, stdin, out, limit)
+                return
+            out.seek(0)
+            out.truncate()
+        self._run_once(argv, stdin, out, limit)
+
+    def _run_once(self, argv: Sequence[str], stdin: bytes, out: IO[bytes], limit: int) -> None:
         env = {"PATH": os.defpath, "HOME": "/nonexistent", "LC_ALL": "C", **SAFE_ENV}
         with tempfile.TemporaryFile(dir=self._folder) as asked, tempfile.TemporaryFile(dir=self._folder) as errors:
             asked.write(stdin)
             asked.seek(0)
             try:
                 process = subprocess.Popen(
-                    [*self._argv, *argv],
+                    [*self._words(), *self._argv, *argv],
                     cwd="/",
                     env=env,
                     stdin=asked,
@@ -125,7 +146,8 @@ class InsideGit:
                 errors.seek(0)
                 said = " ".join(errors.read(2_000).decode("utf-8", "replace").split())
                 said = "".join(one if one.isprintable() else "?" for one in said)[:300]
-                raise InsideFailed(f"git {argv[0]}: {said.removeprefix('fatal: ') or f'exit code {code}'}")
+                failed = _NotSetUp if said.startswith("bwrap: ") else InsideFailed
+                raise failed(f"git {argv[0]}: {said.removeprefix('fatal: ') or f'exit code {code}'}")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -16,7 +16,7 @@ from ...workspace.sandbox.private_git.folders import GitFolders
 from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
 from ...workspace.sandbox.private_git.refs import ID, is_importable
 from ..effects import MOST_EFFECTS, TooMuch, entries_of, made_readable, status_at
-from .inside import InsideFailed, InsideGit
+from .inside import Inside, InsideFailed, InsideGit
 from .listing import BadListing, Listed, live_listing, parse_listing
 from .names import is_setting
 from .objects import copy_large
@@ -88,12 +88,12 @@ class GitReport(NamedTuple):
     """Git folders that were deleted or replaced, and new ones outside of the workspace."""
 
 
-def read_git(layer: Layer, inside: Sequence[str], ours: Sequence[StateRow] = ()) -> GitReport:
+def read_git(layer: Layer, inside: Inside, ours: Sequence[StateRow] = ()) -> GitReport:
     """Compare the git folders of a layer with the workspace's; pack the new objects into files next to the layer.
 
-    No process may run in the layer any more. git itself runs in the layer's sandbox alone. `inside`: the words that
-    start a command there. `ours`: operations that the run began and that were carried out, so that its commands may
-    continue them; an operation of the user is never changed. Raises OSError and TooMuch.
+    No process may run in the layer any more. git itself runs in the layer's sandbox alone. `inside` returns the words
+    that start a command there. `ours`: operations that the run began and that were carried out, so that its commands
+    may continue them; an operation of the user is never changed. Raises OSError and TooMuch.
     """
     report = GitReport([], [])
     for n, path in enumerate(layer.places):
@@ -137,7 +137,7 @@ class _Reader:
     place: Place
     folder: bytes
     new: Sequence[bytes]
-    inside: Sequence[str]
+    inside: Inside
     ours: Sequence[StateRow]
     trees: Sequence[str] = ()
     rows: list[GitRow] = field(default_factory=list[GitRow])

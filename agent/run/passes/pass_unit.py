@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ...layers.effects import Effect, Side, bytes_at, target_at
 from ...layers.opening import FOLDER
 from ...layers.unit import Unit
-from ...workspace.sandbox.access import Access
 from ...workspace.snapshots.snapshots import Change
 from ..setup.unit_context import context_in_unit, leave_context
 from .pass_commit import PassFiles
@@ -45,7 +44,7 @@ class PassUnit:
         """
         await self.ctx.background.end_all("the pass ended")
         run = self.run
-        inside = run.sandbox.wrap([""], run.workspace.root, Access(layer=self.unit.access))[:-1]
+        inside = partial(run.sandbox.words_in, self.unit.access, run.workspace.root)
         return await asyncio.to_thread(self.layers.listed, self.unit.layer, os.environ, inside)
 
     async def open_again(self) -> None:

@@ -6,11 +6,11 @@ import asyncio
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...workspace.sandbox.access import Access
 
 if TYPE_CHECKING:
     from ...layers.effects import Effect
@@ -43,13 +43,10 @@ class Stage:
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """
-        found = await asyncio.to_thread(self.layers.listed, self.unit.layer, os.environ, self._inside())
+        inside = partial(self.sandbox.words_in, self.unit.access, self.workspace.root)
+        found = await asyncio.to_thread(self.layers.listed, self.unit.layer, os.environ, inside)
         self.is_empty = not is_staged(found)
         return found
-
-    def _inside(self) -> list[str]:
-        """Return the words that start a program in its sandbox."""
-        return self.sandbox.wrap([""], self.workspace.root, Access(layer=self.unit.access))[:-1]
 
     async def keep(self) -> None:
         """Force it out to the disk. Raises OSError."""

@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -23,7 +24,6 @@ from ...layers.occupied import Occupied
 from ...layers.rows import Row, encode_git, encode_rows
 from ...protocol import GIT_HELD, Record
 from ...protocol.text.counts import plural
-from ...workspace.sandbox.access import Access
 from ..resources.recorder import with_waiting
 from .apply_effects import Accepted, apply_effects
 from .effect_entries import Part, Sorted, is_folder, named, readable, row_of, sort_effects, with_blobs
@@ -42,12 +42,8 @@ NOBODY = "somebody has to approve it"
 
 
 def _listed(ctx: RunContext, layers: RunLayers, layer: Layer) -> Listed:
-    return layers.listed(layer, os.environ, _inside(ctx, layer), watched=ctx.guarded.paths)
-
-
-def _inside(ctx: RunContext, layer: Layer) -> list[str]:
-    """Return the words that start a program in the layer's sandbox."""
-    return ctx.sandbox.wrap([""], ctx.workspace.root, Access(layer=layer.access))[:-1]
+    inside = partial(ctx.sandbox.words_in, layer.access, ctx.workspace.root)
+    return layers.listed(layer, os.environ, inside, watched=ctx.guarded.paths)
 
 
 async def changed_paths(ctx: RunContext, layers: RunLayers, layer: Layer) -> list[str]:

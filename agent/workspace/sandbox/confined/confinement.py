@@ -228,6 +228,10 @@ class Confinement:
             self._program, argv, layout, access, processes=_PROCESSES, report=report, joined=joined, env=env
         )
 
+    def words_in(self, layer: LayerAccess, ws: Path) -> list[str]:
+        """Return the words that start a program in a layer of the workspace, as the machine is now."""
+        return self.wrap([""], ws, Access(layer=layer))[:-1]
+
     def _placed(self, ws: Path, access: Access, cwd: Path | None = None) -> tuple[Path, Access, Path]:
         """Return the workspace, the permissions and the folder of a command, as the view of a unit of work needs them.
 

@@ -52,13 +52,7 @@ def sockets_of_services() -> list[Path]:
     listed = list(_listening())
     beside = [path for folder in {path.parent for path in listed} for path in _sockets_in(folder)]
     named = [*listed, *beside, *_mounted(), *_of_variables()]
-    found = {path for each in named if (path := followed(each)) is not None and _is_socket(path)}
-    return sorted(path for path in found if not _is_of_probe(path))
-
-
-def _is_of_probe(path: Path) -> bool:
-    """Return whether the probe of another rundry made it: it goes soon, and a mount on it would then fail."""
-    return any(part.startswith("rundry-probe-") for part in path.parts)
+    return sorted({path for each in named if (path := followed(each)) is not None and _is_socket(path)})
 
 
 def _sockets_in(folder: Path) -> list[Path]:
