@@ -75,7 +75,7 @@ class PassFacts:
     lost: list[TryStarted] = field(default_factory=list[TryStarted])
     """Candidates whose runner died while they worked; their worktrees may still exist."""
     left_layers: list[str] = field(default_factory=list[str])
-    """Folders of the layers of candidates of an earlier runner, which may still exist."""
+    """Folders of the layers of candidates of an earlier runner that had ended; they may still exist."""
     last: PassStarted | None = None
     done: list[PassFinished] = field(default_factory=list[PassFinished])
     concluded: PassFinished | None = None
@@ -205,7 +205,7 @@ class PassFacts:
                 self.chosen = event
             case RunResumed():  # their worktrees belonged to the earlier runner
                 self.lost += [one for number, one in self._started.items() if self.tries.get(number) is None]
-                self.left_layers += [one.place for one in self._started.values() if one.layer]
+                self.left_layers += [one.place for one in self._started.values() if one.layer and one not in self.lost]
                 self._forget_tries()
                 self._forget_measurement()
                 self.concluded = None if self._has_ended else self.concluded

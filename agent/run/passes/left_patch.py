@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...layers.effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
@@ -15,14 +16,41 @@ from ...workspace.errors import StaleFile
 
 if TYPE_CHECKING:
     from ...layers.run_layers import RunLayers
+    from ...step.resources.context import RunContext
 
-UNREADABLE = (LayerRefused, UnitLost, Occupied, NamespacesRefused, TooMuch, StaleFile, OSError)
-"""What `take_patch` raises."""
+_UNREADABLE = (LayerRefused, UnitLost, Occupied, NamespacesRefused, TooMuch, StaleFile, OSError)
+_KILLED = "the program was killed"
 _BY_THE_WAY = frozenset[str]({"bytecode", "built", "ignored_new", "git"})
 
 
-def take_patch(layers: RunLayers, folder: Path) -> tuple[bytes, list[str]]:
-    """Return what was changed in a left layer as a patch, and the paths. Removes the layer. Raises `UNREADABLE`."""
+class Left(NamedTuple):
+    """What became of a layer that a killed runner left."""
+
+    patch: str | None
+    """What was changed in it, in the journal; None: nothing, or it is not known."""
+    files: list[str]
+    why: str
+    """How the work ended, for people. It names the layer if that stays, because its changes could not be read."""
+
+
+async def keep_left(ctx: RunContext, folder: Path) -> Left:
+    """Keep what was changed in a left layer as a patch, and remove the layer, unless it cannot be read."""
+    try:
+        if ctx.layers is None:
+            return _unread(folder, "layers do not work here now")
+        patch, files = await asyncio.to_thread(_take_patch, ctx.layers, folder)
+    except _UNREADABLE as error:
+        return _unread(folder, str(error))
+    return Left(ctx.journal.keep(patch) if patch else None, files, _KILLED)
+
+
+def _unread(folder: Path, why: str) -> Left:
+    stays = f"{_KILLED}, and its changes stay in {folder}: {why}"
+    return Left(None, [], stays if folder.is_dir() else _KILLED)
+
+
+def _take_patch(layers: RunLayers, folder: Path) -> tuple[bytes, list[str]]:
+    """Return what was changed in a left layer as a patch, and the paths. Removes the layer. Raises `_UNREADABLE`."""
     unit = Unit.left(layers, folder)
     try:
         listed = layers.listed(unit.layer, os.environ)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...facts.search.suspects import work_of
-from ...layers.unit import UnitLost
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, WorkResult, WorktreeFinished, has_own_tree
 from ...step.tool_calls.command_changes import changed_since
 from ..commands.undo import revert_changes
 from ..commands.undo_context import UndoContext
 from ..item_trees.write_merge import finish_merges
 from ..tries.worktrees import remove_all
-from .left_patch import UNREADABLE, take_patch
+from .left_patch import keep_left
 from .unproven import why_undecided
 
 if TYPE_CHECKING:
@@ -73,16 +71,10 @@ async def _keep_patches(ctx: RunContext, facts: RunFacts) -> None:
     """Keep what unfinished items changed in their layers as patches, and remove the layers."""
     assert facts.finder is not None  # the caller checked it
     for left in list(facts.finder.worktrees.left):
-        why, patch = "the program was killed", None
-        try:
-            if ctx.layers is not None:
-                patch, _ = await asyncio.to_thread(take_patch, ctx.layers, Path(left.place))
-        except UnitLost:
-            pass  # nothing was left, or it is not known whether all of it is on the disk
-        except UNREADABLE as error:
-            why = f"{why}, and its changes stay in {left.place}: {error}"
-        end = WorktreeFinished(tree=left.tree, key=left.key, why=why, patch=ctx.journal.keep(patch) if patch else None)
-        ctx.events.record(end, work=work_of(left.key))
+        patch, _, why = await keep_left(ctx, Path(left.place))
+        ctx.events.record(
+            WorktreeFinished(tree=left.tree, key=left.key, why=why, patch=patch), work=work_of(left.key)
+        )
 
 
 async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> set[str]:

@@ -31,7 +31,7 @@ from ...workspace.git.repository import GitFailed
 from ...workspace.paths import Workspace
 from ...workspace.snapshots.patches import patch_of
 from ...workspace.snapshots.snapshots import Snapshots
-from ..passes.left_patch import UNREADABLE, take_patch
+from ..passes.left_patch import keep_left
 from ..passes.measure import Measured
 from .attempt import Attempt, TryEnd
 from .choice import best_try, measure_try, record_none, record_not_applied
@@ -205,9 +205,9 @@ class Candidates:
         """Clean up after an earlier runner: store the changes of its tries as patches, and remove their worktrees."""
         ctx, started = self._ctx, self._facts.last
         for lost in list(self._facts.lost):
-            patch, files = None, list[str]()
+            patch, files, why = None, list[str](), "the program was killed"
             if lost.layer:
-                patch, files = await self._left_in_layer(Path(lost.place))
+                patch, files, why = await keep_left(ctx, Path(lost.place))
                 root = None
             else:
                 root = await workspace_in(ctx.workspace, Path(lost.place))
@@ -224,28 +224,17 @@ class Candidates:
                     number=lost.number,
                     candidate=lost.candidate,
                     tries=lost.tries,
-                    why="the program was killed",
+                    why=why,
                     patch=patch if files else None,
                     files=files,
                     lost=True,
                 ),
                 work=try_name(lost.number, lost.candidate),
             )
-        for folder in self._facts.left_layers:
+        for folder in self._facts.left_layers:  # those of tries that had ended: their patches are in the journal
             await asyncio.to_thread(_remove, Path(folder))
         self._facts.left_layers.clear()
         await remove_all(ctx)
-
-    async def _left_in_layer(self, folder: Path) -> tuple[str | None, list[str]]:
-        """Return the patch of what a try changed in its layer, and the files. Removes the layer."""
-        ctx = self._ctx
-        if ctx.layers is None:
-            return None, []
-        try:
-            patch, files = await asyncio.to_thread(take_patch, ctx.layers, folder)
-        except UNREADABLE:
-            return None, []  # the changes are unknown
-        return (ctx.journal.keep(patch) if files else None), files
 
     async def clear(self) -> None:
         """Remove the worktrees of the pass."""

@@ -138,12 +138,16 @@ def kill_in_mid_pass(home: Home, server: ScriptedServer, scored: Path, *more: st
         return running.finish()
 
 
-def test_a_run_killed_in_mid_pass_is_resumed_cleans_up_and_works_the_pass_again(home: Home, scored: Path):
+def half_done() -> list[Rule]:
+    """Try 1 ends with 6; try 2 writes 8, and its next answer does not come."""
     half = call("write_file", path="score.txt", content="8\n")
     held = dataclasses.replace(say("thinking about it"), hold_after=0)
     is_second = Rule(r"Pass 1\..*You are try 2 of(?s:.*)\"role\": \"tool\"", held)
-    rules = [is_second, rule(1, 1, writes("score.txt", 6)), rule(1, 2, half)]
-    with ScriptedServer(rules=rules) as server:
+    return [is_second, rule(1, 1, writes("score.txt", 6)), rule(1, 2, half)]
+
+
+def test_a_run_killed_in_mid_pass_is_resumed_cleans_up_and_works_the_pass_again(home: Home, scored: Path):
+    with ScriptedServer(rules=half_done()) as server:
         kill_in_mid_pass(home, server, scored)
     assert home.kept_layers("try") and changed_files(scored) == []
     with ScriptedServer(rules=three(6, 9), then=say("nothing more"), port=server.port) as server:
@@ -157,6 +161,19 @@ def test_a_run_killed_in_mid_pass_is_resumed_cleans_up_and_works_the_pass_again(
     assert subjects(scored)[:2] == ["rundry pass 1: wrote 9", "A score"] and changed_files(scored) == []
     assert home.kept_layers("try") == [] and worktrees_of(home, scored) == []
     assert (ran.exit_code, ran.outcome["reason"]) == (0, "plateau")
+
+
+def test_what_a_killed_try_wrote_stays_and_is_named_if_it_cannot_be_read(home: Home, scored: Path):
+    with ScriptedServer(rules=half_done()) as server:
+        kill_in_mid_pass(home, server, scored)
+    (place,) = [one for one in home.kept_layers("try") if (one / "u/score.txt").read_text() == "8\n"]
+    (place / "record").write_bytes(b"damaged")
+    with ScriptedServer(rules=three(6, 9), then=say("nothing more"), port=server.port) as server:
+        ran = home.run("resume", "--headless", "--json", cwd=scored)
+    (lost,) = [e for e in ran.of("try_finished") if e["lost"]]
+    assert lost["patch"] is None and f"its changes stay in {place}" in lost["why"], ran.story()
+    assert home.kept_layers("try") == [place] and (place / "u/score.txt").read_text() == "8\n"
+    assert ran.outcome["reason"] == "plateau"
 
 
 def test_a_run_killed_while_the_best_is_measured_again_is_resumed_with_it(home: Home, scored: Path):
