@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ from ...layers.effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.remedies import LayerRefused
+from ...layers.removing import remove_tree
 from ...layers.unit import Unit, UnitLost
 from ...workspace.errors import StaleFile
 
@@ -44,9 +46,20 @@ async def keep_left(ctx: RunContext, folder: Path) -> Left:
     return Left(ctx.journal.keep(patch) if patch else None, files, _KILLED)
 
 
+def remove_left(folder: Path) -> None:
+    """Delete a layer. What cannot be deleted stays, and `rundry doctor` lists it."""
+    with suppress(OSError):
+        remove_tree(folder)
+
+
 def _unread(folder: Path, why: str) -> Left:
-    stays = f"{_KILLED}, and its changes stay in {folder}: {why}"
-    return Left(None, [], stays if folder.is_dir() else _KILLED)
+    stays = stays_in(folder)
+    return Left(None, [], f"{_KILLED}{stays}: {why}" if stays else _KILLED)
+
+
+def stays_in(folder: Path) -> str:
+    """Return the words that name a layer whose changes could not be read; empty: it does not exist."""
+    return f", and its changes stay in {folder}" if folder.is_dir() else ""
 
 
 def _take_patch(layers: RunLayers, folder: Path) -> tuple[bytes, list[str]]:

@@ -15,7 +15,6 @@ from ...facts.verdicts import result_of
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.remedies import LayerRefused
-from ...layers.removing import remove_tree
 from ...layers.unit import UnitLost
 from ...loops.shared.passes import BEGIN, CLOSE, TRY
 from ...loops.shared.state import LoopState, met, suspects_left
@@ -41,6 +40,7 @@ from ..suspect import accept_same_results
 from ..tries.candidates import Candidates
 from ..tries.verdict import predicates_met
 from .child_changes import note_child_changes
+from .left_patch import remove_left, stays_in
 from .measure import Measured, judge_score, measure_baseline
 from .pass_end import PassEnd
 from .pass_repository import PassRepository, RepositoryChange
@@ -162,14 +162,15 @@ class Passes:
             return None
         await finish_accepted(ctx, ctx.layers, ctx.events.bound(None, None))
         if self.facts.keeping is not None:
-            await asyncio.to_thread(remove_tree, Path(started.layer))
+            await asyncio.to_thread(remove_left, Path(started.layer))
             return self._unit_end.finish_kept(started)
         try:
             self._unit = await left_pass_unit(ctx, ctx.layers, self._watch, Path(started.layer))
         except (LayerRefused, UnitLost, Occupied) as error:
             if self.facts.rolling_back is not None:
                 return self._unit_end.finish_dropped(started, self.facts.rolling_back)
-            self._unit_end.finish_lost(started, f"its layer cannot be mounted again: {error}")
+            why = f"its layer cannot be mounted again: {error}{stays_in(Path(started.layer))}"
+            self._unit_end.finish_lost(started, why)
         return None
 
     async def close_unit(self) -> None:

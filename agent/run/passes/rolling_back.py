@@ -72,9 +72,7 @@ async def _keep_patches(ctx: RunContext, facts: RunFacts) -> None:
     assert facts.finder is not None  # the caller checked it
     for left in list(facts.finder.worktrees.left):
         patch, _, why = await keep_left(ctx, Path(left.place))
-        ctx.events.record(
-            WorktreeFinished(tree=left.tree, key=left.key, why=why, patch=patch), work=work_of(left.key)
-        )
+        ctx.events.record(WorktreeFinished(tree=left.tree, key=left.key, why=why, patch=patch), work=work_of(left.key))
 
 
 async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> set[str]:

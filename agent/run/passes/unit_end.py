@@ -92,15 +92,12 @@ class UnitEnd:
         try:
             return await self._close(opened, started, why, is_whole=is_whole, judged=judged)
         except _UNREADABLE as error:
-            if self._facts.keeping is not None:
-                raise  # the order is carried out by the next runner
+            if self._facts.keeping is not None or self._facts.rolling_back is not None:
+                raise  # it is decided; the next runner ends it
             with suppress(*_UNREADABLE):
                 await opened.leave()
-            why = f"what it changed cannot be read ({error}); it stays in {opened.unit.folder}"
-            empty = self._ctx.journal.keep(b"")
-            kept = PatchKept(number=started.number, why=why, patch=empty, world=None, change="unknown")
-            self._ctx.events.record(kept, durable=True)
-            return self.finish_dropped(started, kept)
+            self.finish_lost(started, f"what it changed cannot be read ({error}); it stays in {opened.unit.folder}")
+            return WorkResult()
 
     async def _close(
         self, opened: PassUnit, started: PassStarted, why: str, *, is_whole: bool, judged: bool
@@ -262,7 +259,7 @@ class UnitEnd:
         return WorkResult(handoff=kept.why) if kept.undecided else WorkResult()
 
     def finish_lost(self, started: PassStarted, why: str) -> None:
-        """Record the end of a pass whose layer cannot be mounted again. Its open calls get a result."""
+        """Record the end of a pass whose changes cannot be read. Its open calls get a result."""
         ctx = self._ctx
         with ctx.events.together():
             for call in ctx.facts.main.unanswered():

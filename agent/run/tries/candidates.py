@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...facts.tries import TryFacts
 from ...layers.remedies import LayerRefused
-from ...layers.removing import remove_tree
 from ...layers.unit import Unit
 from ...protocol import (
     PassStarted,
@@ -31,7 +29,7 @@ from ...workspace.git.repository import GitFailed
 from ...workspace.paths import Workspace
 from ...workspace.snapshots.patches import patch_of
 from ...workspace.snapshots.snapshots import Snapshots
-from ..passes.left_patch import keep_left
+from ..passes.left_patch import keep_left, remove_left
 from ..passes.measure import Measured
 from .attempt import Attempt, TryEnd
 from .choice import best_try, measure_try, record_none, record_not_applied
@@ -232,7 +230,7 @@ class Candidates:
                 work=try_name(lost.number, lost.candidate),
             )
         for folder in self._facts.left_layers:  # those of tries that had ended: their patches are in the journal
-            await asyncio.to_thread(_remove, Path(folder))
+            await asyncio.to_thread(remove_left, Path(folder))
         self._facts.left_layers.clear()
         await remove_all(ctx)
 
@@ -265,8 +263,3 @@ class Candidates:
 def _who(started: PassStarted, candidate: int) -> str:
     """Return the name of a try for people."""
     return f"try {candidate} of {started.tries}"
-
-
-def _remove(folder: Path) -> None:
-    with suppress(OSError):
-        remove_tree(folder)

@@ -14,6 +14,8 @@ from fakes.project import git
 from fakes.turns import call, finish
 from fakes.users_work import all_of, work_as_user
 
+from rundry.agent.layers.effects import TooMuch
+from rundry.agent.layers.run_layers import RunLayers
 from rundry.agent.protocol import Budget, ImproveSpec, IntervalSpec, LoopKind, Say
 from rundry.agent.run.client.start_request import ResumeChanges
 
@@ -149,3 +151,29 @@ async def test_edits_of_the_tools_alone_are_committed_and_rolled_back_as_before(
     await through_hours(run, ManualClock())
     assert [one["verdict"] for one in run.of("pass_finished")][:2] == ["kept", "reverted"], run.story()
     assert subjects(work) == ["rundry pass 1: looked at it", "First"] and (work / "a.txt").read_text() == "fine\n"
+
+
+async def test_a_pass_that_was_applied_is_finished_by_resume_although_its_layer_is_gone(passing: Make, work: Path):
+    run = passing("interval", write("a.txt", "two\n"), DONE, until=GREEN)
+    await through_hours(run, ManualClock())
+    assert run.of("pass_finished")[0]["verdict"] == "kept", run.story()
+    other = run.killed_at("effects_applied")
+    await through_hours(other, ManualClock(), changes=ResumeChanges(limits={"steps": 2}))
+    assert [one["verdict"] for one in other.of("pass_finished")] == ["kept"], other.story()
+    assert len(subjects(work)) == 2
+
+
+async def test_the_changes_of_a_pass_that_cannot_be_listed_stay_in_its_layer(
+    passing: Make, work: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object, **__: object) -> None:
+        raise TooMuch("it has too many files")
+
+    monkeypatch.setattr(RunLayers, "listed", refuse)
+    run = passing("interval", write("a.txt", "two\n"), DONE, until=GREEN)
+    await through_hours(run, ManualClock())
+    (finished,) = run.of("pass_finished")
+    place = run.of("pass_started")[0]["layer"]
+    assert finished["verdict"] == "reverted" and f"it stays in {place}" in finished["why"], run.story()
+    assert (Path(place) / "u/a.txt").read_text() == "two\n" and (work / "a.txt").read_text() != "two\n"
+    assert run.of("patch_kept") == [], "a runner that resumes after it would delete the layer"
