@@ -94,9 +94,10 @@ class LayerPlace:
         return [change for change in changes if change.path in written]
 
     async def renew(self) -> None:
-        """Begin another layer. Raises OSError and TreeFailed."""
+        """Begin another layer, and delete this one. Raises OSError and TreeFailed; then it stays in use."""
+        unit, ctx = await begin_layer(self.layers, self.watch, self.make)
         await self._drop()
-        self.unit, self.ctx = await begin_layer(self.layers, self.watch, self.make)
+        self.unit, self.ctx = unit, ctx
 
     async def free(self) -> None:
         """Delete the layer."""

@@ -46,20 +46,27 @@ class Worktrees:
         """
         number = await self._ctx.activity.interruptible(self._free.get())
         try:
-            layers = self._ctx.layers
-            place: WorktreePlace | LayerPlace
+            return await self._in_use(number, key, path, work)
+        except (GitFailed, SnapshotDamaged, OSError) as error:
+            raise TreeFailed(f"no worktree for {path}: {error}") from error
+
+    async def _in_use(self, number: int, key: str, path: str, work: str | None) -> WorktreeInUse:
+        """Make a place whose number is taken. Raises TreeFailed, GitFailed, SnapshotDamaged, OSError."""
+        layers = self._ctx.layers
+        place: WorktreePlace | LayerPlace
+        try:
             if layers is None:
                 place = await self._worktree(number, key, path, work)
             else:
                 place = await self._layer(layers, number, key, path, work)
-            base = await place.ctx.snapshots.take()
-        except (GitFailed, SnapshotDamaged, OSError) as error:
-            self._free.put_nowait(number)
-            raise TreeFailed(f"no worktree for {path}: {error}") from error
         except BaseException:
             self._free.put_nowait(number)
             raise
-        place.facts.world = base
+        try:
+            base = place.facts.world = await place.ctx.snapshots.take()
+        except BaseException:
+            await place.free()
+            raise
         return WorktreeInUse(self._shared, number, key, work, place, base)
 
     async def _layer(self, layers: RunLayers, number: int, key: str, path: str, work: str | None) -> LayerPlace:
