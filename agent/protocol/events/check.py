@@ -56,7 +56,7 @@ class GuardSealed(EventBase, frozen=True, kw_only=True):
 
 
 class GuardApproved(EventBase, frozen=True, kw_only=True):
-    """A person kept a change of a guarded path: this is its approved content from now on."""
+    """A person kept a change of a guarded path, or the user made it: this is its approved content from now on."""
 
     path: str
     kind: MarkKind

@@ -182,18 +182,15 @@ class Guarded:
         if not self._guard:
             return []
         compare = self._seals.compare if full else self._seals.compare_changed
-        found = await asyncio.to_thread(compare)
-        return found if self._tree.unit is None or not found else await self._written_in(self._tree.unit, found)
+        return await asyncio.to_thread(compare)
 
-    async def _written_in(self, unit: Unit, found: Sequence[Difference]) -> list[Difference]:
-        """Return the differences that a unit of work wrote; approve the others, which the user made meanwhile."""
+    async def _of_user(self, found: Sequence[Difference]) -> set[str]:
+        """Return the paths of differences that nothing of this run wrote, because all that it writes is known."""
         paths = [one.path for one in found if not _is_outside(one.path)]
-        written = {*await asyncio.to_thread(unit.layer.touched, paths)}
-        of_user = [path for path in paths if path not in written]
-        if of_user:
-            await asyncio.to_thread(self._seals.approve, of_user)
-            self._seals.keep_approved()
-        return [one for one in found if one.path not in of_user]
+        unit, layers = self._tree.unit, self._tree.layers
+        if unit is not None:
+            return {*paths} - {*await asyncio.to_thread(unit.layer.touched, paths)}
+        return {*paths} if layers is not None and not layers.others_write else set()
 
     def touched_since(self, before: dict[str, object]) -> list[str]:
         """Return paths that were written since `before`, even if their content is the same."""
@@ -240,6 +237,11 @@ class Guarded:
             if not self._guard:
                 return notes
             waiting = await self._new_differences(full=full)
+            of_user = await self._of_user(waiting)
+            for path in sorted(of_user):
+                await self._approve(path, record)
+                notes.append(f"The user changed `{path}`: it counts as it is now.")
+            waiting = [one for one in waiting if one.path not in of_user]
             while waiting:
                 try:
                     notes += await self._decide(waiting[0], command, record)
@@ -287,7 +289,9 @@ class Guarded:
             self.note_undecided(record, [one.path for one in changed])
             return []
         notes = [note for one in changed for note in self._restore_protected(one)]
-        return [*notes, *(note for one in await self.differences(full=False) for note in self._restore(one, record))]
+        found = await self.differences(full=False)
+        of_user = await self._of_user(found)
+        return [*notes, *(note for one in found if one.path not in of_user for note in self._restore(one, record))]
 
     async def _protected_changes(self, judged: Container[str] = ()) -> list[ProtectedChange]:
         """Return what the sandbox found changed, without guarded files, which are compared by content."""

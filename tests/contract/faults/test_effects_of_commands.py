@@ -87,9 +87,9 @@ async def test_what_the_user_adds_while_a_command_runs_stays_and_is_not_the_comm
     assert (work / "tests/test_x.py").read_text() == SUITE.format("x") + more
     assert (work / "tests/test_new.py").read_text() == SUITE.format("new") and (work / "Makefile").exists()
     assert (work / "b.txt").read_text() == "x\n"
-    ended = next(n for n, one in enumerate(run.events) if one["type"] == "tool_finished")
-    changed = {one["path"] for one in run.events[:ended] if one["type"] == "file_changed"}
-    assert changed == {"first.txt", "b.txt"}, run.story()
+    assert by_commands(run) == {"first.txt", "b.txt"}, run.story()
+    assert run.outcome["reason"] == "done", run.story()
+    assert run.outcome["evidence"]["guarded_changed"] == ["Makefile", "tests/test_new.py", "tests/test_x.py"]
 
 
 def make_many(folder: Path) -> None:
