@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...layers.classes import Class
     from ...layers.run_layers import Listed
-    from ...layers.unit import Unit
     from ...workspace.processes.processes import ProtectedChange
     from ..resources.activity import Activity
     from ..resources.tree import Tree
