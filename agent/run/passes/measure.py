@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from ...layers.remedies import LayerRefused
 from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
 from ...step.checks.guarded_check import CheckEnvironment, run_guarded_check
 from ...step.resources.activity import PersonInterrupted
 from ...stops.score import is_better, is_within_noise, noise_of, read_score
-from ...workspace.sandbox.access import Access, programs_of_user
+from ...workspace.sandbox.access import programs_of_user
 
 if TYPE_CHECKING:
     from ...step.resources.context import RunContext
@@ -155,7 +158,7 @@ async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float
             running = ctx.sandbox.run(
                 spec.score,
                 ctx.workspace.root,
-                Access(empty=environment.empty, readable=programs_of_user(spec.score, ctx.workspace.seen)),
+                msgspec.structs.replace(environment.access, readable=programs_of_user(spec.score, ctx.workspace.seen)),
                 cwd=ctx.workspace.root,
                 env=environment.env,
                 timeout=seconds,
@@ -164,7 +167,10 @@ async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float
             return await ctx.activity.interruptible(running)
 
     record = ctx.events.bound(None, None)
-    done, uncounted = await run_guarded_check(ctx, spec.score, run, lambda done: done.exit_code == 0, record)
+    try:
+        done, uncounted = await run_guarded_check(ctx, spec.score, run, lambda done: done.exit_code == 0, record)
+    except LayerRefused as refused:
+        return f"was not run: {refused}", 0.0
     ctx.files.mark_changed()
     if uncounted is not None:
         return f"did not count: {uncounted}", done.seconds
