@@ -89,6 +89,8 @@ class Changes:
     """Name of the folder of the open stage; None: what is changed is in the workspace."""
     staged: set[str] = field(default_factory=set[str])
     """Paths of `files` that are as before in the workspace."""
+    orders: list[str] = field(default_factory=list[str])
+    """Blobs of the rows of all that was applied, oldest first."""
     _world_before: str | None = None
     """The newest snapshot that differs from `world`."""
     _before_pass: int = 0
@@ -186,6 +188,7 @@ class Changes:
         accepted = self.accepted.pop(applied.order, None)
         if accepted is None or applied.lost:
             return
+        self.orders.append(accepted.rows)
         if accepted.pass_number:
             self._note_pass(stamped, accepted, applied)
             return
@@ -272,7 +275,8 @@ class Changes:
             self.staged.add(path)
             return
         self.staged.discard(path)
-        moved = FileEffect(changed.before, changed.after, changed.added, changed.removed)
+        folders = None if changed.folders is None else tuple(changed.folders)
+        moved = FileEffect(changed.before, changed.after, changed.added, changed.removed, folders)
         if by in ("model", "person"):
             self._add_change(RecordedChange(stamped.seq, stamped.step, None, self.world, files={path: moved}))
         elif by == "command":

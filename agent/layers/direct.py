@@ -21,7 +21,7 @@ import msgspec
 from .effects import Effect, Kind, Side, is_same
 from .opening import FOLDER, open_below
 
-_LONGEST_TICK = 2_100_000_000
+LONGEST_TICK = 2_100_000_000
 """Nanoseconds. A file that changed so shortly before the comparison may change again without another change time."""
 _PIECE = 1 << 20
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
@@ -56,7 +56,7 @@ def read_tree(
     """
     found, leave = Tree({}, [], []), {os.fsencode(path) for path in skipped}
     reads = {os.fsencode(path) for path in digested}
-    fresh_ns = sys.maxsize if settled else time.time_ns() - _LONGEST_TICK
+    fresh_ns = sys.maxsize if settled else time.time_ns() - LONGEST_TICK
     root = os.open(workspace, FOLDER | os.O_CLOEXEC)
     try:
         waiting = [b""]

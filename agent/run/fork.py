@@ -6,9 +6,11 @@ import asyncio
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,14 +18,16 @@ from ..facts.facts import RunFacts
 from ..journal.claim import holder
 from ..journal.integrity.unfinished import rename_complete
 from ..journal.journal import Journal
-from ..protocol import Prompted, RunEnded, RunSpec, RunStarted, Stamped, UserError
+from ..protocol import Prompted, RunEnded, RunStarted, Stamped, Undone, UserError
 from ..reports.runs import journal_path, new_run_id
 from ..system.crash import crash_point
-from ..workspace.errors import SnapshotDamaged
-from ..workspace.paths import Workspace
-from ..workspace.snapshots.snapshots import Snapshots
+from .commands.context_after_end import context_after_end
+from .commands.undo import revert_changes
+from .commands.undo_effects import forget_undo
 from .damaged.admission import require_undamaged
-from .setup.surroundings.confinement import hide_rules_of
+
+if TYPE_CHECKING:
+    from ..facts.logs.change_log import RecordedChange
 
 _BATCH = 5_000
 _NOTE = (
@@ -55,11 +59,13 @@ class _Cut:
     seq: int
     """Sequence number of the last event to copy."""
     step: int
-    steps: int
-    world: str | None
-    """Snapshot of the workspace at that point."""
-    world_at_end: str | None
-    """Snapshot of the workspace at the end of the original run."""
+    facts: RunFacts
+    """The facts of the whole original run."""
+
+    @property
+    def changes(self) -> Sequence[RecordedChange]:
+        """What the original run changed after that point, and nobody undid."""
+        return self.facts.changes.after(self.seq)
 
 
 class _EventTimes:
@@ -85,19 +91,19 @@ def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = Fal
         require_undamaged(old)
         cut = _cut(old, at)
         if files:
-            _refuse_files(old, cut)
+            _refuse_files(old)
         path = _copy(old, folder, cut, tell=not files)
     finally:
         old.close()
-    restored, left = asyncio.run(_restore(path, old.spec, cut)) if files else ([], [])
+    undone = asyncio.run(_take_back(path, cut.changes)) if files and cut.changes else None
     return Forked(
         run_id=path.stem,
         journal=str(path),
         forked_from=old.spec.run_id,
         step=cut.step,
-        steps=cut.steps,
-        restored=restored,
-        left=left,
+        steps=cut.facts.step,
+        restored=[] if undone is None else undone.files,
+        left=[] if undone is None else undone.kept,
     )
 
 
@@ -113,11 +119,11 @@ def _cut(old: Journal, at: int | None) -> _Cut:
         for stamped in events:
             facts.apply(stamped)
             if _may_cut(facts, stamped) and (at is None or facts.step <= at):
-                found = _Cut(stamped.seq, facts.step, 0, facts.world, None)
+                found = _Cut(stamped.seq, facts.step, facts)
     if found is None or (at is not None and found.step != at):
         newest = f"the newest step is {facts.step}" if facts.step else "it has no steps"
         raise UserError(f"{run_id} cannot be forked after step {at or 0}: that step has not ended; {newest}")
-    return _Cut(found.seq, found.step, facts.step, found.world, facts.world)
+    return found
 
 
 def _may_cut(facts: RunFacts, stamped: Stamped) -> bool:
@@ -125,11 +131,9 @@ def _may_cut(facts: RunFacts, stamped: Stamped) -> bool:
     return is_whole and not isinstance(stamped.event, RunEnded)
 
 
-def _refuse_files(old: Journal, cut: _Cut) -> None:
+def _refuse_files(old: Journal) -> None:
     if holder(old.path) is not None:
         raise UserError(f"{old.spec.run_id} is running: stop it first, or fork without --files")
-    if not cut.world or not cut.world_at_end:
-        raise UserError(f"{old.spec.run_id} has no snapshot of its files after step {cut.step}: fork without --files")
     if not Path(old.spec.workspace).is_dir():
         raise UserError(f"the workspace {old.spec.workspace} does not exist: fork without --files")
 
@@ -148,7 +152,7 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
             new.set_meta("forked_step", str(cut.step))
             _copy_events(old, new, cut, times, path)
             times.copied = None
-            if tell and cut.step < cut.steps:
+            if tell and cut.step < cut.facts.step:
                 new.append(Prompted(kind="note", text=_NOTE.format(step=cut.step)))
             newest = old.rows("SELECT coalesce(max(id), 0) FROM commands")[0][0]
             # queued messages are named by command ids, so ids of the new run must not repeat ids of the old one
@@ -203,18 +207,15 @@ def _remove(path: Path) -> None:
             name.unlink()
 
 
-async def _restore(path: Path, spec: RunSpec, cut: _Cut) -> tuple[list[str], list[str]]:
-    """Restore the files that the original run changed after the cut. Returns the restored paths, and a line for each
-    file that was kept because someone else changed it.
-    """
-    assert cut.world and cut.world_at_end  # otherwise the fork was refused
-    store = path.with_suffix(".snapshots")
-    rules = hide_rules_of(spec.gate, path.parent)
-    snapshots = Snapshots(Workspace(Path(spec.workspace), private=[path, store], hide_rules=rules), store)
+async def _take_back(path: Path, changes: Sequence[RecordedChange]) -> Undone:
+    """Undo what the original run changed after the cut; the new journal has the record. Returns the outcome."""
+    journal = Journal.open(path)
     try:
-        paths = [change.path for change in await snapshots.changes(cut.world, cut.world_at_end)]
-        left = await snapshots.restore(cut.world, paths, expected=cut.world_at_end)
-    except SnapshotDamaged as error:
-        return [], [str(error)]
-    kept = {line.partition(": ")[0] for line in left}
-    return [each for each in paths if each not in kept], left
+        context = context_after_end(journal)
+        by_name = [name for change in changes for name in change.files]
+        undone = await revert_changes(context, changes, confirmed=by_name)
+        context.record(msgspec.structs.replace(undone, changes=0))  # the new run has not made them
+        forget_undo(context, undone)
+        return undone
+    finally:
+        journal.close()

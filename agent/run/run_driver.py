@@ -24,7 +24,7 @@ from ..protocol import (
 )
 from ..step.model_call.wrap_up import wrap_up
 from ..step.resources.activity import PersonInterrupted
-from .commands.control_report import control_taken_event, end_control
+from .commands.control_report import begin_control, end_control
 from .evidence import evidence_at_end
 from .live.hooks import withhold_messages
 from .live.live_run import LiveRun, check_predicates
@@ -70,7 +70,7 @@ class RunDriver:
         """Give control to the person if they asked for it, and wait until they return it."""
         run = self.run
         if run.requests.wants_control and not run.is_user_in_control and run.can_take_control:
-            self._ctx.events.record(await control_taken_event(run.ctx.snapshots))
+            await begin_control(run.ctx)
         run.requests.answer_control()
         await run.waits.until(lambda: not run.is_user_in_control)
         if run.is_user_in_control:

@@ -38,6 +38,8 @@ class ManualControl:
 
     wheel: WheelTaken | None = None
     """Set while a person is in control."""
+    wheel_seq: int = 0
+    """Position at which a person took control most recently."""
     done: list[Action] = field(default_factory=list[Action])
     """The person's actions since taking control."""
     used: int = 0
@@ -56,7 +58,7 @@ class ManualControl:
                 if stamped.event.by == "person":
                     self._act(stamped.event)
             case WheelTaken() as taken:
-                self.wheel = taken
+                self.wheel, self.wheel_seq = taken, stamped.seq
                 self.done.clear()
             case WheelGiven():
                 self.wheel = None

@@ -21,6 +21,8 @@ class FileEffect:
     after: str | None
     added: int = 0
     removed: int = 0
+    folders: tuple[str, ...] | None = None
+    """Folders that were made for it; None: it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

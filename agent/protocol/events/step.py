@@ -248,6 +248,8 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     """With `background`: the command that is running."""
     staged: bool = False
     """Whether it changed in the stage of the run, and not in the workspace."""
+    folders: list[str] | None = None
+    """Folders that were made for it, which an undo removes if they are empty; None: all that are empty."""
 
 
 class ChangeCommitted(EventBase, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from ...protocol.tools.traits import TOOL_TRAITS
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.command_changes import record_lost_command
+from ...step.tool_calls.file_events import missing_folders
 from ...tools.execution import carry_out, draft_of, read
 from ...tools.parse import parse_arguments
 from ...tools.result import ToolResult
@@ -160,6 +161,7 @@ class _UserAction:
             finally:
                 ctx.files.mark_changed()
                 await record_lost_command(ctx, before, self._record)
+        folders = missing_folders(ctx.workspace.root, draft.path) if isinstance(draft, FileDraft) else None
         result = await ctx.activity.interruptible(carry_out(draft, ruling, self._tools))
         for change in result.files:
             ctx.files.mark_changed()
@@ -171,6 +173,7 @@ class _UserAction:
                     after=change.after,
                     added=change.added,
                     removed=change.removed,
+                    folders=folders,
                 )
             )
         return result

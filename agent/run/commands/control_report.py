@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...journal.encoding import recorded_text
 from ...protocol import BackgroundEnded, Prompted, ShellFinished, WheelGiven, WheelTaken
+from ...step.resources.moment import Seen, changes_since, moment_of, seen
+from ...step.tool_calls.file_events import FileContents
 
 if TYPE_CHECKING:
     from ...facts.actions import Action
+    from ...layers.effects import Effect
     from ...step.resources.context import RunContext
-    from ...workspace.snapshots.snapshots import Change, Snapshots
 
 _SHOWN_ACTIONS = 40
 _SHOWN_RESULT = 600
@@ -23,9 +27,10 @@ _DIFF_CHARACTERS = 8_000
 """Maximum number of characters of all diffs in the report."""
 
 
-async def control_taken_event(snapshots: Snapshots) -> WheelTaken:
-    """Take a snapshot of the workspace, and return the event that gives control to the person."""
-    return WheelTaken(world=await snapshots.take() or None)
+async def begin_control(ctx: RunContext) -> None:
+    """Note the files as they are, and record that the person has control."""
+    ctx.files.at_control = await moment_of(ctx.workspace, ctx.unit, ctx.facts.changes.files)
+    ctx.events.record(WheelTaken(world=None))
 
 
 async def end_control(ctx: RunContext, note: str, *, by: str, finished: bool = False) -> None:
@@ -33,21 +38,40 @@ async def end_control(ctx: RunContext, note: str, *, by: str, finished: bool = F
 
     `finished`: the run ends, so no report is needed.
     """
-    taken, done = ctx.facts.manual.wheel, list(ctx.facts.manual.done)
-    assert taken is not None  # the caller checked it
-    world = await ctx.snapshots.take() or None
-    changes: Sequence[Change] = []
-    if taken.world is not None and world is not None:
-        changes = await ctx.snapshots.changes(taken.world, world)
+    done = list(ctx.facts.manual.done)
+    found = await changes_since(ctx.files.at_control)
+    ctx.files.at_control = None
+    for one in found or ():
+        ctx.files.person_made[recorded_text(one.path)] = None if one.after is None else one.after.digest
+    changes = _recorded(ctx) if found is None else await asyncio.to_thread(_seen, ctx, found)
     with ctx.events.together():
-        ctx.events.record(
-            WheelGiven(note=note, actions=len(done), files=[c.path for c in changes], by=by, finished=finished)
-        )
+        paths = [one.contents.path for one in changes]
+        ctx.events.record(WheelGiven(note=note, actions=len(done), files=paths, by=by, finished=finished))
         if (done or changes or note) and not finished:
-            ctx.events.record(Prompted(kind="wheel", text=control_summary(done, changes, note)))
+            text = control_summary(done, changes, note, is_complete=found is not None)
+            ctx.events.record(Prompted(kind="wheel", text=text))
     ctx.files.mark_changed()
-    ctx.background.note_tree(world)
     ctx.stalls.reset_after_message()
+
+
+def _seen(ctx: RunContext, found: Sequence[Effect]) -> list[Seen]:
+    return [seen(ctx.journal, ctx.facts.changes, ctx.workspace.root, one) for one in found]
+
+
+def _recorded(ctx: RunContext) -> list[Seen]:
+    """Return the changes since the person took control that are in the journal: an earlier runner saw more."""
+    files = dict[str, tuple[str | None, str | None]]()
+    for change in ctx.facts.changes.after(ctx.facts.manual.wheel_seq):
+        for path, effect in change.files.items():
+            files[path] = files.get(path, (effect.before, None))[0], effect.after
+    found = list[Seen]()
+    for path, (before, after) in files.items():
+        try:
+            load = [None if sha is None else ctx.journal.blob(sha) for sha in (before, after)]
+            found.append(Seen(FileContents(path, *load), True))
+        except KeyError:  # a damaged journal
+            found.append(Seen(FileContents(path, None, None), False))
+    return found
 
 
 async def end_manual_control(ctx: RunContext) -> None:
@@ -64,8 +88,8 @@ async def end_manual_control(ctx: RunContext) -> None:
         await end_control(ctx, "", by="program")
 
 
-def control_summary(done: Sequence[Action], changes: Sequence[Change], note: str) -> str:
-    """Return the message to the model about the time of manual control."""
+def control_summary(done: Sequence[Action], changes: Sequence[Seen], note: str, *, is_complete: bool) -> str:
+    """Return the message to the model about the time of manual control. `is_complete`: these are all changes."""
     parts = ["The person took control for a while and returns it to you now."]
     if note:
         parts.append(f"They say: {note}")
@@ -74,8 +98,10 @@ def control_summary(done: Sequence[Action], changes: Sequence[Change], note: str
         parts.append("\n".join(["They did, with your tools:", *shown]))
     if changes:
         parts.append(_changed(changes))
-    else:
+    elif is_complete:
         parts.append("No file changed meanwhile.")
+    if not is_complete:
+        parts.append("Other files may have changed, too.")
     parts.append("Continue from here. Read a file before you change it again.")
     return "\n\n".join(parts)
 
@@ -88,20 +114,21 @@ def _line(action: Action) -> str:
     return f"- {action.tool} {what}{how}" + (f"\n  {result}".replace("\n", "\n  ").rstrip() if result else "")
 
 
-def _changed(changes: Sequence[Change]) -> str:
-    named = ", ".join(change.path for change in changes[:40])
+def _changed(changes: Sequence[Seen]) -> str:
+    named = ", ".join(change.contents.path for change in changes[:40])
     parts, room = [f"Files that changed meanwhile: {named}."], _DIFF_CHARACTERS
     for change in changes:
-        diff = _diff(change)
+        diff = _diff(change.contents) if change.is_known else ""
         if len(diff) > room:
-            parts.append(f"[the other diffs are omitted: read {change.path} and the files after it]")
+            parts.append(f"[the other diffs are omitted: read {change.contents.path} and the files after it]")
             break
         room -= len(diff)
-        parts.append(diff)
+        if diff:
+            parts.append(diff)
     return "\n".join(parts)
 
 
-def _diff(change: Change) -> str:
+def _diff(change: FileContents) -> str:
     before, after = _text(change.before), _text(change.after)
     if before is None or after is None:
         return f"{change.path}: not text"

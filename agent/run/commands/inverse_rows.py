@@ -24,7 +24,7 @@ from ...layers.git.rows import GitChanges, GitRow, HeadRow, IndexRow, RefRow, St
 from ...layers.rows import Row, decode_git, decode_rows
 from ...protocol import RundryError
 from ...workspace.snapshots.objects import LARGE, LINK
-from .undo_plan import Unknown, versions_of
+from .undo_plan import Unknown, folders_before, versions_of
 
 if TYPE_CHECKING:
     from ...facts.logs.change_log import RecordedChange
@@ -165,9 +165,7 @@ class InversePlan:
         """Add an edit, or a command without a layer."""
         try:
             before, after = await versions_of(self.journal, self.snapshots, landed)
-            folders = frozenset[str]()
-            if landed.world is not None:
-                folders = await self.snapshots.parent_folders(landed.world, list(landed.files))
+            folders = await folders_before(self.snapshots, landed)
             rows = [
                 Row(path=path, before=self._side(path, before[path]), after=self._side(path, after[path]))
                 for path in landed.files

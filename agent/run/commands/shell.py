@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from ...journal.encoding import recorded_text
 from ...protocol import SHELL_CALL, Prompted, Shell, ShellFinished, ShellStarted
 from ...step.resources.last_line import output_reported
+from ...step.resources.moment import changes_since, moment_of_workspace
 from ...stops.checks import head_and_tail
-from ...workspace.errors import SnapshotDamaged
 from ...workspace.processes.output import HeadTail
 from ...workspace.processes.processes import Finished, run_process
 
 if TYPE_CHECKING:
+    from ...step.resources.moment import Moment
     from ..live.live_run import LiveRun
 
 SECONDS = 600.0
@@ -31,7 +33,7 @@ async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str |
     if not command.command.strip():
         return "the command is empty"
     ctx = run.ctx
-    before, known = await ctx.snapshots.take(), dict(ctx.facts.changes.files)
+    before, known = await moment_of_workspace(ctx.workspace, ctx.facts.changes.files), dict(ctx.facts.changes.files)
     ctx.events.record(ShellStarted(shell_id=command_id, command=command.command, told=command.tell))
     kept = HeadTail(_KEPT)
     began = ctx.clock.monotonic()
@@ -104,27 +106,21 @@ def _how(done: Finished) -> str:
     return done.error or ("timed out" if done.timed_out else f"exit code {done.exit_code}")
 
 
-async def _files(run: LiveRun, before: str, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
+async def _files(run: LiveRun, before: Moment | None, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
     """Return the files that changed during the command, except those that the run's tools changed.
 
     A change that a command of the model makes at the same time counts as the user's, because nothing on disk shows
     who made it. Guarded files are checked in any case.
     """
     ctx = run.ctx
-    after = await ctx.snapshots.take()
-    ctx.background.note_tree(after)
-    if not before or not after or before == after:
-        return []
-    try:
-        changes = await ctx.snapshots.changes(before, after)
-    except SnapshotDamaged:
-        return []
-    files = ctx.facts.changes.files
-    mine = [change for change in changes if files.get(change.path) == known.get(change.path)]
-    for change in mine:
-        ctx.files.person_made[change.path] = None if change.after is None else ctx.journal.keep(change.after)
+    files, mine = ctx.facts.changes.files, list[str]()
+    for change in await changes_since(before) or ():
+        path = recorded_text(change.path)
+        if files.get(path) == known.get(path):
+            mine.append(path)
+            ctx.files.person_made[path] = None if change.after is None else change.after.digest
     if (
         not ctx.activity.is_running and not ctx.background.names()
     ):  # otherwise a command of the model may have changed it
-        await ctx.guarded.approve_user_changes([change.path for change in mine], ctx.events.record)
-    return [change.path for change in mine]
+        await ctx.guarded.approve_user_changes(mine, ctx.events.record)
+    return mine

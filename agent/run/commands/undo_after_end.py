@@ -5,35 +5,31 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...facts.facts import fold
 from ...finder.lenses.judging import judge
 from ...journal.claim import claim
-from ...journal.integrity.durable import must_be_flushed
 from ...journal.journal import Journal
 from ...model.no_model import NO_MODEL
 from ...protocol import (
     Command,
     CommandRefused,
     CommandTaken,
-    Event,
     Judge,
     Merge,
     Rewind,
     RundryError,
-    Stamped,
     Undo,
     command_type,
 )
-from ...workspace.leftovers.record import Leftovers
-from ...workspace.paths import Workspace
-from ...workspace.snapshots.snapshots import Snapshots
 from ..damaged.admission import require_undamaged
 from ..process.inbox import STALE
-from ..setup.surroundings.confinement import hide_rules_of
+from .context_after_end import context_after_end
 from .rewind import rewind_after_end
 from .undo import finish_undo_after_end, undo_after_end
-from .undo_context import UndoContext
+
+if TYPE_CHECKING:
+    from .undo_context import UndoContext
 
 
 async def handle_after_end(path: Path) -> None:
@@ -45,7 +41,7 @@ async def handle_after_end(path: Path) -> None:
         journal = Journal.open(path)
         try:
             require_undamaged(journal)
-            context = _context(journal)
+            context = context_after_end(journal)
             await finish_undo_after_end(context)
             for command_id, command in journal.inbox.take():
                 why = await _handle(context, command)
@@ -67,24 +63,6 @@ async def _handle(context: UndoContext, command: Command | None) -> str | None:
             return judge(finder, command, context.record, has_model=context.facts.spec.model.name != NO_MODEL)
         case _:
             return STALE
-
-
-def _context(journal: Journal) -> UndoContext:
-    facts = fold(journal.spec, journal.read())
-
-    def record(event: Event) -> Stamped:
-        stamped = journal.append(event, durable=must_be_flushed(event))
-        facts.apply(stamped)
-        return stamped
-
-    store = journal.path.with_suffix(".snapshots")
-    workspace = Workspace(
-        Path(journal.spec.workspace),
-        private=[journal.path, store],
-        leftovers=Leftovers(journal.path),
-        hide_rules=hide_rules_of(journal.spec.gate, journal.path.parent),
-    )
-    return UndoContext(journal, facts, workspace, Snapshots(workspace, store), record)
 
 
 def _answer(command_id: int, command: Command | None, why: str | None) -> CommandTaken | CommandRefused:

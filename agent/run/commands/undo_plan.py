@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -89,9 +90,7 @@ class RestorePlan:
         """Add the next older change."""
         try:
             before, after = await versions_of(self.journal, self.snapshots, landed)
-            folders = frozenset[str]()
-            if landed.world is not None:
-                folders = await self.snapshots.parent_folders(landed.world, list(landed.files))
+            folders = await folders_before(self.snapshots, landed)
         except RundryError as error:
             self.lost += [f"{path}: {error}" for path in landed.files or (landed.title,)]
             self._break(landed.files)
@@ -126,10 +125,20 @@ async def versions_of(journal: Journal, snapshots: Snapshots, landed: RecordedCh
         before = {path: _kept(journal, path, moved.before) for path, moved in landed.files.items()}
         return before, {path: _kept(journal, path, moved.after) for path, moved in landed.files.items()}
     if not paths:
-        raise Unknown("the changes of this command are unknown: there was no snapshot of the workspace")
+        raise Unknown("what this command changed is not known, because it did not run in a layer")
     if landed.world is None or landed.world_after is None:
-        raise Unknown("there was no snapshot of the workspace before this command")
+        raise Unknown("what was there before is not known, because the command did not run in a layer")
     return await snapshots.versions(landed.world, paths), await snapshots.versions(landed.world_after, paths)
+
+
+async def folders_before(snapshots: Snapshots, landed: RecordedChange) -> frozenset[str]:
+    """Return the folders above the files of a change that stay although they are empty. Raises RundryError."""
+    if landed.world is not None:
+        return await snapshots.parent_folders(landed.world, list(landed.files))
+    known = {path: moved.folders for path, moved in landed.files.items() if moved.folders is not None}
+    return frozenset(
+        str(folder) for path, made in known.items() for folder in PurePosixPath(path).parents if str(folder) not in made
+    )
 
 
 def _kept(journal: Journal, path: str, blob: str | None) -> FileVersion | None:

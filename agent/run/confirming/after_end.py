@@ -1,4 +1,4 @@
-"""`rundry verify`: confirm the result of an ended run from its journal and snapshots."""
+"""`rundry verify`: confirm the result of an ended run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..damaged.admission import require_undamaged
 from ..setup.surroundings.confinement import detect_sandbox, hide_rules_of
 from ..setup.surroundings.variables import commands_env
 from ..setup.usable_commands import require_usable_command
-from .checkout import Result
+from .checkout import Result, Stored
 from .trial import run_trial
 
 if TYPE_CHECKING:
@@ -77,32 +77,38 @@ def _commands(spec: RunSpec, facts: RunFacts, command: str | None) -> list[str]:
 def _is_in_result(journal: Journal, facts: RunFacts, path: Path) -> bool:
     """Return whether the file is in the snapshot of the result, although it is no longer in the workspace."""
     home = Path(journal.spec.home)
-    inside = Path(os.path.normpath(path))
-    if not (facts.world and inside.is_relative_to(home)):
+    inside, stored = Path(os.path.normpath(path)), _stored(journal, facts, _workspace(journal))
+    if stored is None or not inside.is_relative_to(home):
         return False
-    store = journal.path.with_suffix(".snapshots")
-    rules = hide_rules_of(journal.spec.gate, journal.path.parent)
-    workspace = Workspace(Path(journal.spec.workspace), private=[journal.path, store], hide_rules=rules)
     try:
-        return Snapshots(workspace, store).has(facts.world, str(inside.relative_to(home)))
+        return stored.snapshots.has(stored.tree, str(inside.relative_to(home)))
     except SnapshotDamaged:
         return False
 
 
+def _workspace(journal: Journal) -> Workspace:
+    rules = hide_rules_of(journal.spec.gate, journal.path.parent)
+    private = [journal.path, journal.path.with_suffix(".snapshots")]
+    return Workspace(Path(journal.spec.workspace), private=private, hide_rules=rules)
+
+
+def _stored(journal: Journal, facts: RunFacts, workspace: Workspace) -> Stored | None:
+    """Return the snapshot of the result; None: the run took none at its end."""
+    if not facts.world or facts.changes.world is None:
+        return None
+    return Stored(Snapshots(workspace, journal.path.with_suffix(".snapshots")), facts.world)
+
+
 async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: Mapping[str, str]) -> Verified:
-    spec, path = journal.spec, journal.path
-    store = path.with_suffix(".snapshots")
-    rules = hide_rules_of(spec.gate, path.parent)
-    workspace = Workspace(Path(spec.workspace), private=[path, store], hide_rules=rules)
-    sandbox = await detect_sandbox(spec.gate, workspace.root, path.parent)
+    spec, workspace = journal.spec, _workspace(journal)
+    sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent)
     result = Result(
         journal=journal,
         facts=facts,
         workspace=workspace,
-        snapshots=Snapshots(workspace, store),
         sandbox=sandbox,
         env=commands_env(env, spec.gate, spec.model),
-        tree=facts.world or "",
+        stored=_stored(journal, facts, workspace),
     )
     began = time.monotonic()
     wanted = spec.predicates

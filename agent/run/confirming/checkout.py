@@ -1,4 +1,4 @@
-"""Make a clean checkout of a run's result from its snapshots: only the files that its check needs."""
+"""Make a clean checkout of a run's result: only the files that its check needs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...workspace.checkout.backlinks import first_backlink
 from ...workspace.checkout.clean_git import OBJECTS, add_tracked_files, create_git_folder
+from ...workspace.checkout.copy_files import copy_files
 from ...workspace.checkout.submodules import activate_submodules
 from ...workspace.errors import SnapshotDamaged, StaleFile
 from ...workspace.git.repository import GitFailed
@@ -21,6 +22,7 @@ from ...workspace.paths import Workspace
 from ...workspace.sandbox.bubblewrap import Stage
 from ..setup.tree_tools import guard_of
 from .approved import approved, write_approved
+from .changed_since import changed_since
 from .checkout_failed import CheckoutFailed
 from .dependencies import Mounted, unchanged
 
@@ -32,6 +34,16 @@ if TYPE_CHECKING:
     from ...workspace.snapshots.snapshots import Snapshots
 
 
+_NAMED = 3
+
+
+class Stored(NamedTuple):
+    """A result that is in the snapshots of its run."""
+
+    snapshots: Snapshots
+    tree: str
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of a run that is to be confirmed, and the parts of the run that this needs."""
@@ -39,12 +51,11 @@ class Result:
     journal: Journal
     facts: RunFacts
     workspace: Workspace
-    snapshots: Snapshots
     sandbox: Sandbox
     env: Mapping[str, str]
     """The environment of checks."""
-    tree: str
-    """Tree id of the snapshot of the result; empty: there is none."""
+    stored: Stored | None = None
+    """The snapshot of the result; None: it is in the workspace."""
     guard: Guard | None = None
     """The guard of a live run; None: the run has ended, and its workspace may have changed since."""
 
@@ -84,9 +95,9 @@ async def checkout(result: Result) -> AsyncGenerator[Checkout]:
 
 
 async def _made(result: Result, folder: Path) -> Checkout:
-    if not result.tree:
-        raise CheckoutFailed(result.snapshots.too_large or "the run has no snapshot of its result")
     root = result.workspace.root
+    if result.stored is None:
+        await asyncio.to_thread(_refuse_other_files, result)
     mounted = Mounted()
     if root.is_dir():
         mounted = await asyncio.to_thread(unchanged, result.journal, result.facts, root)
@@ -107,13 +118,31 @@ async def _made(result: Result, folder: Path) -> Checkout:
     return Checkout(Workspace(seen), sandbox, result.env, None if at_original_path else root)
 
 
+def _refuse_other_files(result: Result) -> None:
+    """Raise CheckoutFailed if the workspace does not have the result of the run."""
+    root, changes = result.workspace.root, result.facts.changes
+    if not root.is_dir():
+        raise CheckoutFailed(f"the workspace {root} no longer exists")
+    if result.guard is not None:  # the run has not ended
+        return
+    if changes.stage is not None:
+        raise CheckoutFailed("what the run changed is not in the workspace: `rundry apply` applies it")
+    try:
+        changed = changed_since(result.journal, changes, root)
+    except KeyError:
+        raise CheckoutFailed("the journal does not contain what the run changed") from None
+    if changed:
+        more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+        raise CheckoutFailed(f"{', '.join(changed[:_NAMED])}{more} changed since the run ended")
+
+
 async def _write_files(result: Result, folder: Path, mounted: Mounted) -> None:
-    """Write the files of the snapshot, then the approved guarded files."""
-    for path in await result.snapshots.write_to(result.tree, folder):
-        if result.guard is None:
-            raise CheckoutFailed(f"{path} is too large for a snapshot")
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        await asyncio.to_thread(shutil.copy2, result.workspace.root / path, folder / path, follow_symlinks=False)
+    """Write the files of the result, then the approved guarded files."""
+    stored = result.stored
+    if stored is None:
+        await asyncio.to_thread(copy_files, result.workspace, folder)
+    elif large := await stored.snapshots.write_to(stored.tree, folder):
+        raise CheckoutFailed(f"{large[0]} is too large for a snapshot")
 
     def write_guarded() -> None:
         guard = result.guard or guard_of(result.journal.spec, folder, result.env)
@@ -132,7 +161,7 @@ async def _write_git(result: Result, folder: Path, seen: Path, below: str = "") 
     own = await create_git_folder(root, place, result.env, shown / OBJECTS if seen == result.workspace.root else None)
     if own is None:
         return []
-    await add_tracked_files(root if result.guard is not None else None, place, result.env, own)
+    await add_tracked_files(root if result.stored is None else None, place, result.env, own)
     mounts = [(own, shown / OBJECTS)]
     for path in await activate_submodules(root, place, result.env, own):
         mounts += await _write_git(result, folder, seen, os.path.join(below, path))  # noqa: PTH118 - a relative text

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
 from ...step.resources.activity import PersonInterrupted
+from ...workspace.checkout.copy_files import mark_of_files
 from ...workspace.checkout.folders import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
 from .checkout import Result
@@ -43,9 +44,8 @@ async def confirm(run: LiveRun) -> None:
 
 
 async def _confirm(ctx: RunContext) -> None:
-    tree = await ctx.snapshots.take()
-    ctx.facts.world = tree or None
-    mark = await _mark(ctx.facts, ctx.workspace, ctx.env, tree)
+    await ctx.fingerprint.take()
+    mark = await _mark(ctx.facts, ctx.workspace, ctx.env)
     before = ctx.facts.verdicts.confirmation
     if before is not None and before.result is Confirmed.FAILED and before.mark == mark:
         same = Trial(result=before.result, detail=before.detail, output=before.output)
@@ -57,10 +57,8 @@ async def _confirm(ctx: RunContext) -> None:
         journal=ctx.journal,
         facts=ctx.facts,
         workspace=ctx.workspace,
-        snapshots=ctx.snapshots,
         sandbox=ctx.sandbox,
         env=ctx.env,
-        tree=tree,
         guard=ctx.guard,
     )
     left = ctx.usage.seconds_for_work()
@@ -114,10 +112,11 @@ def _joined(facts: RunFacts) -> str:
     return " && ".join(_commands(facts))
 
 
-async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str], tree: str) -> str:
+async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str]) -> str:
     """Return a digest of what a checkout would contain: files, approved content, commit."""
     sealing = facts.seals
-    parts = [tree, sealing.seal, sorted(sealing.written.items(), key=str), sorted(sealing.kept.items(), key=str)]
+    files = await asyncio.to_thread(mark_of_files, workspace)
+    parts = [files, sealing.seal, sorted(sealing.written.items(), key=str), sorted(sealing.kept.items(), key=str)]
     try:
         repository = await Repository.find(workspace.root, env)
         parts.append(await repository.head() if repository is not None else None)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from ...protocol import Charged, Prompted, RunResumed
 from ...protocol.text.counts import plural
-from ...workspace.errors import PathRefused, SnapshotDamaged
+from ...workspace.errors import PathRefused
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.integrity.damage import Damage
     from ...step.resources.recorder import Recorder
     from ...workspace.paths import Workspace
-    from ...workspace.snapshots.snapshots import Snapshots
 
 _MOST = 20
 _NOTE = (
@@ -23,9 +22,7 @@ _NOTE = (
 )
 
 
-async def note_damage(
-    facts: RunFacts, workspace: Workspace, snapshots: Snapshots, resumed: RunResumed, damage: Damage
-) -> RunResumed:
+def note_damage(facts: RunFacts, workspace: Workspace, resumed: RunResumed, damage: Damage) -> RunResumed:
     """Return the resume event, with the damage and with a note for each file that differs from the journal."""
     if not damage:
         return resumed
@@ -36,7 +33,7 @@ async def note_damage(
         notes=[
             *resumed.notes,
             f"resumed without damaged events: {damage.summary}",
-            *await _file_notes(facts, workspace, snapshots),
+            *_file_notes(facts, workspace),
         ],
         damaged=[link.seq for link in damage.broken],
         missing=damage.missing,
@@ -75,18 +72,11 @@ def _unrecorded(facts: RunFacts, damage: Damage) -> tuple[int, float]:
     return max(0, used.steps - known.steps), max(0.0, used.seconds - known.seconds)
 
 
-async def _file_notes(facts: RunFacts, workspace: Workspace, snapshots: Snapshots) -> list[str]:
+def _file_notes(facts: RunFacts, workspace: Workspace) -> list[str]:
     """Return a line for each file whose content is neither the last recorded one nor that of the start."""
     names = [
         path for path, (first, last) in sorted(facts.changes.files.items()) if _differs(workspace, path, first, last)
     ]
-    world = facts.world
-    if world and not snapshots.too_large:
-        try:
-            found = await snapshots.changes(world, snapshots.fingerprint())
-        except SnapshotDamaged:  # a backup has no snapshots
-            found = []
-        names += [change.path for change in found if change.path not in names]
     lines = [f"changed since the last recorded event: {name}" for name in names[:_MOST]]
     return [*lines, f"and {len(names) - _MOST} more files"] if len(names) > _MOST else lines
 

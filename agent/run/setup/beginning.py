@@ -142,7 +142,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     others = concurrent_runs(facts.spec, ctx.journal.path, ctx.clock.now())
     notes = [*order.notes, *beginning.notes, *others, *_already_complete(before)]
     resumed = _resumed_event(ctx, notes, changes.executor)
-    resumed = await note_damage(ctx.facts, ctx.workspace, ctx.snapshots, resumed, damage)
+    resumed = note_damage(ctx.facts, ctx.workspace, resumed, damage)
     ctx.events.record(resumed, durable=bool(damage))
     _record_stage(ctx)
     ctx.guarded.seal(ctx.events.record)

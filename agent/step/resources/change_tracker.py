@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
-    from ...workspace.snapshots.snapshots import Snapshots
+    from .moment import Moment
 
 
 class ChangeTracker:
@@ -24,6 +24,8 @@ class ChangeTracker:
         self._unsteady: set[str] = set()
         self.person_made: dict[str, str | None] = {}
         """Path to blob: content that the user's own commands wrote since the model's newest command began."""
+        self.at_control: Moment | None = None
+        """The files when a person took control; None: nobody has, or they could not be read."""
 
     def mark_changed(self) -> None:
         """Note that the files may have changed since the last snapshot."""
@@ -95,19 +97,27 @@ class ChangeTracker:
         self._verified_mark = mark
 
 
-class Fingerprint:
-    """Keeps the fingerprint of the workspace in the facts up to date."""
-
-    def __init__(self, facts: RunFacts, snapshots: Snapshots, files: ChangeTracker) -> None:
-        self._facts, self._snapshots, self._files = facts, snapshots, files
-
-    async def refresh(self) -> None:
-        """Compute the fingerprint again if something may have changed."""
-        if self._files.take_changed() or self._facts.world is None:
-            self._facts.note_world(await self._snapshots.take() or None)
+class WorldSource(Protocol):
+    """Computes an id of the files: equal ids are equal files."""
 
     async def take(self) -> str:
-        """Take a snapshot and return its fingerprint; empty if there are no snapshots."""
-        world = await self._snapshots.take()
-        self._facts.note_world(world)
+        """Return the id of the files as they are now; empty: it cannot be known."""
+        ...
+
+
+class Fingerprint:
+    """Keeps the id of the files in the facts up to date."""
+
+    def __init__(self, facts: RunFacts, source: WorldSource, files: ChangeTracker) -> None:
+        self._facts, self._source, self._files = facts, source, files
+
+    async def refresh(self) -> None:
+        """Compute the id again if something may have changed."""
+        if self._files.take_changed() or self._facts.world is None:
+            await self.take()
+
+    async def take(self) -> str:
+        """Compute the id and return it; empty: it cannot be known."""
+        world = await self._source.take()
+        self._facts.note_world(world or None)
         return world

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...gate.change.diff import compare_contents
@@ -9,6 +11,8 @@ from ...protocol import ChangedBy, FileChanged
 from ...protocol.text.hunks import Split
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ...journal.journal import Journal
     from ...layers.effects import Side
     from ...layers.rows import Row
@@ -37,6 +41,12 @@ def file_changed(journal: Journal, change: Change | FileContents, by: ChangedBy)
         added=added,
         removed=removed,
     )
+
+
+def missing_folders(root: Path, path: str) -> list[str]:
+    """Return the folders that have to be made before a file can be written, relative."""
+    above = [str(folder) for folder in PurePosixPath(path).parents if str(folder) != "."]
+    return [folder for folder in above if not os.path.lexists(root / folder)]
 
 
 def stored_contents(journal: Journal, row: Row) -> FileContents:

@@ -20,7 +20,6 @@ from rundry.agent.run.confirming.checkout import Result
 from rundry.agent.run.confirming.trial import run_trial
 from rundry.agent.workspace.paths import Workspace
 from rundry.agent.workspace.sandbox.confined.environment import command_env
-from rundry.agent.workspace.snapshots.snapshots import Snapshots
 
 
 def test_a_result_that_passes_in_a_clean_checkout_is_done_and_confirmed(home: Home, project: Path):
@@ -258,10 +257,9 @@ async def test_without_a_sandbox_only_a_project_without_dependency_folders_can_b
     journal = Journal.open(Path(ran.outcome["journal"]))
     try:
         facts, workspace = facts_of(journal), Workspace(project)
-        snapshots = Snapshots(workspace, journal.path.with_suffix(".snapshots"))
         unheld = Sandbox(None, "no sandbox: none works")
         env = command_env(home.env)
-        result = Result(journal, facts, workspace, snapshots, unheld, env, facts.world or "")
+        result = Result(journal, facts, workspace, unheld, env)
         trial = await run_trial(result, [DONE, "test ! -e node_modules"], 60.0)
     finally:
         journal.close()

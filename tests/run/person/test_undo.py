@@ -170,6 +170,14 @@ async def test_where_the_workspace_is_too_large_for_snapshots_edits_and_commands
     assert (work / "a.txt").read_text() == "one\n" and (work / "b.txt").read_text() == "two\n"
 
 
+async def test_of_folders_only_those_go_that_were_made_for_a_file(driven, work):
+    (work / "empty").mkdir()
+    run = driven(write("empty/new/c.txt", "c\n"), sh("echo 2 > b.txt"), DONE)
+    await run.run()
+    assert sorted(undone(await take_back(run, Undo(changes=2))).files) == ["b.txt", "empty/new/c.txt"]
+    assert tree(work / "empty") == {}
+
+
 async def test_what_was_restored_at_the_gate_is_not_a_change(driven, work):
     (work / "conftest.py").write_text("x = 1\n")
     run = driven(sh("echo 2 > conftest.py; echo 3 > c.txt"), sh("echo 2 > conftest.py"), DONE, until=["true && false"])

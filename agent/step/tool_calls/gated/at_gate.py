@@ -18,6 +18,7 @@ from ...hooks.tool_hooks import notes_after_edit
 from ...resources.recorder import with_waiting
 from ..call_results import GateResult
 from ..commands import run_at_gate
+from ..file_events import missing_folders
 from .mcp_tools import call_tool
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ async def _run(
 
 async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
     crash_point("change: approved")
+    folders = missing_folders(ctx.workspace.root, draft.path) if isinstance(draft, FileDraft) else None
     with ctx.usage.running():
         result = await carry_out(draft, ruling, ctx.tools)
     crash_point("change: made")
@@ -158,6 +160,7 @@ async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -
             after=change.after,
             added=change.added,
             removed=change.removed,
+            folders=folders,
         )
         record(changed)
         crash_point("change: recorded")
