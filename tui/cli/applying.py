@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NOT_APPLIED = 5
 """Exit code: something is staged still, or the checks do not pass in the workspace."""
-_HINT = "Type approve, approve entries 1 2, show entry 1, or quit: then it stays staged."
+_HINT = "Type approve, approve entries 1 2, show entry 1, or quit. Entries that you do not approve stay staged."
 
 
 def apply(
@@ -73,8 +73,9 @@ async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: s
         _show(review)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             how = f"rundry apply {review.run_id} --digest {review.shown.digest}"
-            print(one_line(f"To apply all but protected files: {how}"))
+            print(one_line(f"To apply all but protected files, which stay staged: {how}"))
             return NOT_APPLIED
+        print(one_line(_HINT))
         asked = await asyncio.to_thread(_ask, review)
         if asked is None:
             print("Nothing was applied. It stays staged.")
@@ -169,8 +170,8 @@ def _done(review: StageReview, applied: Applied, *, as_json: bool) -> int:
         said = f"In the workspace: {applied.met}" if applied.met else "The checks do not pass in the workspace."
         print(one_line(said))
     if not applied.is_over:
-        left = "Something is staged still, because somebody changed it meanwhile"
-        print(one_line(f"{left}: rundry apply {review.run_id}"))
+        left = "Something stays staged, because it was not accepted or somebody changed it meanwhile"
+        print(one_line(f"{left}: rundry apply {review.run_id} shows it, with --drop it is deleted"))
     return code
 
 

@@ -63,7 +63,7 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     lines: Sequence[str]
     """What was applied and what was not, in sentences."""
     is_over: bool
-    """Whether nothing is staged any more. Else somebody changed a file meanwhile."""
+    """Whether nothing is staged any more. Else an entry was skipped, or somebody changed a file meanwhile."""
     skipped: bool
     """Whether something of the stage was not applied."""
     met: str | None = None
@@ -100,7 +100,7 @@ class StageReview:
         return None if sha is None else self._ctx.journal.blob(sha)
 
     async def apply(self, decision: Decide) -> Applied:
-        """Apply what the decision accepts, then run the checks in the workspace.
+        """Apply what the decision accepts, then run the checks in the workspace. Skipped entries stay staged.
 
         Raises UserError if the decision is not possible; then nothing was applied.
         """
@@ -125,7 +125,8 @@ class StageReview:
             raise UserError(refused[0])
         effects = self.shown.effects
         in_conflict = any(entry.conflict for entry in effects.entries) if effects is not None else False
-        is_over = not in_conflict and not taken.failed
+        is_skipped = any(choice.skip for choice in decision.entries.values())
+        is_over = not in_conflict and not taken.failed and not is_skipped
         if is_over:
             await self.drop("applied")
         has_checks = ctx.facts.spec.predicates.exist
@@ -135,7 +136,7 @@ class StageReview:
         return Applied(
             lines=taken.lines,
             is_over=is_over,
-            skipped=bool(taken.dropped) or not is_over,
+            skipped=bool(decision.entries or taken.dropped) or not is_over,
             met=met(LoopState(ctx.facts)) if has_checks else None,
             has_checks=has_checks,
         )

@@ -11,8 +11,9 @@ import pytest
 from fakes.held import Held
 from fakes.layered import layered_place
 from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, git, make_project, read
-from fakes.rundry import Home, Ran
+from fakes.rundry import RUNDRY, Home, Ran
 from fakes.server import ScriptedServer
+from fakes.terminal import Terminal
 from fakes.turns import Turn, call, finish, say
 
 COMMAND = call("run_command", command="cat calc/core.py | grep -c 'a + b' > counted.txt; mkdir -p out; echo x > out/x")
@@ -107,6 +108,20 @@ async def test_protected_files_are_staged_and_not_applied_by_a_digest(place: Pla
     done = place.apply("--digest", str(shown["digest"]))
     assert done.exit_code == 5, done
     assert changed_files(place.project) == ["calc/core.py"]
+    assert [entry["path"] for entry in place.shown()["entries"]] == [".envrc"], "nobody decided against it"  # type: ignore[index]
+
+
+async def test_commits_that_a_digest_holds_back_can_be_approved_later(place: Place):
+    commit = "echo x > .envrc; git add -A; git -c user.name=a -c user.email=a@b.c commit -qm fixed"
+    assert place.run([FIX_BOTH, call("run_command", command=commit)]).exit_code == 5
+    done = place.apply("--digest", str(place.shown()["digest"]))
+    assert "stays staged" in done.stdout and changed_files(place.project) == ["calc/core.py"], done
+    with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
+        terminal.wait_for("stay staged")
+        terminal.send("approve\r")
+        assert terminal.wait_for_exit() == 0, terminal.text()
+    assert git(place.project, "log", "-1", "--format=%s") == "fixed\n"
+    assert changed_files(place.project) == [] and place.stages() == []
 
 
 async def test_a_patch_and_a_branch_leave_the_workspace_and_the_stage_as_they_are(place: Place):
