@@ -60,9 +60,12 @@ def apply(
 async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: str | None, as_json: bool) -> int:
     async with open_stage(path, dict(os.environ), lambda line: print(one_line(line), file=sys.stderr)) as review:
         if review.is_empty:
-            await review.drop()
-            print(one_line(f"Nothing is staged in run {review.run_id}."))
-            return 0
+            if patch is not None or branch is not None:
+                raise UserError(f"nothing is staged in run {review.run_id} any more, so there is nothing to write")
+            if not as_json:
+                _show_notes(review)
+                print(one_line(f"Nothing is staged in run {review.run_id} any more."))
+            return _done(review, await review.apply(unprotected(review.shown)), as_json=as_json)
         if patch is not None or branch is not None:
             return _written(review, patch, branch)
         if digest is not None:
@@ -99,6 +102,10 @@ def _written(review: StageReview, patch: str | None, branch: str | None) -> int:
 def _show(review: StageReview) -> None:
     for line in proposal_lines(review.shown, None, 1, 1, review.content):
         print(show(line))
+    _show_notes(review)
+
+
+def _show_notes(review: StageReview) -> None:
     for note in review.notes:
         print(f"Note: {one_line(note)}")
 

@@ -248,7 +248,7 @@ async def finish_accepted(ctx: RunContext, layers: RunLayers, record: Record) ->
         if results is None:  # it was killed before the order was stored, so nothing is in the workspace
             conflicts = [f"nothing of `{accepted.command}`: it was killed before"]
             record(EffectsApplied(order=name, conflicts=conflicts, lost=True))
-            said.append(f"What `{accepted.command}` changed was lost with its runner, and nothing of it was applied.")
+            said.append(f"Nothing that `{accepted.command}` changed was applied: its runner was killed before.")
             continue
         rows = decode_rows(ctx.journal.blob(accepted.rows))
         git = decode_git(ctx.journal.blob(accepted.git)) if accepted.git is not None else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -34,8 +34,8 @@ class Place:
         argv = ["run", "fix", "--headless", "--json", "--steps", "6", "--model", "fake"]
         return [*argv, "--api-base", server.base_url]
 
-    def apply(self, *more: str) -> Ran:
-        return self.home.run("apply", *more, cwd=self.project)
+    def apply(self, *more: str, env: Mapping[str, str] | None = None) -> Ran:
+        return self.home.run("apply", *more, cwd=self.project, env=env)
 
     def shown(self) -> dict[str, object]:
         done = self.apply("--json")
@@ -122,6 +122,22 @@ async def test_commits_that_a_digest_holds_back_can_be_approved_later(place: Pla
         assert terminal.wait_for_exit() == 0, terminal.text()
     assert git(place.project, "log", "-1", "--format=%s") == "fixed\n"
     assert changed_files(place.project) == [] and place.stages() == []
+
+
+async def test_after_a_kill_in_rundry_apply_the_checks_decide_its_exit_code(place: Place):
+    log, red = place.home.root / "points", [FIX_ADD]
+    place.run(red, "--until", CHECK, "--steps", "2")
+    counting = {"RUNDRY_CRASH_AT": "0", "RUNDRY_CRASH_LOG": str(log)}
+    place.apply("--digest", str(place.shown()["digest"]), env=counting)
+    git(place.project, "checkout", ".")
+    place.run(red, "--until", CHECK, "--steps", "2")
+    at = log.read_text().splitlines().index("order: given") + 1
+    killed = place.apply("--digest", str(place.shown()["digest"]), env={"RUNDRY_CRASH_AT": str(at)})
+    assert killed.exit_code == -signal.SIGKILL, killed
+    done = place.apply()
+    assert "What `rundry apply` changed (1 file) was applied." in done.stdout, done
+    assert done.exit_code == 5 and "do not pass in the workspace" in done.stdout, done
+    assert changed_files(place.project) == ["calc/core.py"] and place.stages() == []
 
 
 async def test_a_patch_and_a_branch_leave_the_workspace_and_the_stage_as_they_are(place: Place):
