@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,7 +80,7 @@ async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: s
             print(one_line(f"To apply all but protected files, which stay staged: {how}"))
             return NOT_APPLIED
         print(one_line(_HINT))
-        asked = await asyncio.to_thread(_ask, review)
+        asked = _ask(review)  # nothing else happens meanwhile, and Ctrl+C cannot end a thread that reads
         if asked is None:
             print("Nothing was applied. It stays staged.")
             return NOT_APPLIED
@@ -113,9 +114,8 @@ def _show_notes(review: StageReview) -> None:
 def _ask(review: StageReview) -> Decide | None:
     """Read what the person decides; None: nothing is applied now."""
     while True:
-        try:
-            line = input("> ")
-        except EOFError:
+        line = _read_line()
+        if line is None:
             return None
         try:
             verdict = parse_verdict(line)
@@ -131,6 +131,18 @@ def _ask(review: StageReview) -> Decide | None:
                 return decision(verdict, review.shown, review.shown.digest, "")
         except RundryError as error:
             print(one_line(str(error)))
+
+
+def _read_line() -> str | None:
+    """Read a line; None: the person pressed Ctrl+C or Ctrl+D."""
+    of_loop = signal.signal(signal.SIGINT, signal.default_int_handler)  # that of the loop waits for the end of the line
+    try:
+        return input("> ")
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return None
+    finally:
+        signal.signal(signal.SIGINT, of_loop)
 
 
 def _show_entries(review: StageReview, entries: tuple[int, ...]) -> None:

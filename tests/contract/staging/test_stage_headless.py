@@ -124,6 +124,16 @@ async def test_commits_that_a_digest_holds_back_can_be_approved_later(place: Pla
     assert changed_files(place.project) == [] and place.stages() == []
 
 
+async def test_an_interrupt_at_the_question_leaves_all_of_it_staged(place: Place):
+    assert place.run([FIX_ADD]).exit_code == 5
+    with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
+        terminal.wait_for("stay staged")
+        terminal.send("\x03")
+        assert terminal.wait_for_exit(10.0) == 5, terminal.text()
+        assert "Nothing was applied. It stays staged." in terminal.text()
+    assert len(place.stages()) == 1 and changed_files(place.project) == []
+
+
 async def test_after_a_kill_in_rundry_apply_the_checks_decide_its_exit_code(place: Place):
     log, red = place.home.root / "points", [FIX_ADD]
     place.run(red, "--until", CHECK, "--steps", "2")
