@@ -13,7 +13,7 @@ from ...layers.occupied import Occupied
 from ...layers.unit import left_out_of_patch
 from ...protocol import Fault, Finish, Reason
 from ...protocol.text.counts import plural
-from ...step.resources.stage import decided_on, is_staged
+from ...step.resources.stage import decided_on, has_output, is_staged
 from ...step.tool_calls.effect_entries import is_folder
 from ...workspace.errors import StaleFile
 from ...workspace.git.repository import repository_top
@@ -43,10 +43,13 @@ async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]
     if ctx.facts.spec.stage_patch is not None:
         await _write_patch(ctx, stage, listed, Path(ctx.facts.spec.stage_patch))
     if not is_staged(listed):
-        return end, []
+        if end.reason is not Reason.DONE or not ctx.facts.spent.steps or not has_output(listed):
+            return end, []
+        stage.is_empty = False  # the check failed before the steps; that it passes may be because of this output
     files = [one.path for one in decided_on(listed) if not is_folder(one)]
     what = [*([plural(len(files), "file")] if files else []), *(["git"] if any(one.rows for one in listed.git) else [])]
-    words = f"{' and '.join(what) or 'folders'} staged, see `rundry apply {ctx.facts.spec.run_id}`"
+    what = what or ["folders" if is_staged(listed) else "build output"]
+    words = f"{' and '.join(what)} staged, see `rundry apply {ctx.facts.spec.run_id}`"
     return _handed_off(end, words), sorted(map(recorded_text, files))
 
 

@@ -226,7 +226,7 @@ async def _reviewed(ctx: RunContext, folder: Path) -> AsyncGenerator[StageReview
         except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
             raise UserError(f"the stage of run {ctx.facts.spec.run_id} cannot be listed: {error}") from None
         shown, refused = await asyncio.to_thread(_shown, ctx, listed)
-        yield StageReview(
+        review = StageReview(
             run_id=ctx.facts.spec.run_id,
             shown=shown,
             notes=[*notes, *refused, *(f"never applied: {line}" for line in listed.left_out)],
@@ -234,6 +234,8 @@ async def _reviewed(ctx: RunContext, folder: Path) -> AsyncGenerator[StageReview
             _stage=stage,
             _listed=listed,
         )
+        stage.is_empty = review.is_empty
+        yield review
     finally:
         if ctx.facts.changes.stage is not None:
             await stage.close()

@@ -82,3 +82,8 @@ def decided_on(listed: Listed) -> list[Effect]:
 def is_staged(listed: Listed) -> bool:
     """Return whether there is something to decide on."""
     return bool(decided_on(listed) or any(changes.rows for changes in listed.git))
+
+
+def has_output(listed: Listed) -> bool:
+    """Return whether there are files that programs made, and that nobody has to decide on."""
+    return any(group.kind in ("built", "ignored_new") for group in listed.groups)

@@ -88,6 +88,27 @@ async def test_a_run_that_stages_nothing_ends_as_before(place: Place):
     assert done.exit_code == 2 and "nothing is staged" in done.stderr, done
 
 
+async def test_a_check_that_passes_because_of_ignored_output_is_a_hand_off_until_that_is_applied(place: Place):
+    (place.project / ".gitignore").write_text("dist/\n")
+    git(place.project, "add", ".")
+    git(place.project, "commit", "-qm", "ignore")
+    build = call("run_command", command="mkdir -p dist && echo app > dist/app")
+    ran = place.run([build], "--until", "test -f dist/app")
+    assert (ran.exit_code, ended(ran)["reason"]) == (5, "handoff"), ran
+    assert "build output staged" in str(ended(ran)["detail"]) and not (place.project / "dist").exists()
+    assert place.shown()["entries"] == []
+    done = place.apply("--digest", str(place.shown()["digest"]))
+    assert done.exit_code == 0 and "check passed" in done.stdout, done
+    assert (place.project / "dist/app").exists() and place.stages() == []
+
+
+async def test_a_check_that_passes_from_the_start_needs_no_decision_about_what_it_writes(place: Place):
+    (place.project / ".gitignore").write_text("dist/\n")
+    ran = place.run([], "--until", "mkdir -p dist && echo x > dist/log")
+    assert (ran.exit_code, ended(ran)["reason"]) == (0, "done"), ran
+    assert place.stages() == []
+
+
 async def test_a_red_check_keeps_its_reason_and_the_stage_stays(place: Place):
     ran = place.run([FIX_ADD], "--until", CHECK, "--steps", "2")
     assert (ran.exit_code, ended(ran)["reason"]) == (3, "budget"), ran
