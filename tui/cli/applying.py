@@ -46,6 +46,14 @@ def apply(
     as_json: bool,
 ) -> int:
     """Show or apply what the run staged, and return the exit code. Raises RundryError."""
+    _refuse_several(
+        {
+            "--digest": digest is not None,
+            "--patch or --branch": patch is not None or branch is not None,
+            "--drop": drop,
+            "--drop-all": drop_all,
+        }
+    )
     if drop_all:
         for line in drop_all_left(workspace_of(flags), folder_of(flags)):
             print(one_line(line))
@@ -56,6 +64,13 @@ def apply(
         print("dropped")
         return 0
     return asyncio.run(_apply(path, digest=digest, patch=patch, branch=branch, as_json=as_json))
+
+
+def _refuse_several(given: Mapping[str, bool]) -> None:
+    """Raise UserError for two decisions, of which only one would be carried out."""
+    names = [name for name, is_given in given.items() if is_given]
+    if len(names) > 1:
+        raise UserError(f"{' and '.join(names)} cannot be used together: call rundry apply once for each")
 
 
 async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: str | None, as_json: bool) -> int:

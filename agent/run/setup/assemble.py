@@ -158,6 +158,8 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
     stage = await stage_of(inputs.facts, mode, found, workspace, sandbox) if stages else None
     if stage is not None:
         workspace, sandbox = view_of(stage)
+    elif stages and spec.stage_patch is not None:
+        notes.append(f"--stage-patch {spec.stage_patch} is not written, because this run is not staged")
     guard = guard_of(spec, workspace.root, env)
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     is_own = spec.home != spec.workspace  # `--worktree`

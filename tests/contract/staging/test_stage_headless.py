@@ -145,6 +145,18 @@ async def test_commits_that_a_digest_holds_back_can_be_approved_later(place: Pla
     assert changed_files(place.project) == [] and place.stages() == []
 
 
+async def test_a_patch_of_a_run_that_is_not_staged_is_said_to_be_missing(place: Place):
+    ran = place.run([FIX_BOTH], "--gate", "auto", "--stage-patch", str(place.home.root / "p"))
+    assert ran.exit_code == 0 and "is not written, because this run is not staged" in ran.stdout, ran
+
+
+async def test_what_is_to_be_written_is_not_dropped_instead(place: Place):
+    assert place.run([FIX_ADD]).exit_code == 5
+    done = place.apply("--patch", str(place.home.root / "p"), "--drop")
+    assert done.exit_code == 2 and "cannot be used together" in done.stderr, done
+    assert len(place.stages()) == 1
+
+
 async def test_an_interrupt_at_the_question_leaves_all_of_it_staged(place: Place):
     assert place.run([FIX_ADD]).exit_code == 5
     with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
