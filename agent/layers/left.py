@@ -1,21 +1,28 @@
-"""What units of work left on the disk: listed with their sizes, and removed."""
+"""What units of work left on the disk: listed with their sizes, and removed; and what a restart made useless."""
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from ..protocol.text.path_text import quoted_path
+from .effects import TooMuch, written_below
 from .fitness import places_of
 from .layer import wait_for_end
 from .namespaces import Namespaces, NamespacesRefused
 from .occupied import Occupied
+from .opening import FOLDER
 from .removing import remove_tree
-from .unit_record import read_record
+from .unit_record import UnitRecord, boot_tag, forget_record, read_record
 
 _MOST = 200_000
 """Files of a unit that are counted."""
+_MOST_NAMED = 5
 
 
 class LeftUnit(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,23 +41,21 @@ class LeftUnit(msgspec.Struct, frozen=True, kw_only=True):
 def left_units(workspace: Path, state: Path) -> list[LeftUnit]:
     """Return the units of a workspace that stay until somebody decides. `state`: the folder of the journals."""
     found = list[LeftUnit]()
+    for folder, record in left_records(workspace, state):
+        files, size = _measure(folder)
+        whole = record.is_whole
+        found.append(LeftUnit(folder=folder, kind=record.kind, run=record.run, files=files, size=size, is_whole=whole))
+    return found
+
+
+def left_records(workspace: Path, state: Path) -> Iterator[tuple[Path, UnitRecord]]:
+    """Yield the folders and records of these units, without their sizes."""
     for place in places_of(workspace, state):
         layers = place / "layers"
         for folder in sorted(layers.iterdir()) if layers.is_dir() else ():
             record = read_record(folder)
             if record is not None and record.lasts:
-                files, size = _measure(folder)
-                found.append(
-                    LeftUnit(
-                        folder=folder,
-                        kind=record.kind,
-                        run=record.run,
-                        files=files,
-                        size=size,
-                        is_whole=record.is_whole,
-                    )
-                )
-    return found
+                yield folder, record
 
 
 def remove_left_unit(unit: LeftUnit, namespaces: Namespaces) -> bool:
@@ -59,8 +64,14 @@ def remove_left_unit(unit: LeftUnit, namespaces: Namespaces) -> bool:
         wait_for_end(unit.folder, namespaces, 0.0)
     except (Occupied, NamespacesRefused):
         return False
-    remove_tree(unit.folder)
+    remove_unit(unit.folder)
     return True
+
+
+def remove_unit(folder: Path) -> None:
+    """Delete the folder of a unit in which nobody works. Raises OSError."""
+    forget_record(folder)
+    remove_tree(folder)
 
 
 def _measure(folder: Path) -> tuple[int, int]:
@@ -77,3 +88,27 @@ def _measure(folder: Path) -> tuple[int, int]:
             if files >= _MOST:
                 return files, size
     return files, size
+
+
+def lost_at_restart(folder: Path) -> list[str]:
+    """Return a line about the layer of a command if the machine was restarted since, so that it may have lost bytes.
+
+    `folder`: that of a layer without a record, named by its run, boot, process and number. Raises OSError.
+    """
+    run, boot, *rest = folder.name.rsplit("-", 3)
+    if len(rest) != 2 or boot == boot_tag():
+        return []
+    names = list[str]()
+    upper = os.open(folder / "u", FOLDER | os.O_CLOEXEC)
+    try:
+        with suppress(TooMuch):
+            for path, status in written_below(upper):
+                if not stat.S_ISDIR(status.st_mode) and not path.startswith(b".git/"):
+                    names.append(quoted_path(os.fsdecode(path)))
+    finally:
+        os.close(upper)
+    if not names:
+        return []
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    shown = f"{', '.join(sorted(names)[:_MOST_NAMED])}{more}"
+    return [f"the machine was restarted during a command of the run {run}: what was not applied is dropped ({shown})"]

@@ -17,6 +17,7 @@ from .classes import Class, Group, classify
 from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
 from .layer import Layer, wait_for_end
+from .left import lost_at_restart
 from .live import live_folders
 from .namespaces import NamespacesRefused
 from .occupied import Occupied
@@ -25,7 +26,7 @@ from .remedies import LayerRefused
 from .removing import remove_tree
 from .rows import Row
 from .surroundings import read_surroundings
-from .unit_record import LOST, read_record
+from .unit_record import LOST, boot_tag, read_record
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
@@ -106,12 +107,16 @@ class RunLayers:
         orders.kept.expire()
         for name in orders.names():
             try:
-                if orders.outcome(name) is None:
+                with orders.locked():  # a runner that lives may be carrying it out
+                    is_done = orders.outcome(name) is not None
+                if not is_done:
                     results = orders.carry_out(name)
                     failed = [f"{one.path}: {one.conflict}" for one in results if one.conflict]
                     said.append(f"finished the changes of a run that was killed ({plural(len(results), 'file')})")
                     said += [f"not applied: {line}" for line in failed[:_MOST_NAMED]]
             except (OSError, ValueError) as error:
+                if name not in orders.names():  # its own runner lives, and finished it meanwhile
+                    continue
                 said.append(f"the changes of a run that was killed cannot be finished: {error}")
                 upper = orders.written(name)
                 needed |= {upper.parent} if upper is not None else set()
@@ -127,19 +132,21 @@ class RunLayers:
         """
         with suppress(OSError, Occupied, NamespacesRefused):
             record = read_record(folder)
-            stays = record is not None and record.lasts and record.is_whole
+            stays = record is not None and record.lasts and (record.is_whole or record.run == self.run)
             if not stays and time.time() - folder.stat().st_mtime > _MAKING_SECONDS:
                 wait_for_end(folder, self.namespaces, 0.0)
+                lost = [] if record is not None else lost_at_restart(folder)
                 remove_tree(folder)
                 if record is not None and record.lasts:
                     return [f"the {record.kind} of the run {record.run} is lost: {LOST}"]
+                return lost
         return []
 
     def open(self, kind: str = "", prepare: Callable[[Layer], object] = lambda _: None) -> Layer:
         """Mount a layer. `kind`: of a unit of work. `prepare`: called before it is mounted. Raises LayerRefused."""
         with self._lock:
             self._count += 1
-            name = f"{f'{kind}-' if kind else ''}{self.run}-{os.getpid()}-{self._count}"
+            name = f"{f'{kind}-' if kind else ''}{self.run}-{boot_tag()}-{os.getpid()}-{self._count}"
         folder = self.folder / name
         layer = None
         try:

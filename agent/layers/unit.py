@@ -29,7 +29,7 @@ from .occupied import Occupied
 from .opening import FOLDER, open_below
 from .patch import not_in_patch, patch_of
 from .remedies import LayerRefused
-from .unit_record import LOST, UnitRecord, boot_id, read_record, write_record
+from .unit_record import LOST, UnitRecord, boot_id, forget_record, read_record, write_record
 
 if TYPE_CHECKING:
     from ..workspace.sandbox.access import LayerAccess
@@ -49,11 +49,15 @@ class UnitLost(Exception):
     """What an earlier process left of a unit cannot be used. The message says why."""
 
 
+class UnitElsewhere(UnitLost):
+    """It cannot be used now, because its workspace is at another place than it was."""
+
+
 class Unit:
     """One long-lived mount. It is made by `begin` or `left`."""
 
-    def __init__(self, layers: RunLayers, layer: Layer, record: UnitRecord) -> None:
-        """`layer` is mounted."""
+    def __init__(self, layers: RunLayers, layer: Layer, record: UnitRecord, *, is_final: bool = False) -> None:
+        """`layer` is mounted. `is_final`: nothing is written in it any more."""
         self._layers, self.layer, self._record = layers, layer, record
         self._root = fcntl.fcntl(layer.root, fcntl.F_DUPFD_CLOEXEC, 0)
         self.root = Path(f"/proc/self/fd/{self._root}")
@@ -61,7 +65,7 @@ class Unit:
         self.is_watched = False
         """Whether somebody calls `note_change` at each change of the workspace."""
         self._was_changed = False
-        self._write()
+        self._write(record.boot if is_final else boot_id())
 
     @classmethod
     def begin(cls, layers: RunLayers, kind: UnitKind, *, lasts: bool = False) -> Self:
@@ -85,17 +89,20 @@ class Unit:
             raise LayerRefused(error, layers.base) from error
 
     @classmethod
-    def left(cls, layers: RunLayers, folder: Path) -> Self:
-        """Mount what another process left in this folder. Raises LayerRefused, UnitLost, and Occupied if it is used."""
+    def left(cls, layers: RunLayers, folder: Path, *, is_final: bool = False) -> Self:
+        """Mount what another process left in this folder. Raises LayerRefused, UnitLost, and Occupied if it is used.
+
+        `is_final`: to look at it only, so that what is on the disk stays so.
+        """
         try:
             record = read_record(folder)
             if record is None:
-                raise UnitLost(f"{folder} has no unit of work")
+                raise UnitLost(f"its folder {folder} is gone or damaged")
             if not record.is_whole:
                 raise UnitLost(LOST)
             layer = Layer(folder, layers.workspace.root, layers.hidden, is_left=True)
             if tuple(map(os.fsencode, layer.places)) != record.places:
-                raise UnitLost("the workspace or its git folder is at another place now")
+                raise UnitElsewhere("the workspace or its git folder is at another place now")
             layer.stamp_ns, layer.first_stamp_ns = record.stamp_ns, record.first_stamp_ns
             layer.older.update(record.older)
             for index, name in record.indexes.items():
@@ -104,7 +111,7 @@ class Unit:
             layer.mount_again(layers.namespaces, _SECONDS)
             try:
                 _remove_temporary(layer)
-                return cls(layers, layer, record)
+                return cls(layers, layer, record, is_final=is_final)
             except OSError:
                 layer.unmount()
                 raise
@@ -146,7 +153,7 @@ class Unit:
         self._was_changed = False
         try:
             self.layer.mount_again(self._layers.namespaces, _SECONDS)
-            self._write()
+            self._write(boot_id())
         except Occupied as used:
             self._was_changed = True
             raise OSError(errno.EBUSY, str(used)) from used
@@ -216,12 +223,13 @@ class Unit:
     def drop(self) -> None:
         """Delete what was written. Raises OSError."""
         self.close()
+        forget_record(self.folder)
         self.layer.drop()
 
-    def _write(self) -> None:
+    def _write(self, boot: str) -> None:
         layer = self.layer
         self._record = msgspec.structs.replace(
-            self._record, stamp_ns=layer.stamp_ns, older=dict(layer.older), boot=boot_id()
+            self._record, stamp_ns=layer.stamp_ns, older=dict(layer.older), boot=boot
         )
         write_record(self.folder, self._record)
 

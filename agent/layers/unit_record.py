@@ -47,6 +47,11 @@ def boot_id() -> str:
     return _BOOT.read_text("ascii").strip()
 
 
+def boot_tag() -> str:
+    """Return the beginning of that text, for the names of folders."""
+    return boot_id()[:8]
+
+
 def write_record(folder: Path, record: UnitRecord) -> None:
     """Write the record durably. Raises OSError."""
     making = folder / f"{_RECORD}.new"
@@ -69,3 +74,8 @@ def read_record(folder: Path) -> UnitRecord | None:
         return msgspec.msgpack.decode((folder / _RECORD).read_bytes(), type=UnitRecord)
     except (FileNotFoundError, msgspec.MsgspecError):
         return None
+
+
+def forget_record(folder: Path) -> None:
+    """Delete the record, so that nobody takes a folder for a unit from which some files are removed already."""
+    (folder / _RECORD).unlink(missing_ok=True)

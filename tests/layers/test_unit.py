@@ -181,9 +181,26 @@ def test_a_unit_whose_process_was_killed_is_whole_until_the_machine_restarts(ben
         Unit.left(layers, folder)
     old = time.time() - 1_000
     os.utime(folder, (old, old))
-    (line,) = layers.recover()
+    assert layers.recover() == [], "its own run says it"
+    other = RunLayers(Workspace(bench.ws), bench.folder / "base", "other", bench.namespaces)
+    (line,) = other.recover()
     assert "the stage of the run run is lost" in line
     assert not folder.exists()
+
+
+def test_what_is_on_the_disk_stays_so_while_somebody_only_looks_at_it(bench: Bench, layers: RunLayers):
+    unit = Unit.begin(layers, "stage", lasts=True)
+    run(unit, "echo 1 > a")
+    unit.leave()
+    shown = Unit.left(layers, unit.folder, is_final=True)
+    assert changes(listed(layers, shown)) == {"a": ""}
+    record = read_record(unit.folder)
+    assert record is not None and not record.boot
+    shown.close()
+    worked_on = Unit.left(layers, unit.folder)
+    record = read_record(unit.folder)
+    assert record is not None and record.boot, "what is written now is not on the disk"
+    worked_on.drop()
 
 
 def test_a_unit_that_does_not_last_goes_with_its_process(bench: Bench, layers: RunLayers):

@@ -7,6 +7,7 @@ import pytest
 from fakes.in_process.driven import Driven
 from fakes.in_process.layered import IDENTITY, begun, decide, git, shown
 from fakes.models.model import ScriptedModel
+from fakes.sandboxes import notes_of
 from fakes.turns import call, say
 
 from rundry.agent.journal.journal import Journal
@@ -237,6 +238,22 @@ async def test_what_a_killed_run_left_is_finished_by_the_next_run_in_the_workspa
     await second.run()
     assert (work / "kept.txt").read_text() == "one\nmore\n" and (work / "made").exists()
     assert "one\nmore" in second.heard() and not left.exists()
+
+
+async def test_the_layer_of_a_command_that_a_restart_of_the_machine_cut_off_is_dropped_and_named(place, driven):
+    await driven("true").run()
+    (base,) = (place / "runs/layers").iterdir()
+    left = base / "layers/20260101-000000-abcde-0a1b2c3d-1-1"
+    for name in ("u/sub", "u/.git", "w", "s"):
+        (left / name).mkdir(parents=True)
+    for name in ("u/sub/a", "u/b", "u/.git/index"):
+        (left / name).write_text("x")
+    os.utime(left, (1, 1))
+    second = driven("cat kept.txt")
+    await second.run()
+    (note,) = [one for one in notes_of(second.of("run_started")) if "restarted" in one]
+    assert "a command of the run 20260101-000000-abcde: what was not applied is dropped (b, sub/a)" in note
+    assert not left.exists()
 
 
 async def test_what_a_background_process_wrote_while_a_command_ran_is_its_own(place):
