@@ -162,7 +162,12 @@ def _gate(settings: Settings) -> GatePolicy:
 
 def _stage_patch(settings: Settings) -> str | None:
     path = settings.get("stage_patch", str)
-    return None if path is None else str(Path(path).expanduser().absolute())
+    if path is None:
+        return None
+    target = Path(path).expanduser().absolute()
+    if not target.parent.is_dir() or target.is_dir():
+        raise UserError(f"--stage-patch {path}: name a file in a folder that exists")
+    return str(target)
 
 
 def _servers(settings: Settings) -> list[McpServer]:

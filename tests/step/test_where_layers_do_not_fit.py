@@ -12,8 +12,10 @@ from fakes.sandboxes import notes_of
 from fakes.turns import call, say
 
 from rundry.agent.facts.checkpoint import facts_of
+from rundry.agent.gate.policy import NOT_STARTED
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import GateMode
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 WRITE = call("run_command", command="echo more >> kept.txt")
 
@@ -89,3 +91,16 @@ async def test_a_workspace_with_any_name_works(place, name):
     outcome = await run.run()
     assert outcome.reason == "done", run.story()
     assert (work / "kept.txt").read_text() == "one\nmore\n"
+
+
+@pytest.mark.parametrize("falls_back", [True, False])
+async def test_in_a_weak_sandbox_a_stage_starts_commands_only_if_somebody_chose_it(
+    place, driven, monkeypatch, falls_back
+):
+    monkeypatch.setattr(Sandbox, "is_confirmed", property(lambda _: False))
+    run = driven("echo x > made; echo $((6*7))x", gate=GateMode.STAGE, falls_back=falls_back)
+    await run.run()
+    refused = NOT_STARTED in run.heard()
+    assert (refused, "42x" in run.heard()) == (falls_back, not falls_back), run.story()
+    assert (NOT_STARTED in notes_of(run.of("run_started"))) is falls_back
+    assert not (place / "work/made").exists()

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rundry.agent import (
+    Applied,
     Decide,
     EntryChoice,
     RundryError,
     UserError,
     drop_all_left,
     drop_stage,
+    newest_staged,
     open_stage,
 )
 
@@ -27,10 +29,14 @@ from ..setup.resuming import find_any_own
 from ..text import one_line, show
 
 if TYPE_CHECKING:
-    from rundry.agent import Applied, ProposalOpened, StageReview
+    from rundry.agent import ProposalOpened, StageReview
 
 NOT_APPLIED = 5
 """Exit code: something is staged still, or the checks do not pass in the workspace."""
+_INTERRUPTED = 130
+_ONLY_PROTECTED = (
+    "Nothing was applied: a person has to approve all of it. Call rundry apply on a terminal, without --digest."
+)
 _HINT = "Type approve, approve entries 1 2, show entry 1, or quit. Entries that you do not approve stay staged."
 
 
@@ -58,12 +64,17 @@ def apply(
         for line in drop_all_left(workspace_of(flags), folder_of(flags)):
             print(one_line(line))
         return 0
-    path = find_any_own(ref, flags)
+    path = find_any_own(ref or newest_staged(workspace_of(flags), folder_of(flags)), flags)
     if drop:
         drop_stage(path)
         print("dropped")
         return 0
-    return asyncio.run(_apply(path, digest=digest, patch=patch, branch=branch, as_json=as_json))
+    try:
+        return asyncio.run(_apply(path, digest=digest, patch=patch, branch=branch, as_json=as_json))
+    except KeyboardInterrupt:
+        line = "Interrupted. What was accepted is applied as a whole, and `rundry apply` shows what stays staged."
+        print(line, file=sys.stderr)
+        return _INTERRUPTED
 
 
 def _refuse_several(given: Mapping[str, bool]) -> None:
@@ -173,8 +184,13 @@ async def _by_digest(review: StageReview, digest: str) -> Applied:
     """Apply all but protected files. Raises UserError if the digest is another one."""
     shown = review.shown
     if len(digest) < _SHORTEST or not shown.digest.startswith(digest):
-        raise UserError(f"--digest {digest}: what is staged now has {shown.digest[:_SHORTEST]}; look at it again")
-    return await review.apply(unprotected(shown))
+        raise UserError(
+            f"--digest {digest} is not that of what is staged now: look at it again with `rundry apply {review.run_id}`"
+        )
+    chosen = unprotected(shown)
+    if chosen.entries and not _accepts(shown, chosen):
+        return Applied(lines=[_ONLY_PROTECTED], is_over=False, skipped=True)
+    return await review.apply(chosen)
 
 
 _SHORTEST = 12
@@ -191,6 +207,12 @@ def unprotected(shown: ProposalOpened) -> Decide:
         verdict="part" if skipped else "approve",
         entries=skipped,
     )
+
+
+def _accepts(shown: ProposalOpened, chosen: Decide) -> bool:
+    """Return whether the decision accepts an entry that can be accepted."""
+    entries = [] if shown.effects is None else shown.effects.entries
+    return any(not entry.conflict for at, entry in enumerate(entries) if at not in chosen.entries)
 
 
 def _done(review: StageReview, applied: Applied, *, as_json: bool) -> int:

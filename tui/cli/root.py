@@ -157,7 +157,7 @@ def apply(
     as_json: bool,
     **flags: object,
 ) -> None:
-    """Show what RUN (default: this folder's newest) staged as one diff, and apply what you accept.
+    """Show what RUN (default: the newest here with something staged) staged as one diff, and apply what you accept.
 
     Without a terminal it only prints the diff and its digest. Then the checks of the run run in the workspace.
     """

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ...journal.encoding import recorded_text
 from ...layers.effects import TooMuch
@@ -17,6 +23,7 @@ from ...step.resources.stage import decided_on, has_output, is_staged
 from ...step.tool_calls.effect_entries import is_folder
 from ...workspace.errors import StaleFile
 from ...workspace.git.repository import repository_top
+from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
 
 if TYPE_CHECKING:
     from ...layers.run_layers import Listed
@@ -28,7 +35,10 @@ _SUCCESSES = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU, Reason.DRY
 
 
 async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]:
-    """Keep what is staged. Returns a hand-off instead of a success if somebody has to decide on it, and its files."""
+    """Keep what is staged. Returns a hand-off instead of a success if somebody has to decide on it, and its files.
+
+    Each other end keeps its reason and says what is staged.
+    """
     stage = ctx.stage
     if stage is None:
         return end, []
@@ -55,7 +65,7 @@ async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]
 
 def _handed_off(end: Finish, words: str) -> Finish:
     if end.reason not in _SUCCESSES:
-        return end
+        return msgspec.structs.replace(end, detail=f"{end.detail}; {words}")
     return Finish(reason=Reason.HANDOFF, detail=f"{words} ({end.reason}: {end.detail})")
 
 
@@ -72,15 +82,22 @@ def write_patch(stage: Stage, listed: Listed, target: Path) -> None:
 
     Raises OSError and StaleFile.
     """
-    with target.open("wb") as file:
+    with tempfile.TemporaryFile() as made:
         for line in left_out_of_patch(listed):
-            file.write(f"# not in this patch: {line}\n".encode("utf-8", "backslashreplace"))
-        for piece in stage.unit.patch(listed, prefix=prefix_of(stage.workspace.root)):
-            file.write(piece)
+            made.write(f"# not in this patch: {line}\n".encode("utf-8", "backslashreplace"))
+        for piece in patch_of(stage, listed):
+            made.write(piece)
+        made.seek(0)
+        with target.open("wb") as file:  # not before it is whole: nobody must apply a part of it
+            shutil.copyfileobj(made, file)
 
 
-def prefix_of(workspace: Path) -> str:
-    """Return the place of the workspace in its repository (`sub/`); empty: it is its top, or there is none."""
+def patch_of(stage: Stage, listed: Listed) -> Iterator[bytes]:
+    """Yield what is staged as a patch for the top of the repository. Raises OSError and StaleFile."""
+    workspace, folders, hash_name = stage.workspace.root, stage.unit.layer.git, "sha1"
+    if folders is not None:
+        with suppress(RealGitFailed):
+            hash_name = RealGit(folders, workspace).run("rev-parse", "--show-object-format").decode().strip()
     top = repository_top(workspace)
     below = "." if top is None else workspace.relative_to(top).as_posix()
-    return "" if below == "." else f"{below}/"
+    yield from stage.unit.patch(listed, prefix="" if below == "." else f"{below}/", hash_name=hash_name)

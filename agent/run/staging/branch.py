@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...protocol import UserError
 from ...workspace.errors import StaleFile
 from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
-from .at_end import prefix_of
+from .at_end import patch_of
 
 if TYPE_CHECKING:
     from ...layers.run_layers import Listed
@@ -26,7 +26,7 @@ def make_branch(stage: Stage, listed: Listed, name: str, task: str) -> str:
     git = RealGit(folders, stage.workspace.root)
     try:
         git.run("check-ref-format", "--branch", name)
-        patch = b"".join(stage.unit.patch(listed, prefix=prefix_of(stage.workspace.root)))
+        patch = b"".join(patch_of(stage, listed))
         with tempfile.TemporaryDirectory(dir=stage.unit.folder) as folder:
             more = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
             git.run("read-tree", "HEAD", more=more)

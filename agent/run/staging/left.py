@@ -9,9 +9,8 @@ from ...facts.checkpoint import facts_of
 from ...journal.claim import claim
 from ...journal.journal import Journal
 from ...layers.fitness import places_of
-from ...layers.left import left_units, remove_left_unit
+from ...layers.left import left_records, left_units, remove_left_unit, remove_unit
 from ...layers.namespaces import Namespaces, NamespacesRefused
-from ...layers.removing import remove_tree
 from ...protocol import RunHeld, StageEnded, UserError
 
 
@@ -23,10 +22,10 @@ def drop_stage(path: Path) -> None:
             name, spec = facts_of(journal).changes.stage, journal.spec
             if name is None:
                 raise UserError(f"nothing is staged in run {spec.run_id}")
+            journal.append(StageEnded(how="dropped"), durable=True)
             for place in places_of(Path(spec.workspace), path.parent):
                 if (folder := place / "layers" / name).is_dir():
-                    remove_tree(folder)
-            journal.append(StageEnded(how="dropped"), durable=True)
+                    remove_unit(folder)
         finally:
             journal.close()
 
@@ -61,3 +60,8 @@ def _stage_of(path: Path) -> str | None:
         return facts_of(journal).changes.stage
     finally:
         journal.close()
+
+
+def newest_staged(workspace: Path, runs: Path) -> str | None:
+    """Return the newest run of a workspace that has something staged. `runs`: the folder of the journals."""
+    return max((record.run for _, record in left_records(workspace, runs) if record.kind == "stage"), default=None)

@@ -21,19 +21,20 @@ from ...gate.session_policy import GatedTree, SessionPolicy
 from ...journal.claim import claim
 from ...journal.journal import Journal
 from ...layers.effects import TooMuch
+from ...layers.left import remove_unit
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.remedies import LayerRefused
-from ...layers.unit import Unit, UnitLost
+from ...layers.unit import Unit, UnitElsewhere, UnitLost
 from ...loops.shared.state import LoopState, met
 from ...model.no_model import NoModel
-from ...protocol import GateMode, ProposalOpened, StageEnded, UserError
+from ...protocol import GateMode, ProposalDecided, ProposalOpened, StageEnded, UserError
 from ...step.checks.verify import verify
 from ...step.resources.models_in_use import ModelsInUse
-from ...step.resources.stage import Stage
+from ...step.resources.stage import Stage, decided_on
 from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
-from ...step.tool_calls.effect_entries import sort_effects, with_blobs
+from ...step.tool_calls.effect_entries import is_folder, readable, sort_effects, with_blobs
 from ...step.tool_calls.effects_at_gate import effects_draft, take_listed
 from ...step.tool_calls.perform_calls import GatedCalls
 from ..client.start_request import Order, ResumeChanges
@@ -45,16 +46,26 @@ from .at_end import write_patch
 from .branch import make_branch
 
 if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
     from ...gate.effects.draft import EffectsDraft
     from ...layers.run_layers import Listed
     from ...protocol import Decide, Event, Stamped
     from ...step.resources.context import RunContext
     from ...step.resources.tree import Tree
+    from ...step.tool_calls.effect_entries import Sorted
 
 NOTHING = "nothing is staged in run {run}: `rundry doctor` lists all stages of this folder"
 _COMMAND = "rundry apply"
 _STAGED = "the run was staged: what it changed waits"
 """What changed the files, for the list of changes and for an undo."""
+_KILLED = "`rundry apply` was killed before the decision was carried out"
+
+
+@dataclass(slots=True)
+class _Person:
+    """Who decides at the gate: on the result of the run, and on nothing that its checks change afterwards."""
+
+    is_here: bool = True
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +96,10 @@ class StageReview:
     """The whole result as one proposal, which is not in the journal. It may have no entries."""
     notes: Sequence[str]
     """What is never applied or refused, and what an earlier process left undone."""
+    _waiting: frozenset[str]
+    """The paths that somebody has to decide on, without those that a rule refuses."""
     _ctx: RunContext
+    _person: _Person
     _stage: Stage
     _listed: Listed
 
@@ -123,16 +137,18 @@ class StageReview:
         taken = await take_listed(ctx, self._stage.layers, self._stage.unit.layer, self._listed, _COMMAND, record)
         if refused:
             raise UserError(refused[0])
+        self._person.is_here = False
         effects = self.shown.effects
         in_conflict = any(entry.conflict for entry in effects.entries) if effects is not None else False
         is_skipped = any(choice.skip for choice in decision.entries.values())
-        is_over = not in_conflict and not taken.failed and not is_skipped
-        if is_over:
-            await self.drop("applied")
+        stays = self._waiting.intersection(taken.dropped)  # also what somebody changed since it was listed
+        is_over = not (in_conflict or taken.failed or is_skipped or stays)
         has_checks = ctx.facts.spec.predicates.exist
         if has_checks:
             with ctx.activity.in_progress():
                 await verify(ctx, ctx.events.record, claim=True, compared=False)
+        if is_over:  # last, so that after a kill the next `rundry apply` runs the checks again
+            await self.drop("applied")
         return Applied(
             lines=taken.lines,
             is_over=is_over,
@@ -185,9 +201,10 @@ async def open_stage(
             if layers is None:
                 raise UserError(f"the stage of run {run} cannot be mounted: {tree.why_no_layers}")
             try:
-                gated = replace(tree, gate=_gate(journal, tree))
+                person = _Person()
+                gated = replace(tree, gate=_gate(journal, facts, tree, person))
                 made = build(inputs, gated, ModelsInUse(NoModel(), commands_env), Committing(None, None))
-                async with _reviewed(made.ctx, layers.folder / name) as review:
+                async with _reviewed(made.ctx, layers.folder / name, person) as review:
                     yield review
             finally:
                 await asyncio.to_thread(layers.close)
@@ -195,28 +212,41 @@ async def open_stage(
             journal.close()
 
 
-def _gate(journal: Journal, tree: Tree) -> Gate:
-    """Return a gate at which somebody decides on all that is not built by the way."""
-    policy = SessionPolicy(msgspec.structs.replace(journal.spec.gate, mode=GateMode.EFFECTS))
+def _gate(journal: Journal, facts: RunFacts, tree: Tree, person: _Person) -> Gate:
+    """Return a gate at which somebody decides on all that is not built by the way, also on what a rule allows."""
+    rules = [rule for rule in facts.rules if rule.verdict != "allow"]
+    policy = SessionPolicy(msgspec.structs.replace(journal.spec.gate, mode=GateMode.EFFECTS), rules=rules)
     gated = GatedTree(workspace=tree.workspace, guard=tree.guard.matches, sandbox=tree.sandbox.kind, layers=True)
-    return Gate(gated, policy, keep=journal.keep, attended=lambda: True, clock=ProcessContext().clock)
+    return Gate(
+        gated,
+        policy,
+        keep=journal.keep,
+        attended=lambda: person.is_here,
+        clock=ProcessContext().clock,
+        given_ids=lambda: facts.requests.proposal_ids,
+    )
 
 
 @asynccontextmanager
-async def _reviewed(ctx: RunContext, folder: Path) -> AsyncGenerator[StageReview]:
+async def _reviewed(ctx: RunContext, folder: Path, person: _Person) -> AsyncGenerator[StageReview]:
     layers = ctx.layers
     assert layers is not None  # the caller looked
-    await ctx.guarded.start()
+    await ctx.guarded.start(is_new=True)  # what the user has now counts
+    for name in list(ctx.facts.requests.ends_with_runner):
+        ctx.events.record(ProposalDecided(proposal_id=name, decision="reject", by="policy", reason=_KILLED))
     notes = await finish_accepted(ctx, layers, ctx.events.record)
     try:
-        unit = await asyncio.to_thread(Unit.left, layers, folder)
+        unit = await asyncio.to_thread(Unit.left, layers, folder, is_final=True)
     except UnitLost as lost:
-        if (
-            not await asyncio.to_thread(folder.exists) and not ctx.facts.staged
-        ):  # an empty stage does not outlast its runner
-            raise UserError(NOTHING.format(run=ctx.facts.spec.run_id)) from None
+        run, exists = ctx.facts.spec.run_id, await asyncio.to_thread(folder.exists)
+        if isinstance(lost, UnitElsewhere):
+            raise UserError(f"the stage of run {run} cannot be mounted: {lost}") from None
+        if not exists and not ctx.facts.staged:  # an empty stage does not outlast its runner
+            raise UserError(NOTHING.format(run=run)) from None
         ctx.events.record(StageEnded(how="lost"), durable=True)
-        raise UserError(f"the stage of run {ctx.facts.spec.run_id} is lost: {lost}") from None
+        if exists:
+            await asyncio.to_thread(remove_unit, folder)
+        raise UserError(f"the stage of run {run} is lost: {lost}") from None
     except (LayerRefused, Occupied) as error:
         raise UserError(f"the stage of run {ctx.facts.spec.run_id} cannot be mounted: {error}") from None
     stage = Stage(unit, layers, ctx.workspace, ctx.sandbox, UnitWatch(ctx.workspace))
@@ -225,12 +255,14 @@ async def _reviewed(ctx: RunContext, folder: Path) -> AsyncGenerator[StageReview
             listed = await stage.listed()
         except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
             raise UserError(f"the stage of run {ctx.facts.spec.run_id} cannot be listed: {error}") from None
-        shown, refused = await asyncio.to_thread(_shown, ctx, listed)
+        found, shown = await asyncio.to_thread(_shown, ctx, listed)
         review = StageReview(
             run_id=ctx.facts.spec.run_id,
             shown=shown,
-            notes=[*notes, *refused, *(f"never applied: {line}" for line in listed.left_out)],
+            notes=[*notes, *found.refused, *(f"never applied: {line}" for line in listed.left_out)],
+            _waiting=_waiting(listed, found),
             _ctx=ctx,
+            _person=person,
             _stage=stage,
             _listed=listed,
         )
@@ -241,13 +273,18 @@ async def _reviewed(ctx: RunContext, folder: Path) -> AsyncGenerator[StageReview
             await stage.close()
 
 
-def _shown(ctx: RunContext, listed: Listed) -> tuple[ProposalOpened, Sequence[str]]:
-    """Return the proposal as it will be opened, and what is refused."""
+def _shown(ctx: RunContext, listed: Listed) -> tuple[Sorted, ProposalOpened]:
+    """Return the sorted effects, and the proposal as it will be opened."""
     found = sort_effects(ctx.gate, ctx.workspace.root, listed, ctx.guarded.holds, is_hook=False)
     with ctx.journal.transaction():
         found.asking = with_blobs(found.asking, ctx.journal.keep)
     draft = effects_draft(ctx, found, _COMMAND)
-    return _opened(ctx, draft), found.refused
+    return found, _opened(ctx, draft)
+
+
+def _waiting(listed: Listed, found: Sorted) -> frozenset[str]:
+    files = (one for one in decided_on(listed) if not is_folder(one))
+    return frozenset(readable(one.path) for one in files if one.conflict or one.path not in found.left)
 
 
 def _opened(ctx: RunContext, draft: EffectsDraft) -> ProposalOpened:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from contract.checks.confirming import DONE, VENV_CHECK, confirmation, make_venv, run_goal, shell
+from fakes.places import path_without_bubblewrap
 from fakes.rundry import Home
 from fakes.sandboxes import needs_bubblewrap
 from fakes.turns import call
@@ -37,19 +38,8 @@ def test_a_checkout_cannot_write_to_a_dependency_folder(home: Home, project: Pat
     assert not (project / ".venv/new").exists()
 
 
-def without_bubblewrap(tmp_path: Path, home: Home) -> str:
-    """A PATH on which there is everything but bubblewrap."""
-    found = tmp_path / "bin"
-    found.mkdir()
-    for folder in home.env["PATH"].split(":"):
-        for program in sorted(Path(folder).iterdir()) if Path(folder).is_dir() else ():
-            if program.name != "bwrap" and not (found / program.name).exists():
-                (found / program.name).symlink_to(program)
-    return str(found)
-
-
 def test_with_landlock_the_check_runs_in_a_folder_of_its_own(home: Home, project: Path, tmp_path: Path):
-    path = without_bubblewrap(tmp_path, home)
+    path = path_without_bubblewrap(tmp_path / "bin", home.env["PATH"])
     (project / "node_modules").mkdir()
     (project / "node_modules/x.js").write_text("right\n")
     check = f"grep -q right node_modules/x.js && {DONE} && test ! -e ignored.log"
@@ -63,7 +53,7 @@ def test_with_landlock_the_check_runs_in_a_folder_of_its_own(home: Home, project
 def test_with_landlock_an_editable_install_cannot_be_confirmed(home: Home, project: Path, tmp_path: Path):
     make_venv(project)
     turns = [shell("echo 'VALUE = \"done\"' > state.py")]
-    path = without_bubblewrap(tmp_path, home)
+    path = path_without_bubblewrap(tmp_path / "bin", home.env["PATH"])
     ran, _ = run_goal(home, project, turns, "--confirm", check=VENV_CHECK, path=path)
     found = confirmation(ran)
     assert (ran.outcome["reason"], found["result"]) == ("done", "not confirmed"), ran
@@ -71,7 +61,7 @@ def test_with_landlock_an_editable_install_cannot_be_confirmed(home: Home, proje
 
 
 def test_with_landlock_a_check_that_names_the_workspace_cannot_be_confirmed(home: Home, project: Path, tmp_path: Path):
-    path = without_bubblewrap(tmp_path, home)
+    path = path_without_bubblewrap(tmp_path / "bin", home.env["PATH"])
     check = f"grep -q done {project}/result.txt"
     ran, _ = run_goal(home, project, [shell("echo done > result.txt")], "--confirm", check=check, path=path)
     assert confirmation(ran)["result"] == "not confirmed", ran

@@ -2,61 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import signal
-from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
 
-import pytest
 from fakes.held import Held
-from fakes.layered import layered_place
-from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, git, make_project, read
-from fakes.rundry import RUNDRY, Home, Ran
+from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, git, read
+from fakes.rundry import RUNDRY
 from fakes.server import ScriptedServer
+from fakes.staged import DONE, Place, ended
 from fakes.terminal import Terminal
-from fakes.turns import Turn, call, finish, say
+from fakes.turns import call, say
 
 COMMAND = call("run_command", command="cat calc/core.py | grep -c 'a + b' > counted.txt; mkdir -p out; echo x > out/x")
-DONE = finish("told", "calc/core.py")
-
-
-class Place:
-    """A project and a home."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home, self.project = Home(folder), make_project(folder / "project")
-
-    def run(self, turns: list[Turn], *more: str) -> Ran:
-        with ScriptedServer(turns, then=DONE) as server:
-            return self.home.run(*self.argv(server), *more, cwd=self.project)
-
-    def argv(self, server: ScriptedServer) -> list[str]:
-        argv = ["run", "fix", "--headless", "--json", "--steps", "6", "--model", "fake"]
-        return [*argv, "--api-base", server.base_url]
-
-    def apply(self, *more: str, env: Mapping[str, str] | None = None) -> Ran:
-        return self.home.run("apply", *more, cwd=self.project, env=env)
-
-    def shown(self) -> dict[str, object]:
-        done = self.apply("--json")
-        assert done.exit_code == 5, done
-        return json.loads(done.stdout)
-
-    def stages(self) -> list[Path]:
-        return [*self.home.runs.glob("layers/*/layers/stage-*")]
-
-
-@pytest.fixture
-async def place(pytestconfig: pytest.Config) -> AsyncIterator[Place]:
-    async with layered_place(pytestconfig.rootpath) as folder:
-        (folder / "project").mkdir()
-        found = Place(folder)
-        yield found
-        found.home.end_runners()
-
-
-def ended(ran: Ran) -> dict[str, object]:
-    return json.loads(ran.stdout.splitlines()[-1])
 
 
 async def test_what_a_run_stages_is_applied_by_its_digest_and_undone(place: Place):
@@ -237,19 +193,6 @@ async def test_commits_of_a_stage_are_imported_with_their_files(place: Place):
     assert done.exit_code == 0, done
     assert git(place.project, "log", "-1", "--format=%s") == "fixed\n"
     assert changed_files(place.project) == []
-
-
-@pytest.mark.parametrize("options", [["--commit"], ["--until", CHECK, "--tries", "2"]])
-async def test_a_chosen_stage_is_refused_where_it_does_not_fit(place: Place, options: list[str]):
-    ran = place.run([FIX_BOTH], "--gate", "stage", *options)
-    assert ran.exit_code == 2 and "--gate stage does not work here" in ran.stdout + ran.stderr, ran
-    assert changed_files(place.project) == [] and place.stages() == []
-
-
-async def test_the_default_falls_back_where_a_stage_does_not_fit(place: Place):
-    ran = place.run([FIX_BOTH], "--commit")
-    assert "not to `stage`" in ran.stdout, ran
-    assert changed_files(place.project) == [] and place.stages() == []
 
 
 async def test_a_server_of_the_stage_sees_edits_and_checks_reach_it(place: Place):

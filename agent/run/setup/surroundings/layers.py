@@ -128,4 +128,4 @@ def why_no_stage(spec: RunSpec, found: FoundLayers) -> str:
         return f"{spec.loop.a_run if spec.tries is None else 'a run with --tries'} decides on its changes by itself"
     if spec.commit or spec.commit_hooks:
         return f"{'--commit' if spec.commit else '--commit-hooks'} changes the repository while the run works"
-    return f"layers do not work here: {found.why_none}" if found.layers is None else ""
+    return f"layers do not work here (see `rundry doctor`): {found.why_none}" if found.layers is None else ""

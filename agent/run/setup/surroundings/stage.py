@@ -33,7 +33,10 @@ async def stage_of(
         return None
     layers = found.layers
     if why := why_no_stage(facts.spec, found):
-        raise Refusal(f"--gate stage does not work here: {why}. {found.remedy}".rstrip(" "))
+        if name is not None:
+            raise Refusal(f"the stage of this run cannot be mounted here: {why}. {found.remedy}".rstrip(" "))
+        use = "Use --gate ask, edits or auto"
+        raise Refusal(f"--gate stage does not work here: {why}. {use}. {found.remedy}".rstrip(" "))
     assert layers is not None  # `why_no_stage` looked
     try:
         unit = await asyncio.to_thread(_mounted, layers, name, has_files=bool(facts.staged))

@@ -1,0 +1,170 @@
+"""`rundry apply` next to other processes: another `rundry apply`, the resumed run, another run in the workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fakes.held import Held
+from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, git, read
+from fakes.rundry import RUNDRY
+from fakes.server import ScriptedServer
+from fakes.staged import DONE, Place, ended
+from fakes.terminal import Terminal
+from fakes.turns import call, say
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
+
+
+async def test_while_one_apply_asks_all_else_about_this_run_is_refused_in_one_line(place: Place):
+    assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
+    digest = place.digest()
+    with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
+        terminal.wait_for("stay staged")
+        for argv in (["apply", "--digest", digest], ["apply", "--json"], ["apply", "--drop"], ["resume", "--headless"]):
+            other = place.home.run(*argv, cwd=place.project)
+            assert other.exit_code == 2 and len(lines(other.stderr)) == 1, other
+            assert "in use by process" in other.stderr or "executed by process" in other.stderr, other
+        dropping = place.apply("--drop-all")
+        assert "still runs" in dropping.stdout and len(place.stages()) == 1, dropping
+        terminal.send("approve\r")
+        assert terminal.wait_for_exit() == 0, terminal.text()
+    assert changed_files(place.project) == ["calc/core.py"]
+
+
+async def test_the_stage_of_a_run_that_works_is_not_decided_on(place: Place):
+    held = Held()
+    turns = [FIX_ADD, call("run_command", command=held.line), FIX_MEAN]
+    with ScriptedServer(turns, then=DONE) as server, place.home.start(*place.argv(server), cwd=place.project) as run:
+        held.wait()
+        for argv in (["--digest", "0" * 64], ["--drop"], ["--patch", str(place.home.root / "p")]):
+            other = place.apply(*argv)
+            assert other.exit_code == 2 and len(lines(other.stderr)) == 1, other
+        held.release()
+        assert run.finish().exit_code == 5
+    assert [entry["path"] for entry in place.shown()["entries"]] == ["calc/core.py"]  # type: ignore[index]
+
+
+async def test_two_runs_of_a_workspace_are_applied_one_after_the_other(place: Place):
+    assert place.run([FIX_ADD]).exit_code == 5
+    first = place.home.journals()[-1].stem
+    assert place.run([FIX_MEAN, call("run_command", command="echo x > made")]).exit_code == 5
+    assert len(place.stages()) == 2
+    newest = place.shown()
+    assert newest["run_id"] != first, "without a name, it is the newest run that has something staged"
+    with Terminal([str(RUNDRY), "apply", first], cwd=place.project, env=place.home.env) as terminal:
+        terminal.wait_for("stay staged")
+        done = place.apply("--digest", str(newest["digest"]))
+        assert done.exit_code == 0, done
+        terminal.send("approve\r")
+        assert terminal.wait_for_exit() == 5, terminal.text()
+    core = (place.project / "calc/core.py").read_text()
+    assert "/ len(values)" in core and "a - b" in core, "the second change of a file is a conflict"
+    again = place.home.run("apply", "--json", cwd=place.project)
+    assert first in again.stdout and "conflict" in again.stdout, again
+
+
+async def test_an_apply_in_a_workspace_in_which_another_run_works(place: Place):
+    assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
+    held, digest = Held(), place.digest()
+    own = call("run_command", command=f"echo x > own; {held.line}")
+    with ScriptedServer([read("calc/core.py"), own], then=DONE) as server:
+        argv = [*place.argv(server), "--gate", "auto"]
+        with place.home.start(*argv, cwd=place.project) as run:
+            held.wait()
+            done = place.home.run("apply", _staged_run(place), "--digest", digest, cwd=place.project)
+            assert done.exit_code == 0, done
+            held.release()
+            other = run.finish()
+    assert other.exit_code == 0, other
+    assert changed_files(place.project) == ["calc/core.py", "own"]
+
+
+def _staged_run(place: Place) -> str:
+    (folder,) = place.stages()
+    return next(path.stem for path in place.home.journals() if path.stem in folder.name)
+
+
+async def test_the_run_without_a_name_is_the_newest_with_something_staged(place: Place):
+    assert place.run([FIX_BOTH]).exit_code == 5
+    assert place.run([read("calc/core.py")], "--gate", "auto").exit_code == 0
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 0 and changed_files(place.project) == ["calc/core.py"], done
+
+
+async def test_an_apply_after_a_resume_decides_on_all(place: Place):
+    with ScriptedServer([FIX_ADD, say("to be continued"), FIX_MEAN], then=DONE) as server:
+        first = place.home.run(*place.argv(server), "--until", CHECK, "--steps", "1", cwd=place.project)
+        assert first.exit_code == 3, first
+        again = place.home.run("resume", "--headless", "--json", "--steps", "9", cwd=place.project)
+    assert (again.exit_code, ended(again)["staged"]) == (5, ["calc/core.py"]), again
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 0 and changed_files(place.project) == ["calc/core.py"], done
+
+
+async def test_commits_of_a_stage_are_held_back_if_a_file_is_skipped_or_the_branch_moved(place: Place):
+    commit = "echo x > made; git add made; git -c user.name=a -c user.email=a@b.c commit -qam fixed"
+    turns = [FIX_BOTH, call("run_command", command=commit)]
+    assert place.run(turns).exit_code == 5
+    with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
+        terminal.wait_for("stay staged")
+        terminal.send("approve entries 1\r")
+        assert terminal.wait_for_exit() == 5, terminal.text()
+        assert "nothing of git" in terminal.text().replace("\n", " "), terminal.text()
+    assert "fixed" not in git(place.project, "log", "--all", "--format=%s")
+    assert changed_files(place.project) == ["calc/core.py"]
+    git(place.project, "commit", "-qam", "by the user")
+    assert place.apply("--drop").exit_code == 0
+    assert place.run([read("calc/core.py"), call("run_command", command=commit)]).exit_code == 5
+    Path(place.project / "other").write_text("x\n")
+    git(place.project, "add", "other")
+    git(place.project, "commit", "-qm", "moved")
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 5 and "nothing of git" in done.stdout, done
+    assert (place.project / "made").exists() and git(place.project, "log", "-1", "--format=%s") == "moved\n"
+
+
+async def test_an_outdated_digest_is_refused(place: Place):
+    assert place.run([FIX_ADD]).exit_code == 5
+    digest = place.digest()
+    (place.project / "calc/core.py").write_text("# by the user\n")
+    done = place.apply("--digest", digest)
+    assert done.exit_code == 2 and "is not that of what is staged now" in done.stderr, done
+    assert changed_files(place.project) == ["calc/core.py"]
+
+
+async def test_only_a_person_approves_protected_files(place: Place):
+    assert place.run([read("calc/core.py"), call("run_command", command="echo 'export X=1' > .envrc")]).exit_code == 5
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 5 and "a person has to approve" in done.stdout, done
+    assert changed_files(place.project) == [] and len(place.stages()) == 1
+
+
+async def test_what_a_rule_allows_is_shown_and_what_a_rule_refuses_is_not_applied(place: Place):
+    place.home.config_file.parent.mkdir(parents=True)
+    allow = '{ verdict = "allow", tool = "edit_file", path = "calc/**" }'
+    deny = '{ verdict = "deny", tool = "edit_file", path = "secret/**" }'
+    place.home.config_file.write_text(f"[gate]\nrules = [{allow}, {deny}]\n")
+    assert place.run([FIX_ADD, call("run_command", command="mkdir secret; echo x > secret/a")]).exit_code == 5
+    shown = place.shown()
+    assert [entry["path"] for entry in shown["entries"]] == ["calc/core.py"], shown  # type: ignore[index]
+    done = place.apply("--digest", str(shown["digest"]))
+    assert "secret/a" in done.stdout and changed_files(place.project) == ["calc/core.py"], done
+
+
+async def test_what_the_user_changed_in_the_tests_counts_for_the_check(place: Place):
+    assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
+    suite = place.project / "tests/test_core.py"
+    suite.write_text(suite.read_text().replace("add(2, 3), 5", "add(2, 4), 6"))
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 0 and "check passed" in done.stdout, done
+    assert changed_files(place.project) == ["calc/core.py", "tests/test_core.py"] and "add(2, 4)" in suite.read_text()
+
+
+async def test_nobody_is_asked_about_what_the_check_changes(place: Place):
+    check = f"echo '#' >> tests/test_core.py; {CHECK}"
+    assert place.run([FIX_BOTH], "--until", check, "--steps", "2").exit_code == 3
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 5 and "do not pass in the workspace" in done.stdout, done
+    assert changed_files(place.project) == ["calc/core.py"]

@@ -1,0 +1,167 @@
+"""Where a run works in a stage, where `--gate stage` is refused in one line, and what is the default elsewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes.nested.fixing import make_search
+from fakes.places import path_without_bubblewrap
+from fakes.project import CHECK, FIX_ADD, FIX_BOTH, changed_files, git
+from fakes.rundry import Home, Ran
+from fakes.server import ScriptedServer
+from fakes.staged import DONE, Place, ended
+from fakes.turns import call
+
+from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+
+ROOT = Path(__file__).parents[3]
+WRITE = call("run_command", command="echo x > made")
+SERVE = call("start_command", name="web", command="touch served; sleep 600")
+
+
+def gate_of(ran: Ran) -> str:
+    return str(ran.of("run_started")[0]["gate"])
+
+
+def refusal(ran: Ran) -> str:
+    """The one line that says why nothing was done."""
+    assert ran.exit_code == 2, ran
+    ends = [str(event["detail"]) for event in ran.events if event["type"] == "run_ended"] if ran.stdout else []
+    lines = [line.removeprefix("rundry: ") for line in ran.stderr.splitlines() if line.strip()]
+    assert len(ends or lines) == 1, ran
+    return (ends or lines)[0]
+
+
+async def test_a_stage_where_landlock_is_the_sandbox(place: Place):
+    if why := why_no_landlock():
+        pytest.skip(why)
+    place.home.env["PATH"] = path_without_bubblewrap(place.home.root / "bin", place.home.env["PATH"])
+    ran = place.run([SERVE, WRITE, FIX_BOTH], "--until", CHECK)
+    assert ran.of("run_started")[0]["sandbox"] == "landlock", ran
+    assert (ran.exit_code, ended(ran)["staged"]) == (5, ["calc/core.py", "made", "served"]), ran
+    assert changed_files(place.project) == []
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 0, done
+    assert changed_files(place.project) == ["calc/core.py", "made", "served"]
+
+
+@pytest.fixture
+def unfit(home: Home, tmp_path: Path) -> Iterator[Path]:
+    """A workspace on which no layer can lie: the journals are on another file system, and there is no repository."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "kept.txt").write_text("one\n")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as runs:
+        home.env["RUNDRY_RUNS_DIR"] = runs
+        yield work
+
+
+def run_in(home: Home, work: Path, *more: str) -> Ran:
+    with ScriptedServer([WRITE], then=DONE) as server:
+        argv = ("run", "fix", "--headless", "--json", "--steps", "3", "--model", "fake", "--api-base", server.base_url)
+        return home.run(*argv, *more, cwd=work)
+
+
+def test_without_layers_a_chosen_stage_is_refused_and_the_default_asks(home: Home, unfit: Path):
+    line = refusal(run_in(home, unfit, "--gate", "stage"))
+    assert line.startswith(
+        "--gate stage does not work here: layers do not work here (see `rundry doctor`): rundry's own"
+    )
+    ran = run_in(home, unfit)
+    assert gate_of(ran) == "ask" and "not to `stage`: layers do not work here (see" in ran.stdout, ran
+    assert [path.name for path in unfit.iterdir()] == ["kept.txt"]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--every", "1h"], "decides on its changes by itself"),
+        (["--score", "echo 1"], "decides on its changes by itself"),
+        (["--until", CHECK, "--tries", "2"], "a run with --tries decides"),
+        (["--commit"], "--commit changes the repository while the run works"),
+    ],
+)
+async def test_a_chosen_stage_is_refused_where_it_does_not_fit(place: Place, options: list[str], why: str):
+    git(place.project, "checkout", "-qb", "topic")
+    ran = place.run([FIX_BOTH], "--gate", "stage", *options)
+    line = refusal(ran)
+    assert (
+        line.startswith("--gate stage does not work here") and why in line and "Use --gate ask, edits or auto" in line
+    ), line
+    assert changed_files(place.project) == [] and place.stages() == []
+
+
+@pytest.mark.parametrize("options", [["--commit"], ["--until", CHECK, "--tries", "2"]])
+async def test_the_default_falls_back_where_a_stage_does_not_fit(place: Place, options: list[str]):
+    ran = place.run([FIX_BOTH], *options)
+    assert gate_of(ran) == "ask" and "not to `stage`" in ran.stdout, ran
+    assert changed_files(place.project) == [] and place.stages() == []
+
+
+def test_fixing_findings_refuses_a_stage(home: Home, tmp_path: Path):
+    run = make_search(home, tmp_path / "project", ["a.txt"])
+    with ScriptedServer(then=DONE) as server:
+        model = ("--model", "fake", "--api-base", server.base_url, "--tokens", "600k")
+        argv = ("fix", run, "--until", "true", *model, "--headless", "--json")
+        assert "--gate stage does not work here" in refusal(
+            home.run(*argv, "--gate", "stage", cwd=tmp_path / "project")
+        )
+        ran = home.run(*argv, cwd=tmp_path / "project")
+    assert gate_of(ran) == "ask", ran
+    assert (tmp_path / "project/a.txt").read_text() == "bad\n"
+
+
+async def test_a_mode_that_somebody_chose_stays(place: Place):
+    asked = place.run([FIX_BOTH], "--on-ask", "handoff")
+    assert (asked.exit_code, gate_of(asked)) == (5, "ask") and changed_files(place.project) == [], asked
+    place.home.config_file.parent.mkdir(parents=True)
+    place.home.config_file.write_text('gate = "edits"\n')
+    configured = place.run([FIX_BOTH], "--until", CHECK)
+    assert (configured.exit_code, gate_of(configured)) == (0, "edits"), configured
+    assert changed_files(place.project) == ["calc/core.py"] and place.stages() == []
+
+
+async def test_a_resumed_run_keeps_its_mode(place: Place):
+    assert place.run([FIX_ADD], "--gate", "ask", "--steps", "2").exit_code in (0, 3)
+    with ScriptedServer([FIX_BOTH], then=DONE) as server:
+        argv = ("resume", "--headless", "--json", "--steps", "9", "--api-base", server.base_url)
+        ran = place.home.run(*argv, place.home.journals()[-1].stem, "--hint", "more", cwd=place.project)
+    assert place.stages() == [] and changed_files(place.project) == [], ran
+
+
+@pytest.mark.parametrize("options", [["--confirm"], ["--confirm-with", f"{CHECK} && test ! -e ignored.log"]])
+async def test_the_result_in_a_stage_is_confirmed_in_a_checkout(place: Place, options: list[str]):
+    ran = place.run([WRITE, FIX_BOTH], "--until", CHECK, *options)
+    (confirmed,) = ran.of("confirmation_finished")
+    assert (ran.exit_code, confirmed["result"]) == (5, "passed"), ran
+    assert changed_files(place.project) == []
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 0 and changed_files(place.project) == ["calc/core.py", "made"], done
+
+
+async def test_a_patch_in_a_folder_that_does_not_exist_is_refused_before_the_run(place: Place):
+    for wrong in ("missing/fix.patch", "."):
+        line = refusal(place.run([FIX_BOTH], "--stage-patch", wrong))
+        assert line == f"--stage-patch {wrong}: name a file in a folder that exists"
+    assert place.home.journals() == []
+
+
+async def test_a_job_in_a_container_applies_the_patch_as_the_guide_says(place: Place):
+    blocks = (ROOT / "docs/how-to/ci.md").read_text().split("```sh\n")[1:]
+    (lines,) = [text for block in blocks if "\ngit apply" in (text := block.partition("```")[0])]
+    (place.project / "Makefile").write_text(f"test:\n\t{CHECK}\n")
+    git(place.project, "add", ".")
+    git(place.project, "commit", "-qm", "make")
+    for turns, changed in (([WRITE, FIX_BOTH], ["calc/core.py", "fix.patch", "made"]), ([], ["fix.patch"])):
+        with ScriptedServer(turns, then=DONE) as server:
+            env = {**place.home.env, "RUNDRY_MODEL": "fake", "RUNDRY_API_BASE": server.base_url}
+            done = subprocess.run(["sh", "-ec", lines], cwd=place.project, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done
+        assert changed_files(place.project) == changed
+        (place.project / "fix.patch").unlink()
+        git(place.project, "add", ".")
+        git(place.project, "commit", "-q", "--allow-empty", "-m", "applied")
