@@ -63,7 +63,7 @@ _KILLED = "`rundry apply` was killed before the decision was carried out"
 
 @dataclass(slots=True)
 class _Person:
-    """Who decides at the gate: on the result of the run, and on nothing that its checks change afterwards."""
+    """Somebody decides at the gate on the result of the run, and nobody on what its checks change afterwards."""
 
     is_here: bool = True
 

@@ -101,7 +101,7 @@ async def test_commits_that_a_digest_holds_back_can_be_approved_later(place: Pla
     assert changed_files(place.project) == [] and place.stages() == []
 
 
-async def test_a_patch_of_a_run_that_is_not_staged_is_said_to_be_missing(place: Place):
+async def test_the_end_of_a_run_that_is_not_staged_names_the_missing_patch(place: Place):
     ran = place.run([FIX_BOTH], "--gate", "auto", "--stage-patch", str(place.home.root / "p"))
     assert ran.exit_code == 0 and "is not written, because this run is not staged" in ran.stdout, ran
 
