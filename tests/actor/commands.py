@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,7 +66,8 @@ class Model:
         ends = count >= _MOST or (self.loop in ("interval", "improve") and count % 3 == 2)
         if self.loop == "migrate":
             text = json.dumps(body["messages"])
-            item = next((name for name in ITEMS if f"The file: {name}" in text), ITEMS[0])
+            named = re.search(r"The file: (items/[\w.-]+)", text)
+            item = named[1].rstrip(".") if named else ITEMS[0]
             if count:
                 line = f"sleep 0.1; echo '{mark}' > {item}.made; echo 'new {mark}' >> {item}"
                 return call("run_command", command=line), Deed(mark, (item, f"{item}.made"))

@@ -28,13 +28,25 @@ TESTS = Path(__file__).resolve().parents[1]
 _HEADLESS = ("--headless", "--json")
 _DIRECT = "commands write to the workspace itself"
 """In the notes of a run without layers."""
-_SECONDS, _STEPS_AFTER = 100.0, 2
+_SECONDS, _SECONDS_OF_WORK, _SECONDS_TO_APPLY, _STEPS_AFTER = 120.0, 30.0, 5.0, 2
 _CHECKS = {
     "goal": ["--until", "test -f gen/done.txt", "--steps", "9"],
     "tries": ["--until", "test -f gen/done.txt", "--tries", "2", "--steps", "20"],
     "interval": ["--every", "1s", "--until", "test ! -f gen/state.txt", "--steps", "9"],
     "improve": ["--score", "wc -c < gen/size.txt", "--goal", "min", "--patience", "2", "--steps", "9"],
 }
+
+
+@dataclass(frozen=True)
+class Kill:
+    """When a run is killed."""
+
+    seconds: float
+    """Seconds after it asked the model."""
+    applier: bool
+    """The process that applies accepted effects is killed, too."""
+    at_apply: bool
+    """Not before something is applied, if that comes soon."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +57,19 @@ class Plan:
     loop: str
     direct: bool
     """Without layers."""
-    kills: tuple[tuple[float, bool], ...]
-    """When the run is killed, in seconds after it asked the model, and whether its applier is killed too."""
+    kills: tuple[Kill, ...]
     is_early: bool
-    """Kills count from the start and each resume instead."""
+    """Kills count from the start and each resume, instead of from the first request after it."""
     pace: float
     """Seconds between two steps of the user, at most."""
 
     @staticmethod
     def of(seed: int, *, direct: bool = False) -> Plan:
         chance = random.Random(f"plan {seed}")
-        kills = [(chance.uniform(0.0, 4.0), chance.random() < 0.3) for _ in range(chance.choice([0, 1, 1, 2]))]
+        kills = [
+            Kill(chance.uniform(0.0, 4.0), chance.random() < 0.4, chance.random() < 0.5)
+            for _ in range(chance.choice([0, 1, 1, 2]))
+        ]
         return Plan(
             seed, LOOPS[seed % len(LOOPS)], direct, tuple(kills), chance.random() < 0.2, chance.choice([0.3, 0.6, 1.2])
         )
@@ -98,7 +112,8 @@ class Trial:
         self.home = Home(self.root)
         (self.root / "temp").mkdir()
         self.home.env["TMPDIR"] = str(self.root / "temp")
-        self.user = User(self.project, self.plan.seed)
+        in_passes = self.plan.loop in ("interval", "improve", "tries")
+        self.user = User(self.project, self.plan.seed, rarely_shares=in_passes)
         self.looker, self.frozen = Looker(self.project), Frozen(self.root)
         self._chance = random.Random(f"trial {self.plan.seed}")
         self._words = [sys.executable, "-P", str(TESTS / "actor" / "no_mounts.py")] if self.plan.direct else []
@@ -108,22 +123,23 @@ class Trial:
         make_workspace(self.project, is_clean=self._needs_clean_start)
         self._act("nothing")
         found, killed = list[str](), 0
-        deadline = time.monotonic() + _SECONDS
+        began = time.monotonic()
         process = self._start()
         waiting = list(self.plan.kills)
         asked, due = 0, None
         while process.poll() is None:
-            if time.monotonic() > deadline:
+            if time.monotonic() > began + _SECONDS:
                 found.append("it did not end")
                 break
             is_at_work = len(self.model.deeds) > asked
             time.sleep(self._chance.uniform(0, self.plan.pace) if is_at_work else 0.5)
-            if is_at_work or not self._waits_for_a_start():
+            is_over = time.monotonic() > began + _SECONDS_OF_WORK  # so that the run finds an end
+            if not is_over and (is_at_work or not self._waits_for_a_start()):
                 self._act()
             if due is None and waiting and (is_at_work or self.plan.is_early):
-                due = time.monotonic() + waiting[0][0]
+                due = time.monotonic() + waiting[0].seconds
             if due is not None and time.monotonic() >= due:
-                self._kill(process, applier=waiting.pop(0)[1])
+                self._kill(process, waiting.pop(0))
                 killed += 1
                 for _ in range(self._chance.randint(0, 3)):
                     self._act()
@@ -155,7 +171,7 @@ class Trial:
                 self.windows.append(Window(before, before, did))
                 return
             at = len(self.user.log)
-            self.user.step()
+            self.user.step(may_rebase=bool(self.model.deeds))
             self.windows.append(Window(before, self.looker.look(), ", ".join(self.user.log[at:])))
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -187,9 +203,17 @@ class Trial:
         self.home.runs.mkdir(exist_ok=True)
         return [sys.executable, "-m", "actor.chatting", *words, *(["--ask"] if self.plan.direct else [])]
 
-    def _kill(self, process: subprocess.Popen[bytes], *, applier: bool) -> None:
-        self.frozen.kill(applier=applier)
+    def _kill(self, process: subprocess.Popen[bytes], kill: Kill) -> None:
+        deadline = time.monotonic() + _SECONDS_TO_APPLY
+        while kill.at_apply and not self._is_applied() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self.frozen.kill(applier=kill.applier)
         process.wait()
+
+    def _is_applied(self) -> bool:
+        """Whether something is being applied."""
+        orders = (one.parent for one in self.home.runs.glob("layers/*/orders/*/order"))
+        return any(not (one / "done").exists() for one in orders)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """Wait until nothing of the run is left."""

@@ -47,13 +47,13 @@ def make_workspace(project: Path, *, is_clean: bool = False) -> None:
 class User:
     """A user with a seed."""
 
-    def __init__(self, project: Path, seed: int, name: str = "user") -> None:
-        """`name`: is in all that is written."""
+    def __init__(self, project: Path, seed: int, name: str = "user", *, rarely_shares: bool = False) -> None:
+        """`name`: is in all that is written. `rarely_shares`: a pass conflicts with any change of its files."""
         self.project, self._chance, self._name = project, random.Random(f"user {seed}"), name
         self.log: list[str] = []
         """What was done, in words."""
         self._count = 0
-        self._shared = self._chance.choice([0.05, 0.3, 0.7])
+        self._shared = self._chance.choice([0.0, 0.05, 0.2] if rarely_shares else [0.05, 0.3, 0.7])
         """How often it is a file in which the model writes, too."""
         self._steps: list[tuple[int, Callable[[], object]]] = [
             (6, self._save_in_place),
@@ -81,13 +81,13 @@ class User:
             (1, self._pack),
         ]
 
-    def step(self) -> None:
+    def step(self, *, may_rebase: bool) -> None:
         """Do one thing. During a rebase, every second one ends it."""
         if self._is_rebasing and self._chance.random() < 0.5:
             self._end_rebase()
             return
-        weights = [weight for weight, _ in self._steps]
-        self._chance.choices([act for _, act in self._steps], weights)[0]()
+        steps = [(weight, act) for weight, act in self._steps if may_rebase or act != self._rebase]
+        self._chance.choices([act for _, act in steps], [weight for weight, _ in steps])[0]()
 
     def git(self, *words: str) -> bool:
         """Run git, and return whether it worked: another git may hold a lock, or it does not fit what is there."""
