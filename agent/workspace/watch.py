@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 _DEBOUNCE_MS = 200
 _STEP_MS = 50
+_QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
+_MOST_EVENTS = 16_384
+"""Events that Linux keeps for a reader, if it does not say. It drops further ones, and watchfiles does not report that
+(its issue 348)."""
+_EVENTS_OF_FILE = 8
+"""A file that is made, written and renamed has at most about this many events."""
 
 
 async def watch(
@@ -28,8 +34,9 @@ async def watch(
 ) -> None:
     """Call `on_change` with the relative paths that other programs changed, made or removed, until `stop` is set.
 
-    Ignored files and our own writes (`Workspace.own_writes`) are not reported. `polling` is for file systems that
-    send no events (NFS, WSL). Raises OSError if the system has no more watches.
+    Ignored files and our own writes (`Workspace.own_writes`) are not reported. After very many changes at once, others
+    may be missing: then `on_change` is called also without a path. `polling` is for file systems that send no events
+    (NFS, WSL). Raises OSError if the system has no more watches.
     """
     ignore = Ignore(ws.root, ws.skipped)
     async for touched in _changes({ws.root}, stop, recursive=True, polling=polling):
@@ -38,8 +45,15 @@ async def watch(
             for path in touched
             if path.is_relative_to(ws.root) and not ws.own_writes.is_ours(path) and _is_reported(ws, ignore, path)
         )
-        if theirs:
+        if theirs or len(touched) >= _most_events() // _EVENTS_OF_FILE:
             on_change(theirs)
+
+
+def _most_events() -> int:
+    try:
+        return int(_QUEUE.read_text())
+    except (OSError, ValueError):  # another system
+        return _MOST_EVENTS
 
 
 async def watch_files(paths: Collection[Path], on_change: Callable[[], None], stop: asyncio.Event) -> None:

@@ -8,64 +8,15 @@ import shutil
 import stat
 import subprocess
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from fakes.in_process.driven import Driven
+from contract.faults.in_layers import SUITE, by_commands, git, headless
 from fakes.in_process.layered import IDENTITY, begun
-from fakes.models.model import ScriptedModel
-from fakes.places import lasting
-from fakes.turns import Turn, call, say
-from step.layered import events, three_folders
+from fakes.turns import call
 
 from rundry.agent.protocol import GateMode
-from rundry.agent.workspace.sandbox import sandbox
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
-
-SUITE = "import unittest\n\n\nclass Tests(unittest.TestCase):\n    def test_{0}(self):\n        self.assertTrue(True)\n"
-
-
-@pytest.fixture(params=["bubblewrap", "landlock"])
-def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "landlock":
-        if why := why_no_landlock():
-            pytest.skip(why)
-        monkeypatch.setattr(sandbox, "find_bubblewrap", lambda avoid: None)
-    elif sandbox.find_bubblewrap(None) is None:
-        pytest.skip("bubblewrap is not installed")
-    return request.param
-
-
-@pytest.fixture
-def place(pytestconfig: pytest.Config, kind: str) -> Iterator[Path]:
-    """A workspace that is a repository, a folder outside of it, and one for journals."""
-    with three_folders(lasting(pytestconfig.rootpath)) as folder:
-        work = folder / "work"
-        (work / "tests").mkdir()
-        (work / "tests/test_x.py").write_text(SUITE.format("x"))
-        git(work, "init", "-q", "-b", "main")
-        git(work, "add", ".")
-        git(work, "commit", "-q", "-m", "start")
-        yield folder
-
-
-def git(work: Path, *words: str) -> str:
-    done = subprocess.run(["git", "-C", work, *IDENTITY, *words], check=True, capture_output=True, text=True)
-    return done.stdout
-
-
-def headless(place: Path, *turns: str | Turn, **options: object) -> Driven:
-    """A run without a person; a text is a command line."""
-    model = ScriptedModel(
-        [*(call("run_command", command=turn) if isinstance(turn, str) else turn for turn in turns), say("done")]
-    )
-    return Driven(place / "runs", place / "work", model, **options)
-
-
-def by_commands(run: Driven) -> set[str]:
-    return {one["path"] for one in events(run, "file_changed")}
 
 
 async def test_what_the_user_adds_while_a_command_runs_stays_and_is_not_the_commands(place: Path):
