@@ -139,8 +139,10 @@ def _need(
     `proposals`: the proposals that can be decided now.
     """
     is_running = line.state == "running"
+    if not is_running and state.handoff is None and (found := _staged(line, state)) is not None:
+        return found
     is_open = state.handoff is not None and line.reason in (None, Reason.HANDOFF, Reason.REFUSED)
-    if is_open or line.reason is Reason.HANDOFF:
+    if is_open or (line.reason is Reason.HANDOFF and state.is_staged is not False):
         command = _show_command(line, proposals) if is_running else _resume_command(line, proposals, suspect)
         if state.handoff is None:
             return _Need("handoff", line.detail, "look at it, then resume it with a hint", command)
@@ -154,6 +156,14 @@ def _need(
         reason = f"{_subject(opened)} waits at the gate"
         return _Need("gate", reason, "look at it, then approve or reject it", _show_command(line, proposals))
     return None
+
+
+def _staged(line: RunLine, state: RunState) -> _Need | None:
+    """Return the decision on what the run staged; None: nothing is staged."""
+    ended = state.ended
+    if not state.is_staged or ended is None or not (ended.staged or ended.reason is Reason.HANDOFF):
+        return None
+    return _Need("handoff", line.detail, "decide on what is staged", f"rundry apply {line.run_id}")
 
 
 def _subject(opened: ProposalOpened) -> str:

@@ -24,6 +24,8 @@ from ..protocol import (
     RunEnded,
     RunResumed,
     RunStarted,
+    StageBegan,
+    StageEnded,
     Stamped,
     StepStarted,
     ToolFinished,
@@ -33,7 +35,9 @@ from ..protocol import (
 if TYPE_CHECKING:
     from ..journal.journal import Journal
 
-_READ = (REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | {BudgetChanged, RunStarted, Undone}) - {
+_READ = (
+    REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | {BudgetChanged, RunStarted, StageBegan, StageEnded, Undone}
+) - {
     Fault,
     StepStarted,
     ToolFinished,
@@ -64,6 +68,8 @@ class RunState:
     """The hand-off that is still open; None: there is none."""
     ended: RunEnded | None
     """None: the run has not ended, or was resumed since."""
+    is_staged: bool | None
+    """Whether its stage is open; False: it was applied, dropped or lost; None: the run has none."""
     asked_at: float
     """Unix seconds of the newest hand-off, question or proposal; 0: there was none."""
 
@@ -94,6 +100,7 @@ class _Fold:
     common: CommonFacts = field(default_factory=CommonFacts)
     opened_at: dict[str, float] = field(default_factory=dict[str, float])
     ended: RunEnded | None = None
+    is_staged: bool | None = None
     asked_at: float = 0.0
     question_seq: int = 0
     """Sequence number of the oldest open question."""
@@ -105,6 +112,8 @@ class _Fold:
         match stamped.event:
             case RunStarted(budget=budget) | BudgetChanged(budget=budget):
                 self.budget = budget
+            case StageBegan() | StageEnded():
+                self.is_staged = isinstance(stamped.event, StageBegan)
             case ModelSwitched(spec=spec):
                 self.model = spec or self.model
             case RunResumed():
@@ -134,5 +143,6 @@ class _Fold:
             queue=self.common.queue.messages,
             handoff=self.common.handoff.opened,
             ended=self.ended,
+            is_staged=self.is_staged,
             asked_at=self.asked_at,
         )

@@ -18,12 +18,13 @@ from rundry.agent import (
     UserError,
     drop_all_left,
     drop_stage,
+    effects_title,
     newest_staged,
     open_stage,
 )
 
 from ..border.json_out import print_json
-from ..plain.proposals import decision, entry_diff_lines, parse_verdict, proposal_lines
+from ..plain.proposals import decision, effects_lines, entry_diff_lines, parse_verdict
 from ..setup.folders import folder_of, workspace_of
 from ..setup.resuming import find_any_own
 from ..text import one_line, show
@@ -100,10 +101,10 @@ async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: s
         if as_json:
             print_json(_as_json(review))
             return NOT_APPLIED
-        _show(review)
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            how = f"rundry apply {review.run_id} --digest {review.shown.digest}"
-            print(one_line(f"To apply all but protected files, which stay staged: {how}"))
+        is_asked = sys.stdin.isatty() and sys.stdout.isatty()
+        _show(review, all_diffs=not is_asked)
+        if not is_asked:
+            print(one_line(_how_to_apply(review)))
             return NOT_APPLIED
         print(one_line(_HINT))
         asked = _ask(review)  # nothing else happens meanwhile, and Ctrl+C cannot end a thread that reads
@@ -111,6 +112,17 @@ async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: s
             print("Nothing was applied. It stays staged.")
             return NOT_APPLIED
         return _done(review, await review.apply(asked), as_json=False)
+
+
+def _how_to_apply(review: StageReview) -> str:
+    """Return a line about the next command where there is no terminal."""
+    chosen, command = unprotected(review.shown), f"rundry apply {review.run_id}"
+    if not chosen.entries:
+        return f"To apply it: {command} --digest {review.shown.digest[:_SHORTEST]}"
+    if not _accepts(review.shown, chosen):
+        return f"A person has to approve all of it: call {command} on a terminal."
+    how = f"{command} --digest {review.shown.digest[:_SHORTEST]}"
+    return f"To apply all but protected files and commits, which stay staged: {how}"
 
 
 def _written(review: StageReview, patch: str | None, branch: str | None) -> int:
@@ -126,9 +138,12 @@ def _written(review: StageReview, patch: str | None, branch: str | None) -> int:
     return 0
 
 
-def _show(review: StageReview) -> None:
-    for line in proposal_lines(review.shown, None, 1, 1, review.content):
-        print(show(line))
+def _show(review: StageReview, *, all_diffs: bool) -> None:
+    effects = review.shown.effects
+    if effects is not None:
+        print(show(f"Staged by run {review.run_id}: {effects_title(effects)}."))
+        for line in effects_lines(effects, review.content, all_diffs=all_diffs):
+            print(show(line))
     _show_notes(review)
 
 
@@ -210,9 +225,10 @@ def unprotected(shown: ProposalOpened) -> Decide:
 
 
 def _accepts(shown: ProposalOpened, chosen: Decide) -> bool:
-    """Return whether the decision accepts an entry that can be accepted."""
+    """Return whether a decision that skips entries accepts others. git goes with its files."""
     entries = [] if shown.effects is None else shown.effects.entries
-    return any(not entry.conflict for at, entry in enumerate(entries) if at not in chosen.entries)
+    left = (entry for at, entry in enumerate(entries) if at not in chosen.entries)
+    return any(entry.kind != "git" and not entry.conflict for entry in left)
 
 
 def _done(review: StageReview, applied: Applied, *, as_json: bool) -> int:

@@ -136,7 +136,7 @@ def proposal_lines(
     count = f" {number} of {of}" if of > 1 else ""
     if opened.effects is not None:
         yield f"Proposal{count}: {name(opened)}: {effects_title(opened.effects)}."
-        yield from _entries(opened.effects, content)
+        yield from effects_lines(opened.effects, content)
     elif opened.server is not None:
         yield f"Proposal{count}: {name(opened)}."
         yield from (f"{'arguments' if opened.name else 'change'}: {line}" for line in body(opened).split("\n"))
@@ -157,7 +157,8 @@ def proposal_lines(
     yield _ways(opened, rebasing, number if of > 1 else 0)
 
 
-def _entries(effects: CommandEffects, content: Content) -> Iterator[str]:
+def effects_lines(effects: CommandEffects, content: Content, *, all_diffs: bool = False) -> Iterator[str]:
+    """Return the entries of a proposal, with what is applied along, and the diffs of a few entries or all."""
     entries = effects.entries
     for at, entry in enumerate(entries, 1):
         facts = [entry_change(entry), *([f"{entry.added} added, {entry.removed} removed"] if entry.is_text else [])]
@@ -166,7 +167,7 @@ def _entries(effects: CommandEffects, content: Content) -> Iterator[str]:
         yield f"entry {at}: {one_line(entry_name(entry))}{f', {one_line(what)}' if what else ''}"
         yield from (f"    {one_line(line)}" for line in entry.lines)
         yield from (f"    Careful: {one_line(note)}" for note in entry_notes(entry))
-        if len(entries) <= _ALL_SHOWN or entry.danger:
+        if all_diffs or len(entries) <= _ALL_SHOWN or entry.danger:
             yield from entry_diff_lines(effects, at, content)
     yield from (one_line(line) for line in along_lines(effects))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from fakes.held import Held
@@ -168,3 +169,18 @@ async def test_nobody_is_asked_about_what_the_check_changes(place: Place):
     done = place.apply("--digest", place.digest())
     assert done.exit_code == 5 and "do not pass in the workspace" in done.stdout, done
     assert changed_files(place.project) == ["calc/core.py"]
+
+
+async def test_a_staged_run_waits_for_a_person_until_it_is_decided_on(place: Place):
+    make = "for n in 1 2 3 4 5 6; do echo made-$n > n$n; done; echo 'export X=1' > .envrc"
+    assert place.run([call("run_command", command=make), FIX_BOTH], "--until", CHECK).exit_code == 5
+    (waits,) = json.loads(place.home.run("handoffs", "--json", cwd=place.project).stdout)
+    assert waits["take_up"].startswith("rundry apply ") and "8 files staged" in waits["reason"], waits
+    shown = place.apply()
+    assert shown.exit_code == 5 and "add 1: made-6" in shown.stdout, "without a terminal all is shown"
+    digest = shown.stdout.rpartition("--digest ")[2].strip()
+    assert place.apply("--digest", digest).exit_code == 0, "the check passes"
+    left = place.apply("--digest", place.digest())
+    assert "a person has to approve" in left.stdout and len(place.stages()) == 1, left
+    assert place.apply("--drop").exit_code == 0
+    assert json.loads(place.home.run("handoffs", "--json", cwd=place.project).stdout) == []
