@@ -21,6 +21,7 @@ def drop_stage(path: Path) -> None:
         try:
             name, spec = facts_of(journal).changes.stage, journal.spec
             if name is None:
+                remove_ended(path, Path(spec.workspace))
                 raise UserError(f"nothing is staged in run {spec.run_id}")
             journal.append(StageEnded(how="dropped"), durable=True)
             for place in places_of(Path(spec.workspace), path.parent):
@@ -28,6 +29,16 @@ def drop_stage(path: Path) -> None:
                     remove_unit(folder)
         finally:
             journal.close()
+
+
+def remove_ended(path: Path, workspace: Path) -> None:
+    """Delete the folder of a stage that has ended, if a kill came before its removal. The run is claimed.
+
+    Raises OSError.
+    """
+    for folder, record in left_records(workspace, path.parent):
+        if record.run == path.stem and record.kind == "stage":
+            remove_unit(folder)
 
 
 def drop_all_left(workspace: Path, runs: Path) -> Sequence[str]:

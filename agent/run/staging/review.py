@@ -44,6 +44,7 @@ from ..setup.build_context import Committing, build
 from ..setup.inputs import Inputs, ProcessContext
 from .at_end import write_patch
 from .branch import make_branch
+from .left import remove_ended
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -186,6 +187,7 @@ async def open_stage(
             facts = facts_of(journal)
             name, run = facts.changes.stage, journal.spec.run_id
             if name is None:
+                await asyncio.to_thread(remove_ended, path, Path(journal.spec.workspace))
                 raise UserError(NOTHING.format(run=run))
             inputs = Inputs(
                 journal=journal,
