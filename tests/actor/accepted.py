@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +22,14 @@ from rundry.agent.protocol import (
     ProposalDecided,
     ProposalOpened,
     Stamped,
+    ToolFinished,
     UndoAccepted,
     has_own_tree,
 )
 
 from .looking import Cell, Value
 
+_BEGAN = re.compile(r"began (model \d+-\d+\.) (\d+\.\d+)")
 _ANY = "any"
 """In place of the permission to run a file: an event does not have it."""
 
@@ -51,6 +54,8 @@ class Accepted:
     """Entries of the stash that may be made."""
     dropped: set[str] = field(default_factory=set)
     """Those that may go."""
+    began: dict[str, float] = field(default_factory=dict)
+    """When commands began, by their marks, as they printed it."""
 
     def allows(self, cell: Cell, before: Value | None, after: Value | None, at: float) -> list[Edge] | None:
         """Use up the edges that lead from one value to another, and return them; None: there are none."""
@@ -107,6 +112,8 @@ def _add(found: Accepted, journal: Journal) -> None:
                     _add_git(found, repository, stamped.at, is_undo=is_undo)
             case FileChanged(staged=False, by="model" | "command" | "undo") as event:
                 _add_edit(found, event.path, event.before, event.after, is_undo=event.by == "undo")
+            case ToolFinished(result=result):
+                found.began.update((mark, float(at)) for mark, at in _BEGAN.findall(result))
             case ProposalOpened(effects=None) as event:
                 shown[event.proposal_id] = event
             case ProposalDecided(decision="approve" | "part") as event if event.proposal_id in shown:

@@ -70,14 +70,14 @@ class Model:
             item = named[1].rstrip(".") if named else ITEMS[0]
             if count:
                 line = f"sleep 0.1; echo '{mark}' > {item}.made; echo 'new {mark}' >> {item}"
-                return call("run_command", command=line), Deed(mark, (item, f"{item}.made"))
+                return _run(mark, line), Deed(mark, (item, f"{item}.made"))
             return self._command(mark)
         if self.loop == "improve" and count % 3 == 0:
-            return call("run_command", command=self._shorter(mark)), Deed(mark, ("gen/size.txt",))
+            return _run(mark, self._shorter(mark)), Deed(mark, ("gen/size.txt",))
         if not ends:
             return self._command(mark)
         if self.loop in ("goal", "tries") and count <= _MOST + 1:
-            return call("run_command", command=f"echo '{mark}' > gen/done.txt"), Deed(mark, ("gen/done.txt",))
+            return _run(mark, f"echo '{mark}' > gen/done.txt"), Deed(mark, ("gen/done.txt",))
         if self.loop == "chat":
             return Turn(text=f"That is all {mark}"), Deed(mark)
         return finish(f"looked {mark}", "gen/size.txt"), Deed(mark)
@@ -98,7 +98,7 @@ class Model:
             ),
             commits=any(deed.commits for deed in deeds),
         )
-        return call("run_command", command=line), joined
+        return _run(mark, line), joined
 
     def _line(self, mark: str) -> tuple[str, Deed]:
         path, fresh = self._chance.choice(BOTH), f"gen/n{len(self.deeds)}.txt"
@@ -145,3 +145,8 @@ class Model:
     def _shorter(self, mark: str) -> str:
         size = max(300 - 20 * len(self.deeds), 1)
         return f"{{ head -c {size} /dev/zero | tr '\\0' x; echo '{mark}'; }} > gen/size.txt"
+
+
+def _run(mark: str, line: str) -> Turn:
+    """Run a command that first prints when it began: what the user changes after that it did not see."""
+    return call("run_command", command=f"date '+began {mark} %s.%N'; {line}")

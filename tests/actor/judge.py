@@ -13,6 +13,7 @@ from .looking import Cell, Look, Looker, Value
 
 _MARK = re.compile(rb"model \d+-\d+\.")
 _OF_THE_USER = b"by the user "
+_BY_THE_USER = re.compile(rb"by the \w+ \d+\.")
 _BY_SED = re.compile(r"(.*/)?sed\w{6}$")
 """Names of the temporary files of `sed -i`, which are there for a moment if it writes in place."""
 _OWN_COMMIT = "rundry pass"
@@ -34,10 +35,16 @@ class Judge:
     looker: Looker
     accepted: Accepted
     deeds: Sequence[Deed]
+    in_units: bool
+    """What commands did is applied later, all together: of git only the end counts."""
     in_place: bool
     """Commands wrote into the workspace itself: what they did has no rows, and only what rundry does is judged."""
+    changes: int = 0
+    """How many changes were judged."""
     _belief: dict[Cell, Value] = field(default_factory=dict)
     """What each cell has to have until the user or something accepted changes it."""
+    _since: dict[Cell, float] = field(default_factory=dict)
+    """When the user changed a cell last."""
     _earlier: dict[Cell, set[Value | None]] = field(default_factory=dict)
     _lines: set[str] = field(default_factory=set)
     """Lines of reflogs that the user's commands wrote."""
@@ -55,6 +62,7 @@ class Judge:
             )
             for cell in changed:
                 before, after = self._belief.get(cell), window.before.cells.get(cell)
+                self.changes += 1
                 why = self._why_not(cell, before, after, window.before.at)
                 if not why:
                     self._set(cell, after)
@@ -76,6 +84,7 @@ class Judge:
             one, other = before.cells.get(cell), after.cells.get(cell)
             if one != other:
                 self._set(cell, other)
+                self._since[cell] = before.at
                 if cell.kind == "log" and other is not None:
                     self._lines.update({*other} - {*(one or ())})
 
@@ -114,8 +123,11 @@ class Judge:
                 return self._is_of_a_command(cell, before, after)
             case "index":
                 return self._is_staged(cell, before, after)
+            case "ref" if not self.in_place and not self.in_units:
+                made = (deed for deed in self.deeds if deed.commits or _covers(deed.names, cell.name))
+                return any(self._saw(deed, cell) for deed in made)
             case "ref" | "head" if self.in_place:
-                return self._is_moved(cell.name, before, after)
+                return self._is_moved(cell, before, after)
             case "state" if self.in_place:  # a commit of a command in the middle of the user's rebase
                 return any(deed.commits for deed in self.deeds)
             case _:
@@ -133,14 +145,14 @@ class Judge:
 
     def _is_of_a_command(self, cell: Cell, before: Value | None, after: Value | None) -> bool:
         path = cell.name
-        if self._does("restores", path):
+        if self._does("restores", cell):
             return True
         if after is None:
-            return self._does("deletes", path) or (self.in_place and bool(_BY_SED.match(path)))
+            return self._does("deletes", cell) or (self.in_place and bool(_BY_SED.match(path)))
         one, other = self._content(before), self._content(after)
-        if self._is_written(path, one, other):
+        if self._is_written(cell, one, other):
             return True
-        if before is not None and one == other and before[0] == after[0] and self._does("modes", path):
+        if before is not None and one == other and before[0] == after[0] and self._does("modes", cell):
             return True
         if not self.in_place:
             return False
@@ -148,24 +160,25 @@ class Judge:
         return is_rolled_back or bool(_BY_SED.match(path))
 
     def _is_staged(self, cell: Cell, before: Value | None, after: Value | None) -> bool:
-        path = cell.name
-        if any(self._does(kind, path) for kind in ("stages", "restores", "modes")):
+        if any(self._does(kind, cell) for kind in ("stages", "restores", "modes")):
             return True
         if after is None:
-            return self._does("deletes", path)
+            return self._does("deletes", cell)
         one = b"" if before is None else self._blob(before)
-        return self._is_written(path, one, self._blob(after))
+        return self._is_written(cell, one, self._blob(after))
 
-    def _is_written(self, path: str, before: bytes, after: bytes) -> bool:
+    def _is_written(self, cell: Cell, before: bytes, after: bytes) -> bool:
         """Return whether it has a mark of a command that writes this path, and that was not there."""
         fresh = {*_MARK.findall(after)} - {*_MARK.findall(before)}
-        return any(deed.mark.encode() in fresh and _covers(deed.writes, path) for deed in self.deeds)
+        deeds = [one for one in self.deeds if one.mark.encode() in fresh and _covers(one.writes, cell.name)]
+        has_all = {*_BY_THE_USER.findall(before)} <= {*_BY_THE_USER.findall(after)}
+        return bool(deeds) and (has_all or any(self._saw(deed, cell) for deed in deeds))
 
-    def _is_moved(self, name: str, before: Value | None, after: Value | None) -> bool:
+    def _is_moved(self, cell: Cell, before: Value | None, after: Value | None) -> bool:
         if after is None or " " in after[0]:
             return False
         if before is None or " " in before[0]:
-            return self._does("names", name)
+            return self._does("names", cell)
         log = self.looker.git("log", "--format=%an %s", f"{before[0]}..{after[0]}").decode().splitlines()
         known = all(line.startswith("model ") or _OWN_COMMIT in line for line in log)
         return bool(log) and known and self._is_ancestor(before[0], after[0])
@@ -177,8 +190,14 @@ class Judge:
             return False
         return True
 
-    def _does(self, kind: str, path: str) -> bool:
-        return any(_covers(getattr(deed, kind), path) for deed in self.deeds)
+    def _does(self, kind: str, cell: Cell) -> bool:
+        return any(_covers(getattr(deed, kind), cell.name) and self._saw(deed, cell) for deed in self.deeds)
+
+    def _saw(self, deed: Deed, cell: Cell) -> bool:
+        """Return whether a command began after the user changed a cell, as far as this is known."""
+        if self.in_place or (self.in_units and cell.kind != "file"):
+            return True
+        return self.accepted.began.get(deed.mark, self._since.get(cell, 0.0)) >= self._since.get(cell, 0.0)
 
     def _content(self, value: Value | None) -> bytes:
         return b"" if value is None else self.looker.contents[value[-1]]

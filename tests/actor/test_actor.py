@@ -69,6 +69,6 @@ def test_the_judge_finds_what_changed_while_the_user_did_nothing(tmp_path: Path,
     start = looker.look()
     damage(project)
     end = looker.look()
-    judge = Judge(looker, Accepted(), [Deed("model 1-1.", ("both/a.txt",))], in_place)
+    judge = Judge(looker, Accepted(), [Deed("model 1-1.", ("both/a.txt",))], in_units=False, in_place=in_place)
     found = judge.wrong([Window(start, start, "nothing"), Window(end, end, "the end")])
     assert any(cell in line for line in found), found

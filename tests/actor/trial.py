@@ -85,15 +85,15 @@ class Outcome:
     steps: int
     """How many things the user did."""
     kills: int
-    accepted: int
-    """Changes that were accepted."""
+    changes: int
+    """Changes that were not the user's, and were judged."""
     end: str
 
     def line(self) -> str:
         """Return one line without paths of this machine."""
         plan = self.plan
         how = f"{plan.loop}{', direct' if plan.direct else ''}"
-        said = f"{self.steps} steps, {self.kills} kills, {self.accepted} accepted, end {self.end}"
+        said = f"{self.steps} steps, {self.kills} kills, {self.changes} changes of the run, end {self.end}"
         return f"{plan.seed} {how}: {said}: {'; '.join(self.found) or 'ok'}"
 
 
@@ -149,11 +149,11 @@ class Trial:
         for _ in range(_STEPS_AFTER):
             self._act()
         accepted = read_accepted(self.home.journals())
-        judge = Judge(self.looker, accepted, self.model.deeds, self.plan.direct)
+        in_units = self.plan.loop not in ("goal", "chat")
+        judge = Judge(self.looker, accepted, self.model.deeds, in_units=in_units, in_place=self.plan.direct)
         found += judge.wrong(self.windows)
         found += self._faults()
-        count = sum(len(edges) for edges in accepted.edges.values())
-        return Outcome(self.plan, found, len(self.windows) - 1, killed, count, str(process.returncode))
+        return Outcome(self.plan, found, len(self.windows) - 1, killed, judge.changes, str(process.returncode))
 
     @property
     def _needs_clean_start(self) -> bool:
