@@ -171,6 +171,8 @@ class Trial:
                 self.windows.append(Window(before, before, did))
                 return
             at = len(self.user.log)
+            newest = self.model.deeds[-1:]
+            self.user.hot = [one for deed in newest for one in (*deed.writes, *deed.deletes) if one[-1] != "/"]
             self.user.step(may_rebase=bool(self.model.deeds))
             self.windows.append(Window(before, self.looker.look(), ", ".join(self.user.log[at:])))
 

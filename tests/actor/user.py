@@ -52,6 +52,8 @@ class User:
         self.project, self._chance, self._name = project, random.Random(f"user {seed}"), name
         self.log: list[str] = []
         """What was done, in words."""
+        self.hot: list[str] = []
+        """Files in which a command of the model may write just now."""
         self._count = 0
         self._shared = self._chance.choice([0.0, 0.05, 0.2] if rarely_shares else [0.05, 0.3, 0.7])
         """How often it is a file in which the model writes, too."""
@@ -119,6 +121,7 @@ class User:
         own = [*MINE, "mine/untracked.txt", "ignored/data.log"]
         own += [f"mine/{path.name}" for path in (self.project / "mine").glob("new-*")]
         shared = [*BOTH, *ITEMS, *(f"gen/{path.name}" for path in (self.project / "gen").glob("n*.txt"))]
+        shared = [*self.hot, *self.hot] if self.hot and self._chance.random() < 0.6 else shared
         names = shared if self._chance.random() < self._shared else own
         there = [name for name in names if (self.project / name).is_file() and not (self.project / name).is_symlink()]
         return self._chance.choice(there or ["mine/a.txt"])
