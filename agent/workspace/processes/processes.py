@@ -28,14 +28,6 @@ _LONGEST = 131_000
 """Maximum bytes of one argument (execve(2): 128 KiB)."""
 
 
-class NewRepository(msgspec.Struct, frozen=True):
-    """A git folder, a git file or a bare repository that a command made in the workspace."""
-
-    path: Path
-    aside: Path | None
-    """Where rundry moved it, so that git does not use it; None: it stays where it is."""
-
-
 class ProtectedChange(msgspec.Struct, frozen=True, kw_only=True):
     """A file or link that git or a tool runs or reads as settings, and that changed while a command ran."""
 
@@ -76,8 +68,6 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """Number of bytes missing in `full`."""
     left_behind: int = 0
     """Number of processes that were still running when the command ended; they were ended too."""
-    repositories: tuple[NewRepository, ...] = ()
-    """Repositories that the command made."""
     protected: tuple[ProtectedChange, ...] = ()
     """Protected files that changed while the command ran."""
     errors: bytes = b""

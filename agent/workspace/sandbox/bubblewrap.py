@@ -15,7 +15,7 @@ from ...system.programs import find_program
 from .confined import mounts
 from .confined.hidden_places import HiddenPlaces
 from .confined.kernel_files import writable_kernel_entries
-from .places import is_real_folder, protected
+from .places import is_real_folder, read_only_places
 from .private_git.folders import repository_places
 from .private_git.guard import GitMounts
 from .start import INTERPRETER, restricted
@@ -29,7 +29,7 @@ MOST_READ_ONLY = 64
 """Maximum number of workspace files that get a mount; the others are only compared afterwards."""
 _JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
 """`--unshare-all` without the network namespace, because the command joins the one of the run."""
-_READ_ONLY_GIT = GitMounts([])
+_READ_ONLY_GIT = GitMounts()
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -180,11 +180,11 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
     git, binds = ws / ".git", list[str]()
     if is_real_folder(git):
         # A mount point cannot be renamed, so a command cannot replace the repository.
-        binds = seen.words or ["--ro-bind" if seen.words is not None else "--bind", str(git), str(git)]
+        binds = ["--bind" if seen.is_writable else "--ro-bind", str(git), str(git)]
     elif git.is_file() and not git.is_symlink():
         below = [place for place in repository_places(ws) if place.is_relative_to("/tmp")]
         binds = [word for place in below for word in ("--ro-bind", str(place), str(place))]
-        binds += [*(seen.words or []), "--ro-bind", str(git), str(git)]
+        binds += ["--ro-bind", str(git), str(git)]
     for path in seen.read_only:
         binds += ["--ro-bind", str(path), str(path)]
     return binds
@@ -201,11 +201,11 @@ def _workspace(layout: Layout, access: Access) -> list[str]:
         return [*binds, *(word for path in _files(access, []) for word in ("--ro-bind-try", str(path), str(path)))]
     git = ws / ".git"
     binds = ["--bind", str(ws), str(ws), *_git_binds(ws, seen)]
-    places = [*protected(ws), *layout.programs]
+    places = [*read_only_places(ws), *layout.programs]
     for path in (*places, *_files(access, places)):
         if any(path.is_relative_to(place) or place.is_relative_to(path) for place in access.writable):
             continue
-        if seen.words is not None and path.is_relative_to(git):
+        if not seen.is_writable and path.is_relative_to(git):
             continue
         if path == git / "hooks" and not is_real_folder(path):
             binds += ["--tmpfs", str(path), "--remount-ro", str(path)]

@@ -14,7 +14,7 @@ from .confined.programs import program_places
 _OF_WORKSPACE = (CONFIG, ".envrc", ".vscode", ".idea", ".husky", ".githooks", ".pre-commit-config.yaml")
 _OF_GIT = ("config", "config.worktree", "info/attributes", "commondir")
 _KEPT_IN_GIT = ("info", "objects/info", "modules", "worktrees")
-"""Further names that are read-only in the private git folder of commands."""
+"""Further names in a git folder that bubblewrap keeps read-only."""
 _PLAIN_IN_GIT = frozenset({"objects", "refs", "logs", "hooks", "info", "rr-cache"})
 _MOST_FOLDERS = 2_000
 
@@ -29,6 +29,12 @@ def protected(ws: Path) -> list[Path]:
     if is_real_folder(git):
         return [*found, git / "hooks", *(git / name for name in _OF_GIT)]
     return [*found, git]
+
+
+def read_only_places(ws: Path) -> list[Path]:
+    """Return what bubblewrap mounts read-only for a command that writes to the workspace itself, existing or not."""
+    git = ws / ".git"
+    return [*protected(ws), *(git / name for name in _KEPT_IN_GIT if is_real_folder(git))]
 
 
 def _of_home(ws: Path) -> list[Path]:
@@ -48,8 +54,7 @@ def _names(folder: Path) -> list[str]:
 
 def is_protected(path: Path, ws: Path) -> bool:
     """Return whether the path is a protected place or a folder of programs in the workspace, or is inside one."""
-    kept = (ws / ".git" / name for name in _KEPT_IN_GIT)
-    return any(path.is_relative_to(place) for place in (*protected(ws), *kept, *program_places(ws)))
+    return any(path.is_relative_to(place) for place in (*read_only_places(ws), *program_places(ws)))
 
 
 def read_by_git(git: Path) -> list[Path]:

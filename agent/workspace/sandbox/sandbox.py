@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from ..leftovers.record import Leftovers
 from ..own_temp import sweep_temp, temp_folder
 from ..processes.processes import Finished, ProcessSettings, ProtectedChange, run_process, shell
 from .access import NO_ACCESS
@@ -65,7 +64,6 @@ class Sandbox(Confinement):
         hosts: Sequence[str] = (),
         workspace: Path | None = None,
         kinds: Sequence[SandboxKind] = KINDS,
-        leftovers: Leftovers | None = None,
     ) -> Sandbox:
         """Return the first kind of sandbox that works here. A bubblewrap in the workspace is not used.
 
@@ -75,7 +73,6 @@ class Sandbox(Confinement):
             hide_rules=msgspec.structs.replace(hide_rules, own=(*hide_rules.own, *hide)),
             network=network,
             hosts=hosts,
-            leftovers=leftovers or Leftovers(None),
         )
         await asyncio.to_thread(sweep_temp)
         why, weaker = list[str](), list[str]()
@@ -178,7 +175,7 @@ class Sandbox(Confinement):
             await asyncio.to_thread(self.open_egress)
         asked = self._egress.mark() if self._egress is not None else {}
         more, copies = self._kept_places(ws)
-        git = await checks.begin(compare=self.kind != "bubblewrap", more=more, copies=copies)
+        git = await checks.begin(mounts=self.kind == "bubblewrap", more=more, copies=copies)
         running = self._running = self._running if self._running is not None else []
         if not running:
             self._taken = None
@@ -190,7 +187,7 @@ class Sandbox(Confinement):
         finally:
             running.remove(checks)
             checked = await asyncio.shield(self._finish(checks))
-        done = msgspec.structs.replace(done, repositories=checked.repositories, protected=tuple(checked.changes))
+        done = msgspec.structs.replace(done, protected=tuple(checked.changes))
         lines = [*checked.lines, *(change.line for change in checked.changes)]
         return await self._with_notes(done, ws, access, lines, asked, separate=bool(settings.get("separate_errors")))
 
@@ -333,8 +330,7 @@ class Sandbox(Confinement):
         ws = Path(os.path.realpath(ws))
         guards = self._guards = self._guards if self._guards is not None else {}
         if ws not in guards:
-            place = self.temp.parent / f"git-{len(guards)}"
-            guards[ws] = GitGuard(ws, place, self._settings.leftovers, mounts=self.kind == "bubblewrap")
+            guards[ws] = GitGuard(ws)
         return guards[ws]
 
 

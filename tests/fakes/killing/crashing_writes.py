@@ -1,4 +1,4 @@
-"""Write, restore or remove a file, import from a private git folder, or make a journal, in a process that may crash.
+"""Write, restore or remove a file, or make a journal, in a process that may crash.
 
 As a program: `python -m fakes.killing.crashing_writes WHAT FOLDER`. FOLDER/place is the workspace, and FOLDER/runs
 holds journals.
@@ -6,7 +6,6 @@ holds journals.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -16,8 +15,6 @@ from rundry.agent.workspace.files.states import read_state
 from rundry.agent.workspace.files.write import remove_file, write_file
 from rundry.agent.workspace.leftovers.record import Leftovers
 from rundry.agent.workspace.paths import Workspace
-from rundry.agent.workspace.sandbox.confined.environment import command_env
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 TESTS = Path(__file__).resolve().parents[2]
 OLD, NEW = b"old\n" * 3000, b"new and longer\n" * 3000
@@ -51,21 +48,12 @@ def main() -> None:
         case "restore":
             back = SealRestorer(place, folder / "attic", ws.own_writes, lambda data: "", ws.leftovers)
             back.restore("file.txt", read_mark(folder / "model", "file.txt").mark, lambda digest: NEW)
-        case "import":
-            asyncio.run(_merge(place, ws.leftovers))
         case "journal":
             from fakes.in_process.journals import make_journal
 
             make_journal(runs / "new.db").close()
         case _:
             raise ValueError(what)
-
-
-async def _merge(place: Path, leftovers: Leftovers) -> None:
-    """A command ends in a conflict: the index and files of the merge are imported."""
-    sandbox = await Sandbox.detect(kinds=["bubblewrap"], leftovers=leftovers)
-    line = "git -c user.name=Test -c user.email=test@example.org merge -q side"  # the user may have no identity
-    await sandbox.run(line, place, cwd=place, env=command_env(os.environ), timeout=60)
 
 
 if __name__ == "__main__":

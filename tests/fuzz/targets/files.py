@@ -13,7 +13,7 @@ from rundry.agent.finder.workers.reply import read_reply
 from rundry.agent.gate.repository import runs_code
 from rundry.agent.protocol import RundryError
 from rundry.agent.workspace.ignore import Ignore
-from rundry.agent.workspace.sandbox.private_git.index_file import BadIndex, parse, render
+from rundry.agent.workspace.sandbox.private_git.index_file import BadIndex, parse
 
 from ..target import Target
 
@@ -91,9 +91,7 @@ def ignore(folder: Path, data: bytes) -> None:
 
 def git_index(data: bytes) -> None:
     with suppress(BadIndex):
-        entries = parse(data, 20)
-        again = parse(render(entries, 20), 20)
-        assert [entry.key for entry in again] == [entry.key for entry in entries]
+        assert all(entry.path for entry in parse(data, 20))
 
 
 ENTRY = b"\0" * 40 + b"\x11" * 20 + b"\0\x01a" + b"\0" * 9

@@ -14,7 +14,6 @@ from ....workspace.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from ....protocol import GatePolicy, Rule
-    from ....workspace.leftovers.record import Leftovers
 
 
 def hide_rules_of(gate: GatePolicy, runs: Path, rules: Callable[[], Sequence[Rule]] | None = None) -> HideRules:
@@ -37,7 +36,6 @@ async def detect_sandbox(
     runs: Path,
     *,
     rules: Callable[[], Sequence[Rule]] | None = None,
-    leftovers: Leftovers | None = None,
 ) -> Sandbox:
     """Return the best sandbox of this machine, with the paths that the run hides.
 
@@ -45,7 +43,7 @@ async def detect_sandbox(
     """
     hide_rules = hide_rules_of(gate, runs, rules)
     return await Sandbox.detect(
-        hide_rules=hide_rules, network=gate.network, hosts=gate.sandbox.hosts, workspace=workspace, leftovers=leftovers
+        hide_rules=hide_rules, network=gate.network, hosts=gate.sandbox.hosts, workspace=workspace
     )
 
 

@@ -13,7 +13,6 @@ import msgspec
 
 from ....protocol.text.path_text import quoted_path
 from ....system.real_paths import followed, home_path, real_path
-from ...leftovers.record import Leftovers
 from ...own_temp import own_temp
 from ..access import NO_ACCESS, Access
 from ..bubblewrap import Layout, Stage, bubblewrap
@@ -78,8 +77,6 @@ class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The PATH whose folders commands must not change."""
     stage: Stage | None = None
     """What appears instead of the workspace."""
-    leftovers: Leftovers = Leftovers(None)
-    """The record of files that would stay in the user's git folder if rundry were killed."""
 
 
 _DEFAULTS = SandboxSettings()
@@ -218,7 +215,7 @@ class Confinement:
             socket_folders=socket_folders(),
             programs=program_places(ws, self._settings.search_path),
             stage=self._settings.stage,
-            git=git or GitMounts([]),
+            git=git or GitMounts(),
             layers=self.layers,
         )
         joined = self._joined(access)

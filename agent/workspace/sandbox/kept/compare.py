@@ -16,7 +16,7 @@ import msgspec
 
 from ....system.plain_files import read_plain
 from ...processes.processes import ProtectedChange
-from ..places import is_real_folder, protected, read_by_git
+from ..places import is_real_folder, protected, read_by_git, read_only_places
 from .copies import Copies, Kept
 
 _MOST = 5_000
@@ -50,8 +50,13 @@ class Protected:
         nested: Sequence[Path] = (),
         more: KeptPlaces = _NO_PLACES,
         copies: Copies | None = None,
+        *,
+        are_mounted: bool = False,
     ) -> None:
-        """`but`: places that this command may write. `nested`: git folders of repositories below `ws`."""
+        """`but`: places that this command may write. `nested`: git folders of repositories below `ws`.
+
+        `are_mounted`: those that exist are read-only for it, so what changes in them is somebody else's.
+        """
         self._more, self._copies = more, copies or Copies()
         self._too_large = set[Path]()
         self._ws, self._git, self._but = ws, ws / ".git", but
@@ -62,20 +67,23 @@ class Protected:
             for place in (*protected(ws), *(p for p in nested if p.is_file()), *more.programs, *more.hidden)
             if os.path.lexists(place)
         ]
+        mounted = [*read_only_places(ws), *nested, *more.programs, *more.hidden] if are_mounted else []
+        self._mounted = [place for place in mounted if place == self._git / "hooks" or _is_mounted(place)]
+        self._is_mounted = are_mounted
         self._commands = self._commands_of_rebase()
         self._before = self._look()
 
     def changes(self) -> list[ProtectedChange]:
         """Return the files and links that differ from their earlier state, sorted by path."""
         now, found = self._look(), dict[str, ProtectedChange]()
-        is_replaced = self._git_mark is not None and _mark(self._git) != self._git_mark
+        is_replaced = not self._is_mounted and self._git_mark is not None and _mark(self._git) != self._git_mark
         if is_replaced:
             found[".git"] = ProtectedChange(path=".git", why="it is another repository")
         for path in sorted({*now, *self._before}):
             old, new = _file(self._before.get(path)), _file(now.get(path))
             if old is new or (old is not None and new is not None and old.is_the_same(new)):
                 continue
-            if not (self._is_left_out(path) or (is_replaced and path.is_relative_to(self._git))):
+            if not (self._cannot_tell(path) or (is_replaced and path.is_relative_to(self._git))):
                 found[str(path.relative_to(self._ws))] = self._change(path, old, new)
         for name in _TODO if self._commands_of_rebase() - self._commands else ():
             if (self._git / name).exists():
@@ -152,6 +160,10 @@ class Protected:
                 continue
         return found
 
+    def _cannot_tell(self, path: Path) -> bool:
+        """Return whether nothing is said about a path: it is left out, or the command could not write there."""
+        return self._is_left_out(path) or any(path.is_relative_to(place) for place in self._mounted)
+
     def _is_left_out(self, path: Path) -> bool:
         return any(path.is_relative_to(place) for place in self._too_large)
 
@@ -163,6 +175,11 @@ def _mark(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return (stat.S_IFMT(status.st_mode), status.st_dev, status.st_ino if stat.S_ISDIR(status.st_mode) else 0)
+
+
+def _is_mounted(place: Path) -> bool:
+    """Return whether a place is of a kind that bubblewrap mounts."""
+    return place.exists() and not place.is_symlink()
 
 
 def _file(kept: Kept | None) -> Kept | None:

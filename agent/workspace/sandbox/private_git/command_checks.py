@@ -14,7 +14,6 @@ from ..kept.compare import KeptPlaces, Protected
 from ..kept.hidden_names import HiddenNames
 
 if TYPE_CHECKING:
-    from ...processes.processes import NewRepository
     from ..kept.copies import Copies
     from .guard import GitGuard, GitMounts
 
@@ -24,7 +23,6 @@ class CheckResults(NamedTuple):
 
     lines: list[str]
     """One line for each problem."""
-    repositories: tuple[NewRepository, ...]
     changes: list[ProtectedChange]
     """Protected files that changed and stay as they are."""
     hidden: list[Path]
@@ -43,28 +41,20 @@ class CommandChecks:
         self._kept: Protected | None = None
         self._names: HiddenNames | None = None
 
-    async def begin(self, *, compare: bool, more: KeptPlaces, copies: Copies | None) -> GitMounts | None:
-        """Record the places and prepare the git folders.
+    async def begin(self, *, mounts: bool, more: KeptPlaces, copies: Copies | None) -> GitMounts | None:
+        """Record the places that are compared afterwards, and those of git.
 
-        `compare`: the sandbox cannot protect the places and `more`, so they are compared afterwards.
+        `mounts`: the sandbox mounts those that exist read-only, so that the command cannot change them.
         """
         if more.hidden:
             self._names = await asyncio.to_thread(HiddenNames, self._ws, more.hidden)
         if self._guard is not None:
-            self._git = await self._begin(self._guard)
-            if compare or self._git.words is None:
-                nested = self._git.read_only
-                self._kept = await asyncio.to_thread(Protected, self._ws, self._writable, nested, more, copies)
+            self._git = await asyncio.to_thread(self._guard.begin, self._writable)
+            nested = self._git.read_only
+            self._kept = await asyncio.to_thread(
+                Protected, self._ws, self._writable, nested, more, copies, are_mounted=mounts
+            )
         return self._git
-
-    async def _begin(self, guard: GitGuard) -> GitMounts:
-        """Begin in a thread. If cancelled meanwhile, wait for the begin and end it."""
-        beginning = asyncio.ensure_future(asyncio.to_thread(guard.begin, self._writable))
-        try:
-            return await asyncio.shield(beginning)
-        except asyncio.CancelledError:
-            await asyncio.to_thread(guard.end, await beginning, self._writable)
-            raise
 
     def changes(self) -> list[ProtectedChange]:
         """Return the protected files that changed until now. Reads the disk."""
@@ -75,7 +65,7 @@ class CommandChecks:
         return list(found.values())
 
     async def finish(self) -> CheckResults:
-        """Import git changes, and find the protected files and names of hidden files that changed."""
+        """Find the protected files, the repositories and the names of hidden files that changed or are new."""
         hidden = await asyncio.to_thread(self._names.new) if self._names else []
         changes = await asyncio.to_thread(self.changes)
         lines = self._kept.notes() if self._kept else []
@@ -83,11 +73,9 @@ class CommandChecks:
             f"{path.relative_to(self._ws)} is a name of a hidden file: commands cannot read it" for path in hidden
         ]
         if self._guard is None or self._git is None:
-            return CheckResults(lines, (), changes, hidden)
+            return CheckResults(lines, changes, hidden)
         more, repositories = await asyncio.to_thread(self._guard.end, self._git, self._writable)
         known = {one.path for one in changes}
-        for one in repositories:
-            name = str(one.path.relative_to(self._ws))
-            if one.aside is None and name not in known:
-                changes.append(ProtectedChange(path=name, why="it is a git repository, whose settings git obeys"))
-        return CheckResults(lines + more, tuple(repositories), changes, hidden)
+        new = [name for name in (str(path.relative_to(self._ws)) for path in repositories) if name not in known]
+        why = "it is a git repository, whose settings git obeys"
+        return CheckResults(lines + more, [*changes, *(ProtectedChange(path=name, why=why) for name in new)], hidden)

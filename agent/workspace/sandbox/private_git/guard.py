@@ -1,19 +1,13 @@
-"""Provide the private git folder of a command, and find the repositories that appeared meanwhile."""
+"""How a command that writes to the workspace itself sees git folders, and which repositories appeared meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...processes.processes import NewRepository
-from .nested import NestedGit, Repositories, move_aside, new_ones
-from .private_folder import PrivateGit
-
-if TYPE_CHECKING:
-    from ...leftovers.record import Leftovers
+from .nested import NestedGit, Repositories, new_ones
 
 MOST_READ_ONLY = 200
 """Maximum number of nested git folders that get a mount: each one delays the start of a command by 1 ms."""
@@ -22,8 +16,8 @@ MOST_READ_ONLY = 200
 class GitMounts(msgspec.Struct, frozen=True):
     """How a command sees the repositories of the workspace."""
 
-    words: list[str] | None = None
-    """bubblewrap arguments for the private git folder. Empty: `.git` is read-only. None: the real one is visible."""
+    is_writable: bool = False
+    """Whether it can write to the repository of the workspace, except to its settings and hooks."""
     read_only: list[Path] = []
     """Nested git folders that are mounted read-only."""
     before: list[NestedGit] = []
@@ -33,10 +27,8 @@ class GitMounts(msgspec.Struct, frozen=True):
 class GitGuard:
     """The git folders of one workspace, for all commands of a run. Its methods block: call them in a thread."""
 
-    def __init__(self, ws: Path, temp: Path, leftovers: Leftovers, *, mounts: bool) -> None:
-        """`temp`: an owner-only folder that commands do not see. `mounts`: the sandbox can mount."""
+    def __init__(self, ws: Path) -> None:
         self._ws = ws
-        self._private = PrivateGit(ws, temp, leftovers) if mounts else None
         self._repositories = Repositories(ws)
 
     def begin(self, writable: Sequence[Path]) -> GitMounts:
@@ -44,35 +36,15 @@ class GitGuard:
         before = self._repositories.find()
         nested = [_folder_of(one) for one in before if one.path.parent != self._ws]
         nested = [path for path in nested if not any(_meet(path, place) for place in writable)]
-        if self._private is None or self._private.concerns(writable):
-            return GitMounts(None, nested[:MOST_READ_ONLY], before)
-        return GitMounts(self._private.begin(), nested[:MOST_READ_ONLY], before)
+        return GitMounts(is_writable=True, read_only=nested[:MOST_READ_ONLY], before=before)
 
-    def end(self, mounts: GitMounts, writable: Sequence[Path]) -> tuple[list[str], list[NewRepository]]:
-        """Import the changes of the command. Return a line for each problem, and the new repositories.
-
-        New repositories are moved aside if the sandbox has mounts; else they stay (docs/decisions/0036).
-        """
-        lines = self._private.end() if self._private is not None and mounts.words is not None else []
-        made = list[NewRepository]()
-        is_compared = self._private is None or mounts.words is None
-        for one in new_ones(mounts.before, self._repositories.find(), is_compared=is_compared):
-            if any(_meet(_folder_of(one), place) for place in writable):
-                continue
-            if self._private is None:
-                made.append(NewRepository(one.path, None))
-                continue
-            name = one.path.relative_to(self._ws)
-            try:
-                aside = move_aside(one)
-            except OSError as error:
-                lines.append(f"{name} is a new git repository, and cannot be moved: {error.strerror}")
-                continue
-            made.append(NewRepository(one.path, aside))
-            lines.append(f"{name} is a new git repository: moved to {aside.name}, so that git does not enter it")
-        if not self._repositories.is_complete:
-            lines.append("the workspace has too many folders: rundry did not look for git folders in all of them")
-        return lines, made
+    def end(self, mounts: GitMounts, writable: Sequence[Path]) -> tuple[list[str], list[Path]]:
+        """Return a line if not all folders were looked at, and the new repositories, which stay as they are."""
+        new = new_ones(mounts.before, self._repositories.find())
+        made = [one.path for one in new if not any(_meet(_folder_of(one), place) for place in writable)]
+        if self._repositories.is_complete:
+            return [], made
+        return ["the workspace has too many folders: rundry did not look for git folders in all of them"], made
 
 
 def _folder_of(one: NestedGit) -> Path:

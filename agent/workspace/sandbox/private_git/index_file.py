@@ -1,4 +1,4 @@
-"""Parse git's index, check it, and write it without extensions (gitformat-index(5)).
+"""Parse git's index and check it (gitformat-index(5)).
 
 git checks the paths of entries when it adds them, but not when it reads an index: a forged index could make the next
 `git checkout -- .` write `.git/hooks/post-checkout`.
@@ -6,7 +6,6 @@ git checks the paths of entries when it adds them, but not when it reads an inde
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from typing import NamedTuple
 
@@ -53,20 +52,6 @@ def parse(data: bytes, width: int) -> list[Entry]:
         return _parse(data, width)
     except (struct.error, IndexError):
         raise BadIndex("it is incomplete") from None
-
-
-def render(entries: list[Entry], width: int) -> bytes:
-    """Return an index of version 2, or of version 3 if an entry needs it."""
-    version = 3 if any(entry.extended for entry in entries) else 2
-    parts = [_HEADER.pack(b"DIRC", version, len(entries))]
-    for entry in entries:
-        flags = entry.flags & ~(_EXTENDED | _LENGTH) | min(len(entry.path), _LENGTH)
-        more = struct.pack(">H", entry.extended) if entry.extended else b""
-        flags |= _EXTENDED if entry.extended else 0
-        whole = entry.stat + entry.sha + struct.pack(">H", flags) + more + entry.path
-        parts.append(whole + b"\0" * (8 - len(whole) % 8))
-    body = b"".join(parts)
-    return body + (hashlib.sha1(body, usedforsecurity=False) if width == 20 else hashlib.sha256(body)).digest()
 
 
 def _parse(data: bytes, width: int) -> list[Entry]:

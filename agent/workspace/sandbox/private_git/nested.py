@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 from pathlib import Path
 from typing import NamedTuple
@@ -80,19 +79,11 @@ class Repositories:
         return _Folder(mark, tuple(folders), tuple(found))
 
 
-def new_ones(before: list[NestedGit], after: list[NestedGit], *, is_compared: bool) -> list[NestedGit]:
+def new_ones(before: list[NestedGit], after: list[NestedGit]) -> list[NestedGit]:
     """Return the repositories that were added. One that moved with its folder is not new.
 
-    `is_compared`: in a git folder at the path of an earlier one, the files that git executes or reads as settings are
-    compared.
+    Of a git folder at the path of an earlier one, the files that git executes or reads as settings are compared instead.
     """
     inodes, paths = {one.inode for one in before}, {one.path for one in before}
     new = (one for one in after if one.inode not in inodes)
-    return [one for one in new if not (is_compared and one.path in paths and is_real_folder(one.path))]
-
-
-def move_aside(one: NestedGit) -> Path:
-    """Rename a repository so that git does not find it, and return its new path. Raises OSError."""
-    aside = one.path.with_name(f"{one.path.name}.untrusted-{secrets.token_hex(4)}")
-    one.path.rename(aside)
-    return aside
+    return [one for one in new if not (one.path in paths and is_real_folder(one.path))]

@@ -1,4 +1,4 @@
-"""Run git in the user's repository for the import, without hooks and without settings that a command wrote."""
+"""Run git in the user's repository without hooks and without settings that a command wrote."""
 
 from __future__ import annotations
 
@@ -58,7 +58,3 @@ class RealGit:
             message = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
             raise RealGitFailed(f"git {argv[0]}: {message or f'exit code {done.returncode}'}")
         return done.stdout
-
-    def listed_config(self) -> bytes:
-        """Return the settings of the repository and of this working tree, including those of included files."""
-        return self.run("config", "--list", "-z", "--includes")

@@ -1,24 +1,19 @@
-"""Read refs, HEAD and reflogs from the files of an untrusted git folder."""
+"""Read refs from the files of an untrusted git folder."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from ....system.plain_files import read_plain, walk_folders
 
 ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_BRANCH = re.compile(r"ref: (refs/heads/\S+)")
 _IMPORTED = ("refs/heads/", "refs/tags/", "refs/remotes/", "refs/notes/")
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|\.$|/$|(?:^|/)[.-]")
 """Ref names that git does not allow (git-check-ref-format(1)), or with a part that looks like an option."""
-_LOG_LINE = re.compile(rf"({ID.pattern}) ({ID.pattern}) [^\n<>\0]*<[^\n<>\0]*> \d+ [+-]\d{{4}}(?:\t[^\n\0\x1b]*)?")
-_LONGEST_LINE = 10_000
 _MOST_REFS = 200_000
 _PACKED = 64_000_000
-_LOG = 16_000_000
 
 
 def is_importable(name: str) -> bool:
@@ -26,18 +21,6 @@ def is_importable(name: str) -> bool:
     if name == "refs/stash":
         return True
     return name.startswith(_IMPORTED) and name.isprintable() and not _FORBIDDEN.search(name) and len(name) < 1_000
-
-
-def head_of(folder: Path) -> str:
-    """Return the content of HEAD: `ref: refs/heads/x` or an object id; empty if it is neither."""
-    try:
-        text = read_plain(folder / "HEAD", 4_096).decode().strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    if ID.fullmatch(text):
-        return text
-    found = _BRANCH.fullmatch(text)
-    return text if found and is_importable(found[1]) else ""
 
 
 def read_refs(folder: Path) -> dict[str, str]:
@@ -65,36 +48,6 @@ def _loose(file: Path, name: str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError):
         return {}
     return {name: text} if ID.fullmatch(text) or text.startswith("ref: refs/") else {}
-
-
-def ref_marks(folder: Path) -> Iterator[str]:
-    """Yield the folders and files whose stat fields change when git changes a ref by renaming a lock file."""
-    yield str(folder / "packed-refs")
-    for place, _, _ in walk_folders(folder / "refs"):
-        yield place
-
-
-def read_log(file: Path) -> bytes | None:
-    """Return the bytes of a reflog; None if it does not exist or has an invalid line."""
-    try:
-        data = read_plain(file, _LOG)
-    except OSError:
-        return None
-    return data if is_log(data) else None
-
-
-def is_log(data: bytes) -> bool:
-    """Return whether each line is a valid reflog entry."""
-    text = data.decode("utf-8", "replace")
-    lines = text.split("\n")
-    return lines[-1] == "" and all(len(line) < _LONGEST_LINE and _LOG_LINE.fullmatch(line) for line in lines[:-1])
-
-
-def log_ids(data: bytes) -> list[str]:
-    """Return the object ids in a reflog, except for all zeros."""
-    found = (match for line in data.decode("utf-8", "replace").split("\n") if (match := _LOG_LINE.fullmatch(line)))
-    ids = {value for match in found for value in (match[1], match[2])}
-    return sorted(value for value in ids if value.strip("0"))
 
 
 def stat_of(path: str) -> tuple[int, ...]:
