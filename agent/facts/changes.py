@@ -184,13 +184,17 @@ class Changes:
                 self._end_stage()
 
     def _note_effects(self, stamped: Stamped, applied: EffectsApplied) -> None:
-        """Complete the change of a command that wrote into a layer. Its `file_changed` events came right before."""
+        """Complete the change of a command whose effects are known. Its `file_changed` events came right before."""
         accepted = self.accepted.pop(applied.order, None)
         if accepted is None or applied.lost:
             return
         self.orders.append(accepted.rows)
         if accepted.pass_number:
             self._note_pass(stamped, accepted, applied)
+            return
+        last = self.standing[-1] if self.standing else None
+        if accepted.in_place and last is not None and last.is_background and last.effects is None:
+            last.effects = _applied(accepted, applied, accepted.also)
             return
         running = self._running.setdefault((stamped.step, stamped.work), _Running("", accepted.command))
         change, also = running.change, [*accepted.also]
@@ -306,7 +310,8 @@ class Changes:
     def _background(self, stamped: Stamped, changed: FileChanged, moved: FileEffect) -> None:
         """Record a change by a background command. All files found by one look are one change."""
         last = self.standing[-1] if self.standing else None
-        if last is None or not last.is_background or last.world_after != self.world or last.command != changed.command:
+        is_same = last is not None and last.world_after == self.world and last.command == changed.command
+        if last is None or not (is_same and last.is_background and last.effects is None):
             last = RecordedChange(
                 stamped.seq,
                 stamped.step,
@@ -342,6 +347,7 @@ def _applied(accepted: EffectsAccepted, applied: EffectsApplied, also: Sequence[
         failed_git=tuple(applied.failed_git),
         also=tuple(also),
         built=tuple(accepted.built),
+        in_place=accepted.in_place,
     )
 
 

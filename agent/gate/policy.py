@@ -19,6 +19,7 @@ from ..shell.known.names import NEUTRAL, WHOLE, WRITERS
 from ..shell.line_parser import parse_line
 from ..shell.match.hits import Hit
 from ..shell.match.paths import named_paths
+from ..shell.reading import only_reads
 from ..shell.unwrap import unwrapped
 from ..system.real_paths import real_path
 from ..workspace.errors import PathRefused
@@ -34,6 +35,8 @@ _MOST_SHOWN = 52
 
 NOT_STARTED = "this sandbox gives too few guarantees for commands that nobody approved: --gate stage starts them here"
 """Why the stage of a headless run, which nobody chose, starts no command."""
+IN_PLACE = "it writes to the workspace itself: changes of files that neither git nor this run has cannot be undone"
+"""What a person should know of a command where there are no layers."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,6 +174,8 @@ def _judge_command(draft: CommandDraft, context: PolicyContext, *, in_layer: boo
         why = ["there is no sandbox here, and you have not allowed commands without one", *doubts]
     elif context.mode is GateMode.EFFECTS:
         why.insert(0, f"commands ask here although the gate is set to `effects`: {_why_not_in_layer(draft, context)}")
+    if context.why_no_layers and not context.layers and not only_reads(line):
+        why.append(IN_PLACE)
     single = not doubts and len({part.words for part in unruled}) == 1 and unruled[0].is_known
     needs = _needs(line, unruled, context)
     return Verdict(action="ask", why=why, needs=needs, rule=command_rule(unruled[0]) if single else None)

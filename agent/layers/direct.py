@@ -7,6 +7,7 @@ write to memory that is mapped from a file, and was dirty before, is not seen.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -46,20 +47,26 @@ class Tree(NamedTuple):
 
 
 def read_tree(
-    workspace: Path, *, skipped: Collection[str] = (), digested: Collection[str] = (), settled: bool = False
+    workspace: Path,
+    *,
+    only: Collection[str] = ("",),
+    skipped: Collection[str] = (),
+    digested: Collection[str] = (),
+    settled: bool = False,
 ) -> Tree:
     """Read a workspace. Raises OSError if it cannot be opened.
 
-    `skipped`: folders that are left out, such as rundry's own. `digested`: files whose bytes are read too, so that a
-    new change time alone is not a change. `settled`: no file can change any more in the tick of its change time, or the
-    result is compared with an earlier reading alone; else the bytes of files that have just changed are read.
+    `only`: the folders that are read; the workspace itself is the empty string. `skipped`: folders that are left out,
+    such as rundry's own. `digested`: files whose bytes are read too, so that a new change time alone is not a change.
+    `settled`: no file can change any more in the tick of its change time, or the result is compared with an earlier
+    reading alone; else the bytes of files that have just changed are read.
     """
     found, leave = Tree({}, [], []), {os.fsencode(path) for path in skipped}
     reads = {os.fsencode(path) for path in digested}
     fresh_ns = sys.maxsize if settled else time.time_ns() - LONGEST_TICK
     root = os.open(workspace, FOLDER | os.O_CLOEXEC)
     try:
-        waiting = [b""]
+        waiting = [os.fsencode(path) for path in only]
         while waiting:
             folder = waiting.pop()
             try:
@@ -180,7 +187,38 @@ def _side(folder: int, name: bytes, status: os.stat_result, *, is_read: bool) ->
         mtime_ns=mtime,
         inode=inode,
         ctime_ns=status.st_ctime_ns,
+        mode=stat.S_IMODE(mode) & 0o777,
     )
+
+
+def bytes_of(folder: int, path: bytes, most: int) -> bytes | None:
+    """Return the bytes of a file of at most this size, or the target of a link; None: it cannot be read so."""
+    try:
+        file = open_below(folder, path, _FILE, enters_mounts=True)
+    except OSError as error:
+        return _target(folder, path) if error.errno == errno.ELOOP else None
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return None
+        with os.fdopen(os.dup(file), "rb") as opened:
+            data = opened.read(most + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(file)
+    return data if len(data) <= most else None
+
+
+def _target(folder: int, path: bytes) -> bytes | None:
+    above, _, name = path.rpartition(b"/")
+    try:
+        opened = open_below(folder, above, FOLDER, enters_mounts=True)
+        try:
+            return os.readlink(name, dir_fd=opened)
+        finally:
+            os.close(opened)
+    except OSError:
+        return None
 
 
 def digest_of(folder: int, path: bytes) -> str:

@@ -22,16 +22,16 @@ class Kept:
 
     def __init__(self, base: Path) -> None:
         """`base`: the layers' folder of the workspace."""
-        self._folder = base / _KEPT
+        self.folder = base / _KEPT
 
     def place(self, order: str) -> Path:
         """Return the folder for the files that an order displaces. It may not exist."""
-        return self._folder / order
+        return self.folder / order
 
     def room(self) -> int:
         """Return how many bytes of displaced files can still be kept."""
         used = 0
-        for file in self._folder.glob("*/*"):
+        for file in self.folder.glob("*/*"):
             with suppress(FileNotFoundError):
                 used += file.lstat().st_size
         return max(0, MOST_BYTES - used)
@@ -55,6 +55,6 @@ class Kept:
 
     def _orders(self) -> list[Path]:
         try:
-            return list(self._folder.iterdir())
+            return list(self.folder.iterdir())
         except FileNotFoundError:
             return []

@@ -5,10 +5,12 @@ An order lies in the layers' folder of its workspace from before its first chang
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -19,7 +21,8 @@ from msgspec.structs import replace
 
 from ..system.crash import crash_point
 from ..workspace.errors import StaleFile
-from ..workspace.files.beneath import write_all
+from ..workspace.files.beneath import rename_new, write_all
+from ..workspace.files.temporary import temporary_name
 from ..workspace.files.write import NEW_FILE
 from ..workspace.leftovers.record import Displaced, Leftovers
 from ..workspace.paths import Workspace
@@ -206,7 +209,12 @@ class _Contents:
                 os.fchmod(made, side.mode)
             if side.mtime_ns:
                 os.utime(made, ns=(side.mtime_ns, side.mtime_ns))
-            rename_beside(file, folder, name)
+            try:
+                rename_beside(file, folder, name)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                _copy_beside(file, folder, name)  # without layers rundry's folder can be on another file system
         finally:
             os.close(made)
             file.unlink(missing_ok=True)
@@ -221,6 +229,24 @@ class _Contents:
         if self._written is None:
             raise StaleFile(f"{path}: its {'new' if self._kept is None else 'old'} content is gone")
         return self._written
+
+
+def _copy_beside(file: Path, folder: int, name: str) -> None:
+    """Copy a file to a new name in an open folder. Raises OSError, with FileExistsError if the name exists."""
+    aside, status = temporary_name(), file.stat()
+    made = os.open(aside, NEW_FILE, 0o600, dir_fd=folder)
+    try:
+        with file.open("rb") as source:
+            while piece := source.read(_PIECE):
+                write_all(made, piece)
+        os.fchmod(made, stat.S_IMODE(status.st_mode))
+        os.utime(made, ns=(status.st_atime_ns, status.st_mtime_ns))
+        rename_new(folder, aside, name)
+    except BaseException:
+        os.unlink(aside, dir_fd=folder)
+        raise
+    finally:
+        os.close(made)
 
 
 def _copy(source: Path, made: int, path: str, digest: str) -> None:

@@ -24,6 +24,7 @@ from ..protocol import (
 )
 from ..step.model_call.wrap_up import wrap_up
 from ..step.resources.activity import PersonInterrupted
+from ..step.tool_calls.direct_changes import record_background_changes
 from .commands.control_report import begin_control, end_control
 from .evidence import evidence_at_end
 from .live.hooks import withhold_messages
@@ -151,8 +152,10 @@ class RunDriver:
         """
         if decision.reason not in _SUCCESSES:
             return decision
+        record = self._ctx.events.bound(None, None)
         with suppress(PersonInterrupted):
-            await self._ctx.guarded.keep_or_restore(self._ctx.events.bound(None, None), "the last check", full=True)
+            await record_background_changes(self._ctx, record)
+            await self._ctx.guarded.keep_or_restore(record, "the last check", full=True)
         seals = self._facts.seals
         is_confirmed = decision.reason is Reason.DONE and self._facts.verdicts.confirmation is not None
         if seals.undecided and decision.reason is Reason.DONE and not is_confirmed:

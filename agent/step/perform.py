@@ -33,7 +33,7 @@ from .model_call.call import Failed, call, prepare
 from .model_call.reading_speed import measure_reading
 from .resources.activity import PersonInterrupted
 from .text_edits import TOOLS, TextEdits
-from .tool_calls.command_changes import record_background_changes
+from .tool_calls.direct_changes import record_background_changes
 from .unused_code import nudge_about_code
 
 if TYPE_CHECKING:

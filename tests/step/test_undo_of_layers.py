@@ -160,7 +160,7 @@ async def test_where_there_is_no_room_for_displaced_files_the_model_reads_it_and
     assert "This cannot be undone, because the old content is too large to be kept: big." in run.heard()
     event = undone(await take_back(run))
     assert event.files == ["kept.txt"]
-    assert event.kept == ["big: not undone, because its old content is not kept any more"]
+    assert event.kept == ["big: not undone, because its old content is not kept"]
     assert (work / "big").stat().st_size == 2_000_000 and (work / "kept.txt").read_text() == "one\n"
 
 

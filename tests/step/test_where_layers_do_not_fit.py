@@ -47,7 +47,8 @@ async def test_a_command_writes_to_the_workspace_and_one_note_says_why(work, unf
     assert (work / "kept.txt").read_text() == "one\nmore\n"
     (note,) = notes_of(run.of("run_started"))
     assert note.startswith("commands write to the workspace itself: rundry's own folder is not on the file system of")
-    assert run.of("effects_accepted") == [] and [e["by"] for e in run.of("file_changed")] == ["command"]
+    assert [e["in_place"] for e in run.of("effects_accepted")] == [True]
+    assert [e["by"] for e in run.of("file_changed")] == ["command"]
 
 
 async def test_if_nobody_chose_a_mode_the_gate_asks_and_one_note_says_why(work, unfit):

@@ -86,10 +86,7 @@ class UndoHandlers:
         if not chosen:
             self._prompt.tell("all changes are already undone" if made.undone else "nothing has been changed yet")
             return
-        if (
-            any(change.command is not None and change.files and change.effects is None for change in chosen)
-            and not self._controller.reader.is_own_tree
-        ):
+        if any(change.files and not change.is_proven for change in chosen) and not self._controller.reader.is_own_tree:
             self._prompt.tell("a command ran, and you may have changed these files meanwhile: choose what to undo")
             self._show_files(frozenset(path for change in chosen for path in change.files))
             return

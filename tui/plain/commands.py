@@ -118,10 +118,10 @@ class Commands:
         files = list[str]()
         for change in reversed(standing):
             self._say(f"undo: {one_line(change.title)}")
-            about = "" if change.effects is not None else "changed while it ran, perhaps by you: "
+            about = "" if change.is_proven else "changed while it ran, perhaps by you: "
             for path, effect in change.files.items() if change.command is not None else ():
                 self._say(f"  {about}{one_line(path)} +{effect.added} -{effect.removed}")
-                files += [] if change.effects is not None else [path]
+                files += [] if change.is_proven else [path]
             for words in change.effects.also if change.effects is not None else ():
                 self._say(f"  {one_line(words)}")
             for words in change.effects.built if change.effects is not None else ():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rundry.agent import (
     Fitness,
     HideRules,
+    LeftFiles,
     LeftUnit,
     Sandbox,
     Settings,
@@ -21,6 +22,8 @@ from rundry.agent import (
     discover,
     expand_home,
     fitness_of,
+    kept_files,
+    left_layers,
     left_units,
     plural,
     size_words,
@@ -49,7 +52,11 @@ class Checkup:
     unseen: Sequence[str]
     """Variables of the environment that commands do not get."""
     left: Sequence[LeftUnit] = ()
-    """What runs of the folder left apart from it."""
+    """What runs of the folder left apart from it, and what somebody decides on."""
+    left_layers: LeftFiles | None = None
+    """Layers of commands that are on the disk; None: not looked at."""
+    kept: LeftFiles | None = None
+    """Files that are kept for an undo; None: not looked at."""
     surroundings: Surroundings = field(default_factory=Surroundings)
     missing: Sequence[str] = ()
     """What is missing, each with its fix."""
@@ -68,6 +75,12 @@ class Checkup:
     def lines(self) -> list[str]:
         """What was found, a line each; a name, two or more spaces, a text."""
         lines = [*self.places, *_sandbox_lines(self.sandbox), *_layer_lines(self.layers), *map(_left_line, self.left)]
+        if self.left_layers is not None and self.left_layers.folders:
+            count, size = plural(len(self.left_layers.folders), "layer"), size_words(self.left_layers.size)
+            lines.append(f"left       {count} of commands, {size}: rundry apply --drop-all deletes what nobody uses")
+        if self.kept is not None and self.kept.files:
+            size = size_words(self.kept.size)
+            lines.append(f"kept       {plural(self.kept.files, 'replaced file')} for an undo, {size}, for 30 days")
         if self.shown:
             shown = ", ".join(self.shown)
             lines.append(
@@ -102,6 +115,8 @@ async def check_up(setup: Setup) -> Checkup:
             fitness_of, setup.workspace, setup.folder, why_no_sandbox="" if sandbox.kind else sandbox.why_none
         ),
         left=await asyncio.to_thread(left_units, setup.workspace, setup.folder),
+        left_layers=await asyncio.to_thread(left_layers, setup.workspace, setup.folder),
+        kept=await asyncio.to_thread(kept_files, setup.workspace, setup.folder),
         survey=survey,
         unseen=variables_left_out(os.environ, settings.texts("sandbox_env")),
         surroundings=around,

@@ -44,6 +44,8 @@ class AppliedEffects:
     """What else was applied, in words, such as an install."""
     built: tuple[str, ...]
     """What programs built, in words: an undo leaves it."""
+    in_place: bool = False
+    """Whether it was written to the workspace itself, so that some of it may be somebody else's."""
 
 
 @dataclass(slots=True)
@@ -63,9 +65,14 @@ class RecordedChange:
     is_background: bool = False
     """Caused by a background command: found by a later look at the workspace, not at the end of the command."""
     effects: AppliedEffects | None = None
-    """What it changed in a layer; None: it had none, and somebody else may have changed its files."""
+    """What it changed, path by path; None: it is known from snapshots alone."""
     undone: list[str] = field(default_factory=list[str])
     """Files of it that were undone alone."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether nobody else can have made some of it: it is an edit, or was applied from a layer."""
+        return self.command is None or (self.effects is not None and not self.effects.in_place)
 
     @property
     def title(self) -> str:

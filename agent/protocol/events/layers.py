@@ -27,6 +27,8 @@ class EffectsAccepted(EventBase, frozen=True, kw_only=True):
     """What programs built, in words: it is applied, and an undo leaves it."""
     pass_number: int = 0
     """Number of the pass whose changes these are; 0: they are those of a command."""
+    in_place: bool = False
+    """Whether it was written to the workspace itself, so that some of it may be somebody else's; nothing is applied."""
 
 
 class EffectsApplied(EventBase, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from ...protocol import (
 from ...protocol.tools.traits import TOOL_TRAITS
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
-from ...step.tool_calls.command_changes import record_lost_command
+from ...step.tool_calls.direct_changes import look_before, record_changes
 from ...step.tool_calls.file_events import missing_folders
 from ...tools.execution import carry_out, draft_of, read
 from ...tools.parse import parse_arguments
@@ -154,13 +154,13 @@ class _UserAction:
             return ToolResult(ok=False, text=text, summary="changed meanwhile")
         ruling = ctx.gate.record_person_action(draft, call_id=call.call_id, record=self._record)
         if isinstance(draft, CommandDraft):
-            before = await ctx.snapshots.take()
+            before = await look_before(ctx, self._record)
             try:
                 result = await ctx.activity.interruptible(carry_out(draft, ruling, self._tools))
                 return result.with_notes(_refused(ctx.workspace, ctx.sandbox, draft, result))
             finally:
                 ctx.files.mark_changed()
-                await record_lost_command(ctx, before, self._record)
+                await record_changes(ctx, before, draft.command, self._record)
         folders = missing_folders(ctx.workspace.root, draft.path) if isinstance(draft, FileDraft) else None
         result = await ctx.activity.interruptible(carry_out(draft, ruling, self._tools))
         for change in result.files:

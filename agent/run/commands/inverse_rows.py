@@ -94,7 +94,7 @@ class InversePlan:
     """Folders that did not exist before a change and go if nothing is left in them."""
 
     async def add(self, landed: RecordedChange, *, only: str | None, left: Collection[str]) -> None:
-        """Add the next older change. `only`: nothing but this file. `left`: files that are not undone."""
+        """Add the next older change. `only`: nothing but this file. `left`: files of it that are not undone."""
         effects = landed.effects
         if effects is None:
             await self._add_versions(landed, left)
@@ -109,6 +109,8 @@ class InversePlan:
         for number, row in enumerate(rows):
             name = recorded_text(row.path)
             if number in failed or name in landed.undone or (only is not None and name != only):
+                continue
+            if effects.in_place and name in left:
                 continue
             self._add(row, landed.step, is_shown=number < effects.shown)
         if only is not None:
@@ -132,7 +134,7 @@ class InversePlan:
             if data is not None:
                 contents[path] = data
             elif want is not None and not self._is_there(want, have):
-                lost.append(f"{recorded_text(path)}: not undone, because its old content is not kept any more")
+                lost.append(f"{recorded_text(path)}: not undone, because its old content is not kept")
                 continue
             if want is not None:
                 want = msgspec.structs.replace(want, mtime_ns=0)  # it is written now, and build tools must notice it

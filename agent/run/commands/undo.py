@@ -103,7 +103,7 @@ async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
     if isinstance(chosen, str):
         return chosen
     left = _unconfirmed(context.facts, chosen, command.confirmed)
-    if left and all(landed.effects is None and path in left for landed in chosen for path in landed.files):
+    if left and all(not landed.is_proven and path in left for landed in chosen for path in landed.files):
         return f"{_named(sorted(left))}: {_UNPROVEN}"
     undone = await revert_changes(context, chosen, step=command.step, path=command.path, confirmed=command.confirmed)
     return msgspec.structs.replace(undone, path=command.path)
@@ -120,8 +120,8 @@ async def revert_changes(
 ) -> Undone:
     """Revert these changes and return the event. `chosen`: the newest changes that are not undone, oldest first.
 
-    In the user's folder, files that a command changed without a layer are left as they are, unless a person confirmed
-    them by name. `path`: only this file of the changes. The caller calls `forget_undo` once the event is recorded.
+    In the user's folder, files that a command changed in place are left as they are, unless a person confirmed them by
+    name. `path`: only this file of the changes. The caller calls `forget_undo` once the event is recorded.
     """
     left = _unconfirmed(context.facts, chosen, confirmed)
     unproven = [f"{name}: {_UNPROVEN}" for name in left]
@@ -153,14 +153,13 @@ async def _inverse(
 
 
 def _unconfirmed(facts: RunFacts, chosen: Sequence[RecordedChange], confirmed: Sequence[str]) -> set[str]:
-    """Return the files that a command changed without a layer, and that no person confirmed.
+    """Return the files that a command changed in place, and that no person confirmed.
 
     In a worktree of rundry there are none.
     """
     if facts.spec.home != facts.spec.workspace:
         return set()
-    live = [landed for landed in chosen if landed.command is not None and landed.effects is None]
-    by_commands = {path for landed in live for path in landed.files}
+    by_commands = {path for landed in chosen if not landed.is_proven for path in landed.files}
     return by_commands - {*confirmed}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...facts.search.suspects import work_of
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, WorkResult, WorktreeFinished, has_own_tree
-from ...step.tool_calls.command_changes import changed_since
+from ...workspace.errors import SnapshotDamaged
 from ..commands.undo import revert_changes
 from ..commands.undo_context import UndoContext
 from ..item_trees.write_merge import finish_merges
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...step.resources.context import RunContext
     from ...workspace.paths import Workspace
+    from ...workspace.snapshots.snapshots import Change
     from ..live.live_run import LiveRun
 
 _IN_WORKTREE = "unknown: the program stopped during this action; the item is worked again from the start"
@@ -89,9 +90,24 @@ async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> set[str]:
         if proposal.path is not None:
             _note_write(ctx.journal, ctx.facts, ctx.workspace, proposal, record)
         elif before := facts.changes.world_before(call_id):
-            lost.update(await changed_since(ctx, before))
+            lost.update(await _changed_since(ctx, before))
         record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_LOST, summary="unknown"))
     return lost
+
+
+async def _changed_since(ctx: RunContext, before: str) -> list[str]:
+    """Return the files that differ from a snapshot, except those that a tool of the run left as they are."""
+    after = await ctx.snapshots.take()
+    try:
+        changes = await ctx.snapshots.changes(before, after) if before and after else []
+    except SnapshotDamaged as error:
+        return [str(error)]
+    known = ctx.facts.changes.files
+    return [one.path for one in changes if one.path not in known or known[one.path][1] != _blob(ctx.journal, one)]
+
+
+def _blob(journal: Journal, change: Change) -> str | None:
+    return None if change.after is None else journal.keep(change.after)
 
 
 def _note_write(

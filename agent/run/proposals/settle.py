@@ -27,7 +27,6 @@ from ...step.checks.verify import verify
 from ...step.file_edits import FileEdits
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.apply_effects import finish_accepted
-from ...step.tool_calls.command_changes import check_lost_command
 from ...tools.parse import parse_arguments
 
 if TYPE_CHECKING:
@@ -39,7 +38,10 @@ if TYPE_CHECKING:
 
 STOPPED = "the program stopped while it waited"
 DONE = "done: the program stopped after the file was written; its new content is in place."
-UNKNOWN = "unknown: the program stopped while this command ran, so it may have run in part. Check before you repeat it."
+UNKNOWN = (
+    "unknown: the program stopped while this command ran, so it may have run in part. What it changed is not recorded, "
+    "and an undo leaves it. Check before you repeat it."
+)
 UNKNOWN_IN_LAYER = "The program ended while this command ran, so its output is lost."
 UNKNOWN_CALL = (
     "interrupted: the program stopped while this call of an MCP server ran, so it may have been carried out. "
@@ -59,7 +61,7 @@ async def settle(run: LiveRun, *, said: str | None = None, by: str = PERSON) -> 
     """
     ctx, facts = run.ctx, run.facts
     _close_works(ctx.facts, ctx.events)
-    world, facts.world = facts.world, ctx.snapshots.fingerprint() or None
+    facts.world = ctx.snapshots.fingerprint() or None
     dangling, number = facts.main.unanswered(), facts.open_step
     if number is None and not dangling:
         return ()
@@ -67,7 +69,7 @@ async def settle(run: LiveRun, *, said: str | None = None, by: str = PERSON) -> 
     _close_lost(run.facts, dangling, record)
     try:
         with ctx.activity.in_progress():
-            return await _answer(run, dangling, world, (said, by), record)
+            return await _answer(run, dangling, (said, by), record)
     except PersonInterrupted as how:
         record(Interrupted(what="tool", detail=str(how)))
         run.pauses.after_interrupt()
@@ -83,7 +85,7 @@ async def settle_open(run: LiveRun) -> Sequence[WorkResult]:
 
 
 async def _answer(
-    run: LiveRun, dangling: Sequence[ToolCall], world: str | None, message: tuple[str | None, str], record: Record
+    run: LiveRun, dangling: Sequence[ToolCall], message: tuple[str | None, str], record: Record
 ) -> Sequence[WorkResult]:
     ctx, facts = run.ctx, run.facts
     said, by = message
@@ -103,7 +105,7 @@ async def _answer(
         elif is_file_change(opened):
             handoff = await _write(run, call, opened, record) or handoff
         else:
-            text = await _unknown(run, opened, facts.changes.world_before(call.call_id) or world, record)
+            text = await _unknown(run, opened, record)
             _finish(call, text, record)
     if handoff is not None:
         return [WorkResult(steps=1, handoff=handoff)]
@@ -171,7 +173,7 @@ def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown")
     record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary=summary))
 
 
-async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, record: Record) -> str:
+async def _unknown(run: LiveRun, proposal: ProposalOpened, record: Record) -> str:
     """Return the result for an approved command or call during which its runner died."""
     applied = list[str]()
     if run.ctx.layers is not None and proposal.server is None:
@@ -179,9 +181,13 @@ async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, re
         if proposal.command not in run.facts.requests.beyond:  # else it may have run outside of a layer
             return "\n".join([UNKNOWN_IN_LAYER, *(applied or ["Nothing that it changed was applied."])])
     unknown = "\n".join([UNKNOWN if proposal.server is None else UNKNOWN_CALL, *applied])
-    if world is None or (proposal.server is not None and not _may_write(run, proposal.server)):
+    if proposal.server is not None and not _may_write(run, proposal.server):
         return unknown
-    return "\n".join([unknown, *await check_lost_command(run.ctx, proposal.command or "", world, record)])
+    run.ctx.files.mark_changed()
+    if not run.ctx.guarded.has_earlier_seal:
+        return unknown
+    lines = await run.ctx.guarded.keep_or_restore(record, proposal.command or "", full=True)
+    return "\n".join([unknown, *lines])
 
 
 def _may_write(run: LiveRun, server: str) -> bool:

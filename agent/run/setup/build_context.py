@@ -116,7 +116,13 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
     events, guarded = core.events, core.guarded
     snapshots = _snapshots(inputs, tree, events)
     background = Background(
-        tree, snapshots, journal, clock, read_only=guarded.read_only, record=events.record, send=core.messages.send
+        tree,
+        journal,
+        clock,
+        live=journal.spec.gate.sandbox.live,
+        read_only=guarded.read_only,
+        record=events.record,
+        send=core.messages.send,
     )
     tools = tool_context(tree, journal, facts, core.models, guarded, background, core.usage)
     return RunContext(

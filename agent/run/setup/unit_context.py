@@ -43,7 +43,6 @@ async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunCo
     guarded = Guarded(tree, run.journal, facts, run.activity)
     background = Background(
         tree,
-        snapshots,
         run.journal,
         run.clock,
         read_only=guarded.read_only,

@@ -10,8 +10,10 @@ from ...journal.claim import claim
 from ...journal.journal import Journal
 from ...layers.fitness import places_of
 from ...layers.left import left_records, left_units, remove_left_unit, remove_unit
+from ...layers.left_files import left_layers, remove_left_layers
 from ...layers.namespaces import Namespaces, NamespacesRefused
 from ...protocol import RunHeld, StageEnded, UserError
+from ...protocol.text.counts import plural
 
 
 def drop_stage(path: Path) -> None:
@@ -62,7 +64,21 @@ def drop_all_left(workspace: Path, runs: Path) -> Sequence[str]:
             lines.append(f"kept: the {unit.kind} of run {unit.run}, which still runs")
             continue
         lines.append(f"removed: the {unit.kind} of run {unit.run}")
-    return lines
+    return [*lines, *_drop_layers(workspace, runs)]
+
+
+def _drop_layers(workspace: Path, runs: Path) -> list[str]:
+    """Delete the layers of commands that no process uses. Returns a line, or none. Raises OSError and UserError."""
+    left = left_layers(workspace, runs)
+    if not left.folders:
+        return []
+    try:
+        with Namespaces() as namespaces:
+            count = remove_left_layers(left, namespaces)
+    except NamespacesRefused as refused:
+        raise UserError(f"nothing can be removed: {refused}") from None
+    used = len(left.folders) - count
+    return [f"removed: {plural(count, 'layer')} of commands{f'; {used} are used now' if used else ''}"]
 
 
 def _stage_of(path: Path) -> str | None:

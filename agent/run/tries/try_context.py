@@ -96,7 +96,6 @@ def _with_tree(
     usage = ctx.usage.for_try(facts)
     background = Background(
         tree,
-        snapshots,
         ctx.journal,
         ctx.clock,
         read_only=guarded.read_only,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import stat
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -224,15 +224,15 @@ class Guarded:
             record(ChangesUndecided(guarded=guarded, protected=protected))
 
     async def keep_or_restore(
-        self, record: Record, command: str, *, full: bool, judged: Container[str] = ()
+        self, record: Record, command: str, *, full: bool, protected: Sequence[ProtectedChange] = ()
     ) -> list[str]:
         """Open a proposal for each difference: a person keeps or restores it. Returns lines for the model.
 
-        The protected files that the sandbox found changed are included, except for those in `judged`. What nobody
-        decides about stays undecided, or is restored in a worktree of rundry. Raises PersonInterrupted.
+        Changed files that git or a tool runs by itself are included: `protected`, and those that the sandbox found.
+        What nobody decides about stays undecided, or is restored in a worktree of rundry. Raises PersonInterrupted.
         """
         async with self._one_at_a_time:
-            notes = await self._decide_protected(record, command, judged)
+            notes = await self._decide_protected(record, command, protected)
             if not self._guard:
                 return notes
             waiting = await self._new_differences(full=full)
@@ -278,12 +278,12 @@ class Guarded:
         if self._guard:
             self._stale = self._seals.drop_bytecode()
 
-    async def restore_all(self, record: Record) -> list[str]:
+    async def restore_all(self, record: Record, protected: Sequence[ProtectedChange] = ()) -> list[str]:
         """In a worktree of rundry, restore every difference without asking. Returns lines for the model.
 
         Elsewhere, the protected files that changed are recorded, and stay.
         """
-        changed = await self._protected_changes()
+        changed = await self._protected_changes(protected)
         if not self.restores:
             self.note_undecided(record, [one.path for one in changed])
             return []
@@ -292,14 +292,17 @@ class Guarded:
         of_user = await self._of_user(found)
         return [*notes, *(note for one in found if one.path not in of_user for note in self._restore(one, record))]
 
-    async def _protected_changes(self, judged: Container[str] = ()) -> list[ProtectedChange]:
-        """Return what the sandbox found changed, without guarded files, which are compared by content."""
-        found = await self._tree.sandbox.take_changes()
-        return [one for one in found if one.path not in judged and not self._guard.matches(one.path)]
+    async def _protected_changes(self, more: Sequence[ProtectedChange]) -> list[ProtectedChange]:
+        """Return these and what the sandbox found changed, without guarded files, which are compared by content."""
+        found = {one.path: one for one in more}
+        for one in await self._tree.sandbox.take_changes():
+            if one.is_known or one.path not in found:
+                found[one.path] = one
+        return [one for one in found.values() if not self._guard.matches(one.path)]
 
-    async def _decide_protected(self, record: Record, command: str, judged: Container[str]) -> list[str]:
+    async def _decide_protected(self, record: Record, command: str, protected: Sequence[ProtectedChange]) -> list[str]:
         """Let a person keep or restore each protected file that changed. Returns lines for the model."""
-        waiting = await self._protected_changes(judged)
+        waiting = await self._protected_changes(protected)
         notes, left = list[str](), list[str]()
         try:
             for asked in range(len(waiting)):
@@ -309,6 +312,7 @@ class Guarded:
                     notes += self._restore_protected(one)
                 elif not (has_text and await self._is_decided(one, command, record, notes)):
                     left.append(one.path)
+                    notes += [f"{one.line}."] if one in protected else []  # the sandbox names its own in the output
                 waiting.pop(0)
         finally:
             left += [] if self.restores else [one.path for one in waiting]

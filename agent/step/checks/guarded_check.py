@@ -83,7 +83,7 @@ async def run_guarded_check(
                     return result, None
                 found = await guarded.tolerate_outputs(await guarded.open_differences(full=full))
                 touched = guarded.touched_since(stamps)
-                moved = await _moved(ctx.snapshots, ctx.guarded, ctx.background, name, world) if whole else []
+                moved = await _moved(ctx.snapshots, ctx.guarded, name, world) if whole else []
             if written:
                 _say(record, await place.ask_about_guarded())
                 # Those that are as before in the end may only have been opened for writing.
@@ -130,12 +130,11 @@ class prepared_environment:
             self._folder.cleanup()
 
 
-async def _moved(snapshots: Snapshots, guarded: Guarded, background: Background, name: str, before: str) -> list[str]:
+async def _moved(snapshots: Snapshots, guarded: Guarded, name: str, before: str) -> list[str]:
     """Return the files that changed during the check, except those that it changes each time; empty if unknown."""
     if not before:
         return []
     after = await snapshots.take()
-    background.note_tree(after)
     if not after or after == before:
         return []
     try:

@@ -19,7 +19,7 @@ from ...layers.watching import Watch, limits_at
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
 from ...tools.text import plain
 from ...workspace.sandbox.access import Access, programs_of_user
-from ..tool_calls.command_changes import record_changes, restore_guarded
+from ..tool_calls.direct_changes import look_before, record_changes, writes_nowhere_in
 from ..tool_calls.effects_at_gate import take_effects
 from .hook_input import HookEvent, hook_input
 
@@ -79,11 +79,12 @@ async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) ->
     if ctx.layers is not None and (may_write or ctx.sandbox.kind == "landlock"):  # it does not keep times and modes
         return await _run_in_layer(ctx, ctx.layers, hook, event, record, may_write=may_write)
     compares = may_write or ctx.sandbox.kind not in _HOLD  # these keep the workspace read-only
-    before = await ctx.snapshots.take() if compares else ""
+    before = await look_before(ctx, record) if compares else None
     access = Access(read_only=ctx.guarded.read_only(), keeps_workspace=not may_write)
     done = await _started(ctx, hook, event, access)
-    if compares and before:
-        await restore_guarded(ctx, await record_changes(ctx, before, record), before, record)
+    if before is not None:
+        changed = await record_changes(ctx, before, hook.command, record, read_only=writes_nowhere_in(ctx))
+        await ctx.guarded.restore_all(record, changed.protected)
     return _ran(hook, event, *_verdict(done, hook), done.seconds)
 
 

@@ -8,22 +8,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...gate.rules import applies_to_file
+from ...layers.live import live_folders
 from ...protocol.text.path_text import quoted_path
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
     from ...layers.run_layers import RunLayers
     from ...stops.guard import Guard
+    from ...workspace.paths import Workspace
 
 _MOST_NAMED = 5
 
 
-def live_places(layers: RunLayers, gate: Gate, guard: Guard, guarded: Sequence[Path]) -> list[Path]:
+def live_places(
+    workspace: Workspace,
+    layers: RunLayers | None,
+    named: Sequence[str],
+    gate: Gate,
+    guard: Guard,
+    guarded: Sequence[Path],
+) -> list[Path]:
     """Return the folders of the workspace that such a process can write. Reads the disk.
 
-    `guarded`: the existing guarded files.
+    `named`: those that the user names. `guarded`: the existing guarded files.
     """
-    root = layers.workspace.root
+    root = workspace.root
 
     def is_protected(path: str) -> bool:
         if guard.matches(path) or any(file.is_relative_to(root / path) for file in guarded):
@@ -31,7 +40,9 @@ def live_places(layers: RunLayers, gate: Gate, guard: Guard, guarded: Sequence[P
         rules = (rule for rule in gate.policy.rules if rule.verdict != "allow")
         return any(applies_to_file(rule, "write_file", [path]) for rule in rules)
 
-    return layers.live_folders(os.environ, is_protected)
+    if layers is not None:
+        return layers.live_folders(os.environ, is_protected)
+    return live_folders(workspace, named, os.environ, is_protected)
 
 
 def live_line(folders: Sequence[Path], own: str, root: Path) -> str:

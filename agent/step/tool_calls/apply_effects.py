@@ -108,14 +108,13 @@ async def apply_effects(
             record(of_pass)
     crash_point("effects: accepted")
     ctx.files.mark_changed()
-    is_explained = await ctx.background.is_explained()
     every = [*rows, *built]
     await asyncio.to_thread(layers.order, name, layer, every, accepted.contents, accepted.git, keep)
     results = await asyncio.to_thread(layers.apply, name, every, accepted.git)
     crash_point("effects: applied")
     if of_pass is not None:
         changes = _unrecorded(ctx, changes)
-    await record_applied(ctx, name, rows, accepted.git, results, changes, record, notes_tree=is_explained)
+    await record_applied(ctx, name, rows, accepted.git, results, changes, record)
     await ctx.guarded.approve_user_changes(accepted.guarded, record)
     layers.forget(name)
     failed = [one for one in results if one.conflict]
@@ -209,18 +208,11 @@ async def record_applied(
     results: Sequence[Result],
     changes: Mapping[str, FileContents],
     record: Record,
-    *,
-    notes_tree: bool = True,
 ) -> None:
-    """Record the outcome of an order, and the files that it changed.
-
-    `notes_tree`: whether no background command changed a file before. Else these changes have to be found later.
-    """
+    """Record the outcome of an order, and the files that it changed."""
     files = len(results) - sum(len(one.rows) for one in git)
     of_files, of_git = {one.path: one.conflict for one in results[:files]}, results[files:]
-    after = await ctx.snapshots.take()
-    if notes_tree:
-        ctx.background.note_tree(after)
+    await ctx.snapshots.take()
     failed_git = list[int]()
     for number, repository in enumerate(git):
         if any(one.conflict for one in of_git[: len(repository.rows)]):

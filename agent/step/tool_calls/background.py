@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,13 +17,13 @@ from ...workspace.processes.write_hold import WriteHold
 from ...workspace.sandbox.access import Access
 from ...workspace.sandbox.sandbox import Sandbox
 from ..resources.live_places import live_line, live_places
+from .direct_look import WHOLE, Before, look
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
     from ...journal.journal import Journal
     from ...workspace.processes.process_tree import ProcessTree
     from ...workspace.processes.processes import Finished
-    from ...workspace.snapshots.snapshots import Snapshots
     from ..resources.tree import Tree
 
 KEPT = 1_000_000
@@ -86,24 +86,24 @@ class Background:
     def __init__(
         self,
         tree: Tree,
-        snapshots: Snapshots,
         journal: Journal,
         clock: Clock,
         *,
+        live: Sequence[str] = (),
         read_only: Callable[[], Sequence[Path]],
         record: Record,
         send: Callable[[Prompted], object],
     ) -> None:
-        """`read_only`: returns the files that no command may write. `send`: sends the model a message if a command
-        ends by itself.
+        """`live`: folders of the workspace that the user lets these commands write. `read_only`: returns the files that
+        no command may write. `send`: sends the model a message if a command ends by itself.
         """
-        self._tree, self._read_only = tree, read_only
-        self._snapshots, self._journal, self._clock = snapshots, journal, clock
+        self._tree, self._live, self._read_only = tree, live, read_only
+        self._journal, self._clock = journal, clock
         self._record, self._send = record, send
         self._jobs: dict[str, _Job] = {}
         self._ended: dict[str, HeadTail] = {}
-        self._world: str | None = None
-        """Snapshot up to which each change has a known author; None: no background command has run since."""
+        self.seen: Before | None = None
+        """What these commands can change, up to which each change has a known author; None: nothing."""
         self._holds: list[tuple[str, WriteHold]] = []
         self._held = 0
         """Number of checks that run now."""
@@ -123,9 +123,7 @@ class Background:
         if draft.unsandboxed and self._tree.unit is not None:
             return ToolResult(ok=False, text=ONLY_IN_UNIT, summary="not run")
         access, about = await self._access(name, draft)
-        world = await self._snapshots.take()
-        if self._world is None:
-            self._world = world or None
+        await self._look(access)
         job = _Job(name, draft.command, self._clock.monotonic(), lambda line: self._report(name, line))
         self._jobs[name] = job
         record(BackgroundStarted(name=name, command=draft.command))
@@ -139,7 +137,7 @@ class Background:
                 env=self._tree.env,
                 timeout=draft.timeout,
                 on_output=job.feed,
-                may_configure=True,  # everything that it changed is checked when it is noticed
+                may_configure=True,  # what it changed is decided on when it is noticed
                 on_start=job.started,
             )
         )
@@ -163,11 +161,12 @@ class Background:
     async def _access(self, name: str, draft: CommandDraft) -> tuple[Access, str]:
         """Return the permissions of a command, and a line about them for the model.
 
-        Where commands write into layers, it works outside of these, and the workspace is read-only for it.
+        The workspace is read-only for it, because nobody decides on what it changes. Without a sandbox and in a unit of
+        work it can write everything.
         """
         tree, layers = self._tree, self._tree.layers
         access = Access(network=draft.network, writable=draft.writable, read_only=self._read_only())
-        if layers is None or draft.unsandboxed:
+        if draft.unsandboxed or tree.unit is not None or tree.sandbox.kind is None:
             if layers is not None:
                 layers.others_write = True
             return access, ""
@@ -175,7 +174,9 @@ class Background:
         with suppress(FileExistsError):
             (tree.sandbox.temp / folder).mkdir()
         shown = Path("/tmp") if tree.sandbox.kind == "bubblewrap" else tree.sandbox.temp
-        live = await asyncio.to_thread(live_places, layers, tree.gate, tree.guard, self._read_only())
+        live = await asyncio.to_thread(
+            live_places, tree.workspace, layers, self._live, tree.gate, tree.guard, self._read_only()
+        )
         line = live_line(live, str(shown / folder), tree.workspace.root)
         return replace(access, keeps_workspace=True, live=live), f"{line}\n"
 
@@ -217,26 +218,26 @@ class Background:
         for job in list(self._jobs.values()):
             await self._end(job, how, self._record)
 
-    def note_tree(self, world: str | None) -> None:
-        """Note that the changes up to this snapshot were not made by a background command."""
-        if self._world is not None and world:
-            self._world = world
+    @property
+    def title(self) -> str:
+        """The running commands, for people."""
+        return "; ".join(f"{job.name}: {job.command}" for job in self._jobs.values()) or "in the background"
 
-    async def is_explained(self) -> bool:
-        """Return whether no background command can have changed a file that is not recorded."""
-        return self._world is None or await self._snapshots.take() == self._world
+    async def look_again(self) -> None:
+        """Note that the changes up to now are recorded."""
+        if self.seen is not None:
+            self.seen = await look(self._tree.workspace, only=self.seen.only) if self._jobs else None
 
-    async def unexplained_change(self) -> tuple[str, str, list[str]] | None:
-        """Return the snapshots before and after a change without a known author, and the commands that run.
-
-        None: nothing changed.
-        """
-        if self._world is None:
-            return None
-        before, after = self._world, await self._snapshots.take()
-        titles = [f"{job.name}: {job.command}" for job in self._jobs.values()] or ["in the background"]
-        self._world = after if self._jobs and after else None
-        return (before, after, titles) if after and after != before else None
+    async def _look(self, access: Access) -> None:
+        """Remember what a command that starts can change: the folders that the user named, or all of the workspace."""
+        root, only = self._tree.workspace.root, frozenset(PurePosixPath(name).as_posix() for name in self._live)
+        if not access.keeps_workspace:
+            only = WHOLE
+        elif not any(place.relative_to(root).as_posix() in only for place in access.live):
+            return
+        before = self.seen
+        if before is None or not (only <= before.only or before.only == WHOLE):
+            self.seen = await look(self._tree.workspace, only=only)
 
     async def _end(self, job: _Job, how: str, record: Record) -> BackgroundEnded:
         job.ended_by = how

@@ -1,4 +1,4 @@
-"""Run an approved command between two snapshots, so that its changes are known, shown and guarded."""
+"""Run an approved command: in a layer, or in the workspace itself, which is compared before and after it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from ..resources.tail import Tail
-from .command_changes import keep_or_restore_guarded, record_background_changes, record_changes, restore_guarded
+from .direct_changes import look_before, record_background_changes, record_changes, writes_nowhere_in
 from .gated.disturbed import Disturbed
 from .layered import LayeredAttempt, attempt_in_layer, attempt_to_read
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.refused import MissingAccess
     from ...workspace.sandbox.sandbox import Sandbox
-    from ...workspace.snapshots.snapshots import Change
     from ..checks.guarded import Guarded
     from ..resources.context import RunContext
 
@@ -80,13 +79,13 @@ async def _attempt(
     ctx.files.person_made.clear()
     if ctx.unit is not None and draft.unsandboxed:
         return _DirectAttempt(failure(ONLY_IN_UNIT, "not run").with_notes(notes))
+    if await _only_reads(ctx, draft, ruling):
+        result = await attempt_to_read(ctx, draft, ruling, record, call_id)
+        return _DirectAttempt(result.with_notes(notes))
     if ctx.layers is None or draft.unsandboxed:
         if ctx.layers is not None:
             ctx.layers.others_write = True
         return _DirectAttempt(await _run(ctx, draft, ruling, record, call_id, notes))
-    if await _only_reads(ctx, draft, ruling):
-        result = await attempt_to_read(ctx, draft, ruling, record, call_id)
-        return _DirectAttempt(result.with_notes(notes))
     try:
         attempt = await attempt_in_layer(ctx, ctx.layers, draft, ruling, record, call_id)
     except LayerRefused as refused:
@@ -96,9 +95,13 @@ async def _attempt(
 
 
 async def _only_reads(ctx: RunContext, draft: CommandDraft, ruling: Ruling) -> bool:
-    """Return whether the approved command changes nothing, so that it needs no layer. Landlock keeps no times."""
+    """Return whether the approved command changes nothing, so that it needs no layer and no comparison.
+
+    Landlock keeps no times and modes, which a layer does.
+    """
     decided = ruling.draft if isinstance(ruling.draft, CommandDraft) else draft
-    if ctx.sandbox.kind != "bubblewrap" or decided.network or decided.writable:
+    is_kept = ctx.sandbox.kind == "bubblewrap" or (ctx.sandbox.kind == "landlock" and ctx.layers is None)
+    if not is_kept or ctx.unit is not None or draft.unsandboxed or decided.network or decided.writable:
         return False
     return only_reads(await asyncio.to_thread(parse_line, decided.command))
 
@@ -155,19 +158,21 @@ async def _run(
     ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str, notes: list[str]
 ) -> ToolResult:
     """Run the command once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
-    before = await ctx.snapshots.take()
+    await ctx.snapshots.take()  # a pass without a layer is compared with it after a kill
+    before, read_only = await look_before(ctx, record), writes_nowhere_in(ctx, draft)
     disturbed = await Disturbed.watch(ctx)
     printed = Tail()
     try:
         with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
             result = await ctx.activity.interruptible(_carried_out(ctx, draft, ruling, report))
     except PersonInterrupted as how:
-        changes = await record_changes(ctx, before, record)
-        notes = await restore_guarded(ctx, changes, before, record)
-        raise CommandEnded(how, _left_behind(printed, changes, notes)) from how
-    changes = await record_changes(ctx, before, record)
+        changed = await record_changes(ctx, before, draft.command, record, read_only=read_only)
+        notes = await ctx.guarded.restore_all(record, changed.protected)
+        raise CommandEnded(how, _left_behind(printed, changed.paths, notes)) from how
+    changed = await record_changes(ctx, before, draft.command, record, read_only=read_only)
     result = msgspec.structs.replace(result, disturbed=await disturbed.paths())
-    return result.with_notes([*notes, *await keep_or_restore_guarded(ctx, changes, before, draft.command, record)])
+    lines = await ctx.guarded.keep_or_restore(record, draft.command, full=False, protected=changed.protected)
+    return result.with_notes([*notes, *lines])
 
 
 async def _carried_out(ctx: RunContext, draft: CommandDraft, ruling: Ruling, report: OnOutput) -> ToolResult:
@@ -184,11 +189,11 @@ async def _carried_out(ctx: RunContext, draft: CommandDraft, ruling: Ruling, rep
     return result.with_notes([f"The command was ended, because {watch.reached}."] if watch.reached else [])
 
 
-def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str]) -> str:
+def _left_behind(printed: Tail, changed: Sequence[str], notes: Sequence[str]) -> str:
     """Return what a command printed and changed before a person ended it, for the model."""
     text = ["The person ended this command while it ran: it may have done part of its work. Check before you continue."]
-    if changes:
-        text.append(f"It had changed: {', '.join(change.path for change in changes[:20])}.")
+    if changed:
+        text.append(f"It had changed: {', '.join(changed[:20])}.")
     text += notes
     if shown := printed.text.strip():
         text.append(f"It had printed:\n{shown}")

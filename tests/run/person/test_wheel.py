@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 
 from fakes.held import Held
+from fakes.in_process.layered import IDENTITY
 from fakes.turns import call, edit, finish, say
 
 from rundry.agent.facts.facts import fold
@@ -120,6 +122,8 @@ async def test_where_there_is_no_check_what_a_person_finished_is_the_answer(driv
 
 
 async def test_what_a_person_did_can_be_undone_like_what_the_model_did(driven, work):
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "start"]):
+        subprocess.run(["git", "-C", work, *IDENTITY, *words], check=True, capture_output=True)
     run = driven(say("hello"), say("ok"), loop=LoopKind.CHAT, task="hi")
     run.on("waiting", TakeWheel(), why="message")
     run.on("wheel_taken", sh("echo 9 > b.txt; echo new > n.txt"))

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....gate.policy import NOT_STARTED
-from ....layers.fitness import try_workspace
+from ....layers.fitness import Fitness, try_workspace, unfit
 from ....layers.namespaces import Namespaces, NamespacesRefused
 from ....layers.run_layers import RunLayers
 from ....protocol import GateMode, LoopKind, RunSpec
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _OF_PASSES = (LoopKind.INTERVAL, LoopKind.IMPROVE)
 """Loops whose passes and tries work in layers."""
+_LIFTS = "`rundry doctor` prints the commands."
+_SPEAKING = ("place", "sandbox")
+"""Steps whose reason says what was tried."""
 
 
 class FoundLayers(NamedTuple):
@@ -42,12 +45,15 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> F
         return FoundLayers(None, why, is_news=spec.loop in _OF_PASSES or _is_migration(spec))
 
     def begin() -> FoundLayers:
-        namespaces = Namespaces()
+        try:
+            namespaces = Namespaces()
+        except NamespacesRefused as refused:
+            return _refused(unfit(refused, workspace.root, path.parent))
         try:
             found = try_workspace(workspace.root, path.parent, namespaces)
             if found.place is None:
                 namespaces.close()
-                return FoundLayers(None, found.why, is_news=True, remedy=found.remedy.text)
+                return _refused(found)
             layers = RunLayers(
                 workspace,
                 found.place,
@@ -72,6 +78,13 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> F
     return found
 
 
+def _refused(found: Fitness) -> FoundLayers:
+    """Return why this workspace has no layers: the first step that is refused."""
+    lifts = " ".join(one for one in (found.remedy.text, _LIFTS if found.remedy.commands else "") if one)
+    why = found.why if found.step in _SPEAKING else f"{found.step}: {found.why}"
+    return FoundLayers(None, why, is_news=True, remedy=lifts)
+
+
 def first_mode(inputs: Inputs, sandbox: Sandbox, found: FoundLayers) -> tuple[GateMode, list[str]]:
     """Return the mode in which the gate begins, and notes for the user about it and about the layers.
 
@@ -91,6 +104,8 @@ def first_mode(inputs: Inputs, sandbox: Sandbox, found: FoundLayers) -> tuple[Ga
         elif not sandbox.is_confirmed:
             why = "the gate is set to `ask`, because the sandbox gives too few guarantees here (see `rundry doctor`)"
     notes = [why] if why else [writes] if found.is_news else []
+    if notes and found.layers is None and found.remedy and found.remedy not in why:
+        notes = [f"{notes[0]}. {found.remedy}"]
     return GateMode.ASK if why else mode, [*notes, *found.recovered]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....mcp.accepted import Accepted
@@ -35,9 +34,9 @@ async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, lis
     if isinstance(model, RemoteModel):
         await model.encoding_loaded()
     keys = key_names(spec.model, changes.model or inputs.facts.model_spec)
-    live = list[Path]()
-    if ctx.layers is not None:
-        live = await asyncio.to_thread(live_places, ctx.layers, ctx.gate, ctx.guard, ctx.guarded.read_only())
+    live = await asyncio.to_thread(
+        live_places, ctx.workspace, ctx.layers, spec.gate.sandbox.live, ctx.gate, ctx.guard, ctx.guarded.read_only()
+    )
     clients = [client_of(server, ctx.sandbox, ctx.workspace.seen, env, keys, live) for server in spec.mcp]
 
     def count(specs: Sequence[ToolSpec]) -> int:

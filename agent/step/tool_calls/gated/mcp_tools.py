@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ....tools.execution import carry_out
 from ...resources.activity import CommandEnded, PersonInterrupted
-from ..command_changes import keep_or_restore_guarded, record_changes, restore_guarded
+from ..direct_changes import look_before, record_changes
 
 if TYPE_CHECKING:
     from ....gate.draft import McpDraft
@@ -24,14 +24,17 @@ async def call_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, record: Re
     if client is None or not client.may_write:
         return await _call(ctx, draft, ruling)
     ctx.files.person_made.clear()
-    before = await ctx.snapshots.take()
+    before = await look_before(ctx, record)
     try:
         result = await _call(ctx, draft, ruling)
     except PersonInterrupted:
-        await restore_guarded(ctx, await record_changes(ctx, before, record), before, record)
+        changed = await record_changes(ctx, before, draft.tool, record)
+        await ctx.guarded.restore_all(record, changed.protected)
         raise
-    changes = await record_changes(ctx, before, record)
-    return result.with_notes(await keep_or_restore_guarded(ctx, changes, before, draft.tool, record))
+    changed = await record_changes(ctx, before, draft.tool, record)
+    return result.with_notes(
+        await ctx.guarded.keep_or_restore(record, draft.tool, full=False, protected=changed.protected)
+    )
 
 
 async def _call(ctx: RunContext, draft: McpDraft, ruling: Ruling) -> ToolResult:

@@ -161,7 +161,7 @@ class Protected:
         return found
 
     def _cannot_tell(self, path: Path) -> bool:
-        """Return whether nothing is said about a path: it is left out, or the command could not write there."""
+        """Return whether a path is not named: it is left out, or the command could not write there."""
         return self._is_left_out(path) or any(path.is_relative_to(place) for place in self._mounted)
 
     def _is_left_out(self, path: Path) -> bool:

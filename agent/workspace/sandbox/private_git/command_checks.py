@@ -36,6 +36,7 @@ class CommandChecks:
         self._ws = Path(os.path.realpath(ws))
         self._config = self._ws / CONFIG
         self._writable, self._guard = writable, guard
+        self._is_judged = judged
         self._had_no_config = not judged and not os.path.lexists(self._config)
         self._git: GitMounts | None = None
         self._kept: Protected | None = None
@@ -62,6 +63,8 @@ class CommandChecks:
         if self._had_no_config and os.path.lexists(self._config):
             why = "it would be rundry's config of this folder, as soon as a person trusts it"
             found[CONFIG] = ProtectedChange(path=CONFIG, why=why)
+        if self._is_judged:
+            found.pop(CONFIG, None)
         return list(found.values())
 
     async def finish(self) -> CheckResults:

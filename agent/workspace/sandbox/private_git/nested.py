@@ -82,7 +82,7 @@ class Repositories:
 def new_ones(before: list[NestedGit], after: list[NestedGit]) -> list[NestedGit]:
     """Return the repositories that were added. One that moved with its folder is not new.
 
-    Of a git folder at the path of an earlier one, the files that git executes or reads as settings are compared instead.
+    Of a git folder at the path of an earlier one, what git executes or reads as settings is compared instead.
     """
     inodes, paths = {one.inode for one in before}, {one.path for one in before}
     new = (one for one in after if one.inode not in inodes)

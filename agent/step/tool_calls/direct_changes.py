@@ -1,0 +1,319 @@
+"""Compare the workspace before and after something that writes to it itself, and record what changed.
+
+This is for runs without layers, and for commands outside of the sandbox. A change may be the user's own, so nothing is
+restored by itself (docs/decisions/0036): what git or a tool runs by itself is handed to a person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import stat
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from ...journal.encoding import recorded_text
+from ...layers.classes import CACHE_TAG, Class, Group, Surroundings, classify
+from ...layers.direct import Tree, bytes_of, changes, digest_of, read_tree
+from ...layers.effects import IN_MEMORY, Effect, Side, is_same
+from ...layers.opening import FOLDER
+from ...layers.rows import Row, encode_rows, new_name
+from ...layers.surroundings import read_surroundings
+from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, Record, Snapshotted
+from ...protocol.text.counts import plural
+from ...workspace.names import why_forbidden
+from ...workspace.processes.processes import ProtectedChange
+from ...workspace.sandbox.confined.programs import program_places
+from ...workspace.sandbox.places import read_only_places
+from .direct_look import WHOLE, Before, left_out, look
+from .file_events import FileContents, file_changed
+
+if TYPE_CHECKING:
+    from ...gate.draft import CommandDraft
+    from ...journal.journal import Journal
+    from ...layers.git_contents import GitContents
+    from ...workspace.paths import Workspace
+    from ..resources.context import RunContext
+
+MOST_SHOWN = 1_000
+"""Most files of one command that get an event each; of further ones no content is stored."""
+_SHOWN = frozenset[Class]({"protected", "ignored_existed", "ordinary"})
+"""Classes whose files are recorded one by one; the others are counted."""
+_OBJECTS, _INFO = ".git/objects/", ".git/objects/info/"
+_NOT_CHANGED = object()
+
+
+class Changed(NamedTuple):
+    """What was recorded."""
+
+    paths: list[str]
+    protected: list[ProtectedChange]
+    """What git or a tool runs by itself. Empty in a unit of work, because somebody decides on all of it later."""
+
+
+async def look_before(ctx: RunContext, record: Record) -> Before:
+    """Return the workspace before a command, with the contents of what the run wrote."""
+    if ctx.facts.changes.world is None:  # too large for snapshots, which this needs not
+        record(Snapshotted(world=None, layer=True))
+    written = [path for path, (_, newest) in ctx.facts.changes.files.items() if newest is not None]
+    return await look(ctx.workspace, written)
+
+
+def writes_nowhere_in(ctx: RunContext, draft: CommandDraft | None = None) -> list[Path]:
+    """Return what the sandbox keeps read-only in the workspace. `draft`: the command; None: it has no permissions."""
+    if ctx.sandbox.kind != "bubblewrap" or (draft is not None and draft.unsandboxed):
+        return []
+    root, given = ctx.workspace.root, () if draft is None else draft.writable
+    places = [*read_only_places(root), *program_places(root)]
+    return [
+        place
+        for place in places
+        if not any(place.is_relative_to(other) or other.is_relative_to(place) for other in given)
+    ]
+
+
+@dataclass(slots=True)
+class _Found:
+    """What differs, without what has another author."""
+
+    shown: list[Row] = field(default_factory=list[Row])
+    folders: list[Row] = field(default_factory=list[Row])
+    more: int = 0
+    """Number of further files, which are only counted."""
+    contents: dict[str, FileContents] = field(default_factory=dict[str, FileContents])
+    counted: list[str] = field(default_factory=list[str])
+    """What else changed, in words."""
+    protected: list[ProtectedChange] = field(default_factory=list[ProtectedChange])
+
+
+class _Author(NamedTuple):
+    """What tells who made a change."""
+
+    others: Mapping[str, object]
+    """Path to the digest of what somebody else left there; None: nothing."""
+    read_only: Sequence[Path]
+    made: frozenset[str]
+    """The files that the run made."""
+
+
+async def record_changes(
+    ctx: RunContext,
+    before: Before,
+    command: str,
+    record: Record,
+    *,
+    read_only: Sequence[Path] = (),
+    by: ChangedBy = "command",
+) -> Changed:
+    """Record what changed since. `read_only`: places in which the command could not write."""
+    others = dict[str, object](ctx.files.person_made)
+    files = ctx.facts.changes.files
+    if by == "background":
+        others |= {path: newest for path, (_, newest) in files.items()}
+    made = frozenset(path for path, (first, _) in files.items() if first is None)
+    author = _Author(others, read_only, made)
+    try:
+        found = await asyncio.to_thread(_compare, ctx.workspace, ctx.journal, before, author)
+    except OSError:  # the workspace is gone
+        return Changed([], [])
+    if not (found.shown or found.folders or found.counted):
+        return Changed([], [])
+    ctx.files.mark_changed()
+    rows = [*found.shown, *found.folders]
+    with ctx.journal.transaction():
+        blob = ctx.journal.keep(encode_rows(rows))
+        for one in found.contents.values():
+            for data in (one.before, one.after):
+                if data is not None:
+                    ctx.journal.keep(data)
+    more = [f"{plural(found.more, 'file')} more"] if found.more else []
+    name = new_name()
+    with ctx.events.together():
+        record(
+            EffectsAccepted(
+                order=name,
+                rows=blob,
+                command=command,
+                files=len(found.shown) + found.more,
+                shown=len(found.shown),
+                built=[*more, *found.counted],
+                in_place=True,
+            )
+        )
+        for row in found.shown:
+            changed = file_changed(ctx.journal, found.contents[row.path], by)
+            record(replace(changed, command=command) if by == "background" else changed)
+        record(EffectsApplied(order=name))
+    return Changed([row.path for row in found.shown], found.protected if ctx.unit is None else [])
+
+
+async def record_background_changes(ctx: RunContext, record: Record) -> list[str]:
+    """Record what background commands changed, and let a person decide on what git or a tool runs by itself.
+
+    Returns lines for the model.
+    """
+    before, title = ctx.background.seen, ctx.background.title
+    if before is None:
+        return []
+    changed = await record_changes(ctx, before, title, record, by="background")
+    await ctx.background.look_again()
+    if not changed.paths:
+        return []
+    return await ctx.guarded.keep_or_restore(record, title, full=False, protected=changed.protected)
+
+
+def _compare(ws: Workspace, journal: Journal, before: Before, author: _Author) -> _Found:
+    """Return what changed since. Raises OSError if the workspace is gone."""
+    after = read_tree(ws.root, only=before.only, skipped=left_out(ws), settled=True)
+    effects = [
+        one
+        for one in changes(ws.root, before.tree, after, lambda _: False)
+        if not one.conflict and (not one.path.startswith(_OBJECTS) or one.path.startswith(_INFO))
+    ]
+    found = _Found()
+    if not effects:
+        return found
+    root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
+    try:
+        groups = classify(effects, _surroundings(ws, root, before, effects, author.made))
+        reading = _Reading(root, journal, before.git)
+        for group in groups:
+            _add(found, group, reading, before.tree, author, ws)
+    finally:
+        os.close(root)
+    return found
+
+
+def _surroundings(
+    ws: Workspace, root: int, before: Before, effects: Sequence[Effect], made: frozenset[str]
+) -> Surroundings:
+    """Return what the classes depend on, with the names, repositories and caches that were there before."""
+
+    def target(path: str, side: Side) -> bytes:
+        return bytes_of(root, os.fsencode(path), side.size) or b""
+
+    known, entries = read_surroundings(ws, effects, target, os.environ, made=made), before.tree.entries
+    if before.only != WHOLE:
+        return known
+    names = {os.fsencode(folder): set[str]() for folder in known.names}
+    for path in entries:
+        folder, _, name = path.rpartition(b"/")
+        if folder in names:
+            names[folder].add(os.fsdecode(name))
+    touched = {one.path for one in effects}
+    return replace(
+        known,
+        names={os.fsdecode(folder): frozenset(inner) for folder, inner in names.items()},
+        repositories=frozenset(path for path in known.repositories if os.fsencode(path) in entries),
+        caches=frozenset(path for path in known.caches if _had_tag(path, names, touched)),
+    )
+
+
+def _had_tag(folder: str, names: Mapping[bytes, Collection[str]], touched: Collection[str]) -> bool:
+    """Return whether a folder was tagged as a cache before."""
+    return CACHE_TAG in names[os.fsencode(folder)] and f"{folder}/{CACHE_TAG}".lstrip("/") not in touched
+
+
+class _Reading:
+    """Reads the contents of changed files, and finds those from before in the journal and in git."""
+
+    def __init__(self, root: int, journal: Journal, git: GitContents) -> None:
+        self._root, self._journal, self._git = root, journal, git
+
+    def rows(self, effects: Sequence[Effect]) -> list[tuple[Row, FileContents]]:
+        """Return what became of these files and links, with the contents that are known. Without what is as before."""
+        old = self._old([one for one in effects if one.before is not None and one.before.type != "folder"])
+        found = list[tuple[Row, FileContents]]()
+        for effect in effects:
+            before, after, data = effect.before, effect.after, None
+            if before is not None and (known := old.get(effect.path)) is not None:
+                before = replace(before, digest=hashlib.sha256(known).hexdigest())
+            if after is not None and after.type != "folder":
+                data = bytes_of(self._root, os.fsencode(effect.path), IN_MEMORY)
+                if data is not None:
+                    after = replace(after, digest=hashlib.sha256(data).hexdigest(), size=len(data))
+                elif after.type == "file":
+                    after = replace(after, digest=digest_of(self._root, os.fsencode(effect.path)))
+            if before is not None and after is not None and before.digest and is_same(before, after):
+                continue
+            row = Row(path=effect.path, before=before, after=after)
+            contents = (None, None) if _is_secret(effect.path) else (old.get(effect.path), data)
+            found.append((row, FileContents(effect.path, *contents)))
+        return found
+
+    def _old(self, effects: Sequence[Effect]) -> dict[str, bytes]:
+        """Return the contents from before that are known, by path."""
+        found = dict[str, bytes]()
+        for one in effects:
+            with suppress(KeyError):
+                if one.before is not None and one.before.digest:
+                    found[one.path] = self._journal.blob(one.before.digest)
+        return found | self._git.find([one for one in effects if one.path not in found], IN_MEMORY)
+
+
+def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _Author, ws: Workspace) -> None:
+    """Add the changes of one class."""
+    if group.kind in ("git", "bytecode"):
+        return
+    if group.folder and _is_kept(group.folder, before, author, ws):
+        return
+    if group.kind not in _SHOWN or group.folder:
+        found.counted.append(group.title)
+        careful = sorted({one.why for one in group.entries if one.why and not _is_made_of_folders(one.effect)})
+        if careful:
+            found.protected.append(ProtectedChange(path=group.folder or ".", why="; ".join(careful[:3])))
+        return
+    folders = [one.effect for one in group.entries if _is_made_of_folders(one.effect)]
+    found.folders += [Row(path=one.path, before=one.before, after=one.after) for one in folders]
+    why = {one.effect.path: one.why for one in group.entries}
+    rows = reading.rows([one.effect for one in group.entries if not _is_made_of_folders(one.effect)])
+    for row, contents in rows:
+        now = None if row.after is None else row.after.digest
+        if group.kind != "protected" and author.others.get(recorded_text(row.path), _NOT_CHANGED) == now:
+            continue
+        if _is_kept(row.path, before, author, ws):
+            continue
+        if len(found.shown) < MOST_SHOWN:
+            found.shown.append(row)
+            found.contents[row.path] = contents
+        else:
+            found.more += 1
+        if group.kind == "protected":
+            found.protected.append(_protected(row, contents, why[row.path]))
+
+
+def _protected(row: Row, contents: FileContents, why: str) -> ProtectedChange:
+    sides = ((row.before, contents.before), (row.after, contents.after))
+    is_known = all(side is None or data is not None for side, data in sides)
+    mode = 0
+    if row.before is not None:
+        mode = stat.S_IFLNK if row.before.type == "link" else stat.S_IFREG | (row.before.mode or 0o644)
+    if not is_known:
+        return ProtectedChange(path=row.path, why=why)
+    return ProtectedChange(
+        path=row.path, why=why, is_known=True, before=contents.before, after=contents.after, mode=mode
+    )
+
+
+def _is_kept(path: str, before: Tree, author: _Author, ws: Workspace) -> bool:
+    """Return whether the sandbox kept a path read-only: it mounts what exists, and the folder of git's hooks."""
+    for place in author.read_only:
+        name = place.relative_to(ws.root).as_posix()
+        if f"{path}/".startswith(f"{name}/") and (name == ".git/hooks" or os.fsencode(name) in before.entries):
+            return True
+    return False
+
+
+def _is_secret(path: str) -> bool:
+    parts = path.split("/")
+    return ".git" not in parts and why_forbidden(parts) is not None
+
+
+def _is_made_of_folders(effect: Effect) -> bool:
+    return all(side is None or side.type == "folder" for side in (effect.before, effect.after))
