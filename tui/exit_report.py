@@ -63,6 +63,25 @@ def report_exit(controller: RunController, result: ViewResult, flags: Mapping[st
     return 130 if is_stopping and state.outcome is None else 1 if result.failed else 0
 
 
+def report_review(controller: RunController, result: ViewResult) -> int:
+    """Print what became of what a run staged, and return the exit code. Raises UserError if there was no review."""
+    from rundry.agent import UserError
+
+    from .stage.words import LEFT_STAGED, applied_lines, exit_code_of
+    from .text import show
+
+    reviewed = controller.reviewed
+    if reviewed is None:
+        return 128 + result.signal if result.signal else 1
+    if reviewed.failed:
+        raise UserError(reviewed.failed)
+    applied, run = reviewed.applied, controller.state.run_id
+    lines = [LEFT_STAGED] if applied is None else applied_lines(run, applied)
+    for line in lines or [f"Nothing is staged in run {run} any more."]:
+        print(show(line))
+    return exit_code_of(applied)
+
+
 def _say_how_it_stands(
     state: ViewState, result: ViewResult, flags: Mapping[str, object], *, is_gone: bool, is_stopping: bool
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import quick_imports
 
-from .exit_report import report_crash, report_exit
+from .exit_report import report_crash, report_exit, report_review
 from .first_frame import FirstFrame, Typed, default_colors, write_to_terminal
 
 if TYPE_CHECKING:
@@ -160,6 +160,27 @@ def open_watched(ref: str | None, flags: Mapping[str, object], *, came_from_pare
         return controller
 
     return _open(attach, flags, "watch")
+
+
+def open_review(path: Path, flags: Mapping[str, object]) -> int:
+    """Open the screen on which a person decides on what a run staged. Return the exit code. Raises RundryError."""
+    from .setup.start import Setup
+
+    frame = _first_frame("", flags, "apply")
+    try:
+        from rundry.agent import Session
+
+        from .run_controller import RunController
+
+        controller = RunController(Session.attach(path))
+        controller.reviews = True
+        setup = Setup({"cwd": flags.get("cwd"), "runs_dir": flags.get("runs_dir")}, headless=False, begins=False)
+    except BaseException:
+        frame.abandon()
+        raise
+    result = _show(controller, frame, setup, flags)
+    controller.link.close()
+    return report_review(controller, result)
 
 
 def _open(attach: Callable[[], RunController], flags: Mapping[str, object], command: str, *, kept: str = "") -> int:

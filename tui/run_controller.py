@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from rundry.agent import (
     LoopKind,
     Merge,
     ModelSpec,
+    Park,
     ReasoningArrived,
     Refusal,
     ResumeChanges,
@@ -55,9 +57,13 @@ from .run.status import RunStatus
 
 if TYPE_CHECKING:
     from .run.link import Link, Start
+    from .stage.words import Reviewed
 
 ASK_ABOVE = 0.01
 """USD. A switch of the model whose cold cache costs more is made only when it is requested twice."""
+_PARK_SECONDS = 20.0
+"""How long a runner may take to exit."""
+_LOOK_SECONDS = 0.02
 
 
 class RunController:
@@ -91,6 +97,12 @@ class RunController:
         """The folder of the user's journals, if the run may be from elsewhere."""
         self.came_from_parent = False
         """The view was opened from that of the run's parent, to which Esc returns."""
+        self.reviews = False
+        """The view is only open for the review of what the run staged."""
+        self.reviewed: Reviewed | None = None
+        """How that review ended."""
+        self._is_parked = False
+        """The runner exited because this view asked it to."""
 
     def catch_up(self, within: float = 0.02) -> bool:
         """Fold new events for about `within` seconds, and return whether there were any.
@@ -140,7 +152,7 @@ class RunController:
     @property
     def status(self) -> RunStatus:
         """Whether the run is over, at rest or without a runner, as of now."""
-        return RunStatus(self.link, self.state, self.begun)
+        return RunStatus(self.link, self.state, self.begun, self._is_parked)
 
     def stop(self, how: StopHow, within: float) -> None:
         """End the run, and wait at most `within` seconds for its end. Raises RundryError."""
@@ -256,9 +268,22 @@ class RunController:
             raise RundryError("there is no run yet")
         if self.journals is not None and not is_own_journal(journal.path, self.journals):
             raise RundryError("this run is not in your folder of journals: use `rundry resume --trust FILE`")
-        self.is_commanded = False
+        self.is_commanded = self._is_parked = False
         self.link.resume(journal.path, changes)
         self.sent += 1
+
+    async def park(self) -> None:
+        """Let the runner exit while the run waits or has ended; `resume` starts another one. Raises RundryError."""
+        if self.status.is_orphaned:
+            return
+        number, until = self.put(Park()), time.monotonic() + _PARK_SECONDS
+        self._is_parked = True
+        while not self.status.is_orphaned:
+            why = self.state.refused.get(number)
+            if why is not None or time.monotonic() > until:
+                self._is_parked = False
+                raise RundryError(why or "the runner does not exit: try again")
+            await asyncio.sleep(_LOOK_SECONDS)
 
     def set_limit(self, name: str, value: LimitValue) -> None:
         """Raise or lower a limit; a run that stopped on it is resumed. Raises RundryError."""

@@ -10,7 +10,7 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from fnmatch import fnmatch
 from functools import partial
@@ -199,6 +199,12 @@ class Unit:
                 yield from patch_of(_in_patch(listed), *loads, prefix=prefix, hash_name=hash_name)
         finally:
             os.close(below)
+
+    def note_applied(self, paths: Iterable[str]) -> None:
+        """Note that the workspace has what was accepted of these paths, so that none is a conflict. Raises OSError."""
+        stamp = self.mark()
+        self.layer.older.update((os.fsencode(path), stamp) for path in paths)
+        self._write(self._record.boot)
 
     def force_out(self) -> None:
         """Force all that was written out to the disk, so that it outlasts the machine. No process may run in it.

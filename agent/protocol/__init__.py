@@ -37,6 +37,7 @@ from .commands import (
     Judge as Judge,
     JudgeVerdict as JudgeVerdict,
     Merge as Merge,
+    Park as Park,
     Pause as Pause,
     RemoveRule as RemoveRule,
     Rewind as Rewind,

@@ -242,6 +242,10 @@ class Clear(_Command, frozen=True, kw_only=True):
     """Start a new conversation; the journal keeps the old one."""
 
 
+class Park(_Command, frozen=True, kw_only=True):
+    """Let the runner exit while the run waits for a person or has ended; the next runner continues it."""
+
+
 Command = (
     Say
     | Steer
@@ -275,6 +279,7 @@ Command = (
     | Rewind
     | Compact
     | Clear
+    | Park
 )
 
 OF_CLIENTS = (Say, Decide, Answer, Pause, Unpause, Stop)

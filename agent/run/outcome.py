@@ -94,5 +94,5 @@ def outcome_of_parked(facts: RunFacts, journal: Path) -> Outcome:
 
     It is not recorded, because the run has not ended.
     """
-    end = Finish(reason=Reason.HANDOFF, detail="parked: no view was attached while the run waited for a person")
+    end = Finish(reason=Reason.HANDOFF, detail="parked: the run waits for a person")
     return outcome_of(facts, end, answer=None, seconds=0.0, journal=journal)

@@ -98,6 +98,10 @@ class Shown:
     gate_mode: GateMode = GateMode.ASK
     allowed: list[Rule] = field(default_factory=list[Rule])
     """What the person allowed for the rest of the run."""
+    in_stage: bool = False
+    """What the run changes is staged, and not in the workspace."""
+    staged: dict[str, tuple[str | None, str | None]] = field(default_factory=dict[str, tuple[str | None, str | None]])
+    """Path to (first blob before, newest blob after) of files that changed in the stage."""
 
     budget: Budget | None = None
     common: CommonFacts = field(default_factory=CommonFacts)
@@ -192,6 +196,11 @@ class Shown:
     """Work to how far the server has read its prompt: the tokens that are read, and all tokens."""
     locks: list[LockWait] = field(default_factory=list[LockWait])
     """Locks that steps wait for, oldest first."""
+
+    @property
+    def staged_files(self) -> list[str]:
+        """Sorted paths of the files that are changed in the stage, and not in the workspace."""
+        return sorted(path for path, (before, after) in self.staged.items() if before != after)
 
     @property
     def changeable(self) -> set[int]:

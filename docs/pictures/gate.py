@@ -23,7 +23,7 @@ from fakes.played import started
 from fakes.views.gated import GateStage
 from textual.pilot import Pilot
 
-from rundry.agent import ProposalRebased, StepStarted, TextArrived, ToolCalled, ToolFinished
+from rundry.agent import GateMode, ProposalRebased, StepStarted, TextArrived, ToolCalled, ToolFinished
 from rundry.agent.gate.change.merge import merge
 
 OLD = '''"""Reads `key: value` lines, and does sums with them."""
@@ -91,10 +91,10 @@ class Picture:
     async def waits(self, pilot: Pilot[None]) -> None:
         """It takes keys."""
         opened = self.stage.edit(
-            old=OLD, new=NEW, path="src/calc.py", call_id="c1", asks=["the gate is set to `ask`: changes wait"]
+            old=OLD, new=NEW, path="src/calc.py", call_id="c1", asks=["the gate is set to `effects`: changes wait"]
         )
         self.stage.app.theme = self.theme
-        task = started("fix the failing suite", workspace="/home/me/calc")
+        task = started("fix the failing suite", workspace="/home/me/calc", gate=GateMode.EFFECTS)
         await self.stage.opened(pilot, task, *BEFORE, opened)
 
     async def save(self, pilot: Pilot[None], name: str, keys: Sequence[str]) -> None:

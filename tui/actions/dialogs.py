@@ -97,6 +97,11 @@ _LEAVE = _actions(
     ("wrap_up", "Wrap up", "then leave", "w"),
     ("stop_now", "Stop now", "and leave", "s"),
 )
+_STAGE = _actions(
+    "leave",
+    ("stage_apply", "Apply stage", "shows it first", "a"),
+    ("stage_drop", "Drop stage", "the workspace stays as it is", "d"),
+)
 _HANDOFF = _actions(
     "handoff",
     ("handoff_resume", "Resume with hint", "", "r"),
@@ -129,5 +134,5 @@ _REPLAY = _actions(
 
 DIALOG_ACTIONS: tuple[Action, ...] = (
     *_MESSAGE, *_SUGGESTIONS, *_LINE, *_ROWS, *_SCROLL, *_LIST, *_DIALOG, *_SESSIONS, *_REWIND, *_CHANGES,
-    *_COMMIT, *_LEAVE, *_HANDOFF, *_REPLAY,
+    *_COMMIT, *_LEAVE, *_STAGE, *_HANDOFF, *_REPLAY,
 )  # fmt: skip

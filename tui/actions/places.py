@@ -48,7 +48,7 @@ TITLES: Mapping[Place, str] = {
     "rewind": "In the list to rewind",
     "changes": "In the changed files",
     "commit": "Before a commit",
-    "leave": "Before leaving",
+    "leave": "Before leaving, the run or a stage",
     "handoff": "On the page of a hand-off",
     "replay": "In a replay",
 }

@@ -24,16 +24,16 @@ from rundry.agent import (
 )
 
 from ..border.json_out import print_json
+from ..plain.choice import is_plain
 from ..plain.proposals import decision, effects_lines, entry_diff_lines, parse_verdict
 from ..setup.folders import folder_of, workspace_of
 from ..setup.resuming import find_any_own
+from ..stage.words import LEFT_STAGED, NOT_APPLIED, applied_lines, exit_code_of
 from ..text import one_line, show
 
 if TYPE_CHECKING:
     from rundry.agent import ProposalOpened, StageReview
 
-NOT_APPLIED = 5
-"""Exit code: something is staged still, or the checks do not pass in the workspace."""
 _INTERRUPTED = 130
 _ONLY_PROTECTED = (
     "Nothing was applied: a person has to approve all of it. Call rundry apply on a terminal, without --digest."
@@ -65,7 +65,7 @@ def apply(
         for line in drop_all_left(workspace_of(flags), folder_of(flags)):
             print(one_line(line))
         return 0
-    path = find_any_own(ref or newest_staged(workspace_of(flags), folder_of(flags)), flags)
+    path = staged_run(ref, flags)
     if drop:
         drop_stage(path)
         print("dropped")
@@ -83,6 +83,16 @@ def _refuse_several(given: Mapping[str, bool]) -> None:
     names = [name for name, is_given in given.items() if is_given]
     if len(names) > 1:
         raise UserError(f"{' and '.join(names)} cannot be used together: call rundry apply once for each")
+
+
+def staged_run(ref: str | None, flags: Mapping[str, object]) -> Path:
+    """Return the journal of this run; None: of the newest one here with something staged. Raises RundryError."""
+    return find_any_own(ref or newest_staged(workspace_of(flags), folder_of(flags)), flags)
+
+
+def has_screen(flags: Mapping[str, object]) -> bool:
+    """Return whether a person can decide on a screen."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty() and not is_plain(flags)
 
 
 async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: str | None, as_json: bool) -> int:
@@ -109,7 +119,7 @@ async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: s
         print(one_line(_HINT))
         asked = _ask(review)  # nothing else happens meanwhile, and Ctrl+C cannot end a thread that reads
         if asked is None:
-            print("Nothing was applied. It stays staged.")
+            print(LEFT_STAGED)
             return NOT_APPLIED
         return _done(review, await review.apply(asked), as_json=False)
 
@@ -232,18 +242,12 @@ def _accepts(shown: ProposalOpened, chosen: Decide) -> bool:
 
 
 def _done(review: StageReview, applied: Applied, *, as_json: bool) -> int:
-    code = 0 if applied.is_good else NOT_APPLIED
+    code = exit_code_of(applied)
     if as_json:
         print_json({"run_id": review.run_id, "applied": applied, "exit_code": code})
-        return code
-    for line in applied.lines:
-        print(show(line))
-    if applied.has_checks:
-        said = f"In the workspace: {applied.met}" if applied.met else "The checks do not pass in the workspace."
-        print(one_line(said))
-    if not applied.is_over:
-        left = "Something stays staged, because it was not accepted or somebody changed it meanwhile"
-        print(one_line(f"{left}: rundry apply {review.run_id} shows it, with --drop it is deleted"))
+    else:
+        for line in applied_lines(review.run_id, applied):
+            print(show(line))
     return code
 
 

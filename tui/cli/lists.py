@@ -52,7 +52,8 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         tries = f"{plural(run.restarts + 1, 'try')}  " if run.restarts else ""
         branch = f"{'   ' * (depth - 1)}└─ " if depth else ""
         held = f"{held_words(run.held)}  " if run.held.cut_calls else ""
-        about = branch + one_line(run.error or verified + held + tries + fork + run.task)
+        staged = f"{plural(run.staged, 'file')} staged  " if run.staged else ""
+        about = branch + one_line(run.error or staged + verified + held + tries + fork + run.task)
         about = about if len(about) <= _ABOUT else about[: _ABOUT - 1].rstrip() + "…"
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
     return 0

@@ -146,6 +146,7 @@ class _Apply(click.Command):
 @click.option("--branch", metavar="NAME", help="Commit it to a new branch; it stays staged.")
 @click.option("--drop", is_flag=True, help="Delete it.")
 @click.option("--drop-all", is_flag=True, help="Delete all that runs of this folder left staged.")
+@click.option("--plain", is_flag=True, help="Show and ask in lines of words, not on a screen.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def apply(
     run_: str | None,
@@ -159,10 +160,16 @@ def apply(
 ) -> None:
     """Show what RUN (default: the newest here with something staged) staged as one diff, and apply what you accept.
 
-    Without a terminal it only prints the diff and its digest. Then the checks of the run run in the workspace.
+    On a terminal this is a screen; else it only prints the diff and its digest. Then the checks of the run run here.
     """
-    from .applying import apply as act
+    from .applying import apply as act, has_screen, staged_run
 
+    is_asking = digest is None and patch is None and branch is None and not (drop or drop_all or as_json)
+    if is_asking and has_screen(flags):
+        from ..opening import open_review
+
+        _guarded(lambda: open_review(staged_run(run_, flags), flags))
+        return
     _guarded(
         lambda: act(
             run_, flags, digest=digest, patch=patch, branch=branch, drop=drop, drop_all=drop_all, as_json=as_json

@@ -59,6 +59,8 @@ class EndPanel(Widget, can_focus=True):
         self._ended: RunEnded | None = None
         self._is_short = False
         """Only the verdict is shown: a proposal waits, and the room is for it."""
+        self._in_stage: bool = False
+        """Whether the run worked in a stage when this was drawn."""
         self._changed: Changed | None = None
         self._counted_at = 0
         """Number of the newest event when the changed lines were counted."""
@@ -80,11 +82,11 @@ class EndPanel(Widget, can_focus=True):
                 self.post_message(Left())
             self._ended, self.display = None, False
             return
-        is_short = bool(self._controller.state.proposals)
-        if ended is self._ended and is_short == self._is_short:
+        is_short, in_stage = bool(self._controller.state.proposals), self._controller.state.in_stage
+        if ended is self._ended and is_short == self._is_short and in_stage == self._in_stage:
             self._count_again(ended)
             return
-        self._ended, self._is_short, self.display = ended, is_short, True
+        self._ended, self._is_short, self._in_stage, self.display = ended, is_short, in_stage, True
         self._counted_at = self._controller.state.last_seq
         self._changed = self._count(ended) if ended is not None else None
         self._draw()

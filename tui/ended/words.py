@@ -114,16 +114,20 @@ def cost_words(ended: RunEnded | Outcome, *, estimated: bool = False) -> list[st
 
 
 def changed_words(changed: Changed | None, ended: RunEnded | Outcome, *, is_brief: bool = False) -> str:
-    """Return `3 files changed +18 −9`, brief `3 files +18 −9`, or that nothing was changed."""
+    """Return `3 files changed +18 −9`, brief `3 files +18 −9`, what is staged, or that nothing was changed."""
+    staged = f"{plural(len(ended.staged), 'file')} staged" if ended.staged else ""
     files = changed.files if changed is not None else len(ended.files_changed)
     if not files:
-        return "no files changed"
+        return staged or "no files changed"
     counts = f" +{changed.added} −{changed.removed}" if changed is not None and changed.added + changed.removed else ""
-    return f"{plural(files, 'file')}{'' if is_brief and counts else ' changed'}{counts}"
+    more = f", {staged}" if staged else ""
+    return f"{plural(files, 'file')}{'' if is_brief and counts else ' changed'}{counts}{more}"
 
 
 def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
     """Return the one line that says how to continue. `has_changes`: not all was undone."""
+    if is_staged(state, ended):
+        return "apply what is staged: until then, the workspace stays as it was"
     if state.loop is LoopKind.CHAT and ended.reason is not Reason.REFUSED:
         return "a message continues the chat"
     if ended.undone_since:
@@ -142,12 +146,19 @@ def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
     return _NEXT[ended.reason] + (", or commit the changes" if ended.reason is Reason.DONE and can_commit else "")
 
 
+def is_staged(state: ViewState, ended: RunEnded) -> bool:
+    """Return whether somebody has to decide on what the run staged."""
+    return bool(ended.staged) or (state.in_stage and ended.reason is Reason.HANDOFF)
+
+
 def _is_in_repository(folder: Path) -> bool:
     return any((each / ".git").exists() for each in (folder, *folder.parents))
 
 
 def offered(state: ViewState, ended: RunEnded, *, has_changes: bool) -> Iterator[str]:
     """Yield the names of the actions that can be used now, the most useful first."""
+    if is_staged(state, ended):
+        yield "end_apply"
     if ended.reason is Reason.BUDGET and state.budget is not None and raised(ended, state.budget) is not None:
         yield "raise_limit"
     if (

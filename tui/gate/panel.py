@@ -25,11 +25,12 @@ from .keyboard import GateKeyboard
 from .view import ProposalView
 
 if TYPE_CHECKING:
-    from rundry.agent import Decide, ProposalOpened, ViewState
+    from rundry.agent import Decide, ProposalOpened
 
     from ..diff.layout import HunkClicked, HunkMoved
     from .body import ProposalBody
     from .decision.following import Content
+    from .decision.review import Waiting
     from .entries.pane import EntriesPane
 
 _JUST_NOW = 0.3
@@ -140,7 +141,7 @@ class GatePanel(Vertical, can_focus=True):
 
     # what the main screen calls
 
-    def show(self, state: ViewState) -> None:
+    def show(self, state: Waiting) -> None:
         """Show one of the waiting proposals, and redraw it if it changed or the screen has another size."""
         self._view.show(state)
         self._view.fit()

@@ -11,19 +11,21 @@ from textual.widget import Widget
 from ..text import one_line
 from .body import ProposalBody
 from .decision.arming import Arming
+from .decision.entries import STAGE
 from .decision.entry_rows import entry_key
 from .decision.review import Review
 from .foot import GateFoot
 from .head import GateHead
 from .height import PanelHeight
 from .painting import Painting
-from .words import EDITING, asking, entry_keys, keys, list_keys, reasons
+from .words import EDITING, asking, entry_keys, keys, list_keys, reasons, stage_keys
 
 if TYPE_CHECKING:
-    from rundry.agent import ProposalOpened, ViewState
+    from rundry.agent import ProposalOpened
 
     from .decision.following import Content
     from .decision.pending_decision import PendingDecision, Shown
+    from .decision.review import Waiting
 
 
 class ProposalView:
@@ -95,7 +97,7 @@ class ProposalView:
         """Whether the last row was visible at least once."""
         return self.arming.end_seen or self.body.shows_end()
 
-    def show(self, state: ViewState) -> None:
+    def show(self, state: Waiting) -> None:
         """Show one of the waiting proposals, and redraw it if it changed."""
         self.review.update(state)
         refused = self.review.refusal(state)
@@ -332,6 +334,12 @@ class ProposalView:
         )
 
     def _keys(self, shown: Shown, pending: PendingDecision) -> list[tuple[str, str]]:
+        whole = self.review.whole
+        found = self._keys_of(shown, pending)
+        is_stage = whole is not None and whole.tool == STAGE and not pending.asking
+        return stage_keys(found) if is_stage and not self.review.is_entry_of_several else found
+
+    def _keys_of(self, shown: Shown, pending: PendingDecision) -> list[tuple[str, str]]:
         pane = self.body.diff
         if pending.asking:
             return asking(None if pending.target is None else self.body.name_of(pending.target))

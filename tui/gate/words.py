@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rundry.agent import effects_title, plural
 
 from ..text import one_line, path_line, show
-from .decision.entries import ENTRY, counts_of, state_of
+from .decision.entries import ENTRY, STAGE, counts_of, state_of
 
 if TYPE_CHECKING:
     from rundry.agent import CommandEffects, ProposalOpened, RebaseResult
@@ -34,6 +34,8 @@ _COMMAND = 40
 
 def name(proposal: ProposalOpened) -> str:
     """Return the name of a proposal: `edit src/calc.py`, `run a command`."""
+    if proposal.tool == STAGE:
+        return "staged changes"
     if proposal.effects is not None:
         return f"{_who(proposal)}changes of {_short(proposal.effects.command)}"
     if proposal.tool == ENTRY:
@@ -237,11 +239,17 @@ def entry_keys(found: Sequence[tuple[str, str]], picks: Picks) -> list[tuple[str
     return [*words[:2], ("esc", "list"), *words[2:]]
 
 
+def stage_keys(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the keys for what a run staged: nothing is rejected, it only stays staged."""
+    return [(key, what.replace("approve", "apply").replace("reject", "leave staged")) for key, what in found]
+
+
 _SHORTER = {
     "accept file": "accept",
     "skip file": "skip it",
     "ask the model again": "again",
     "keep mine": "mine",
+    "leave staged": "leave",
     "merge by hand": "merge",
     "accept or skip": "skip",
     "why skipped": "why",

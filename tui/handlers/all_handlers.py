@@ -20,6 +20,7 @@ from .extensions import ExtensionHandlers
 from .run import RunHandlers
 from .search import SearchHandlers
 from .session import SessionHandlers
+from .stage import StageHandlers
 from .undo import UndoHandlers
 from .view import ViewHandlers
 
@@ -48,6 +49,7 @@ def handlers(
 ) -> Mapping[str, Handler]:
     """Return the handler of each action. `keymap`: the person's remapped keys; `leave` asks before it leaves."""
     conversation = ConversationHandlers(controller, prompt, services)
+    stage = StageHandlers(controller, prompt, services, host)
     table: dict[str, Handler] = {
         **RunHandlers(
             controller,
@@ -55,7 +57,9 @@ def handlers(
             rewind=conversation.rewind,
             continue_newest=choices.continue_newest,
             keymap=Keymap(keymap),
+            stage=stage,
         ).table(),
+        **stage.table(),
         **choices.table(),
         **UndoHandlers(controller, prompt, services).table(),
         **conversation.table(),

@@ -27,12 +27,14 @@ from rundry.agent import (
 from ..deciding.rule import parse_deny
 from ..run.resume_command import raised
 from ..setup.limits import parse_limit
+from ..stage.words import IN_STAGE
 from ..text import one_line
 
 if TYPE_CHECKING:
     from ..keyboard.keymap import Keymap
     from ..run_controller import RunController
     from ..screens.prompt import Prompt
+    from .stage import StageHandlers
 
 ONCE_MORE = "nothing is running; press {interrupt} again to rewind"
 CLEAR = "press {interrupt} again to clear the message"
@@ -56,8 +58,10 @@ class RunHandlers:
         rewind: Callable[[str], None],
         continue_newest: Callable[[], None],
         keymap: Keymap,
+        stage: StageHandlers | None = None,
     ) -> None:
-        self._controller, self._prompt, self._rewind = controller, prompt, rewind
+        """`stage`: None where nobody can look at what is staged."""
+        self._controller, self._prompt, self._rewind, self._stage = controller, prompt, rewind, stage
         self._continue_newest = continue_newest
         self._once_more, self._clear = keymap.named(ONCE_MORE), keymap.named(CLEAR)
 
@@ -103,6 +107,9 @@ class RunHandlers:
         if argument and argument not in list(GateMode):
             raise RundryError(f"/gate {argument}: use read, ask, effects, edits, auto or stage")
         mode = GateMode(argument) if argument else _next(state.gate_mode)
+        if state.in_stage or (mode is GateMode.STAGE and self._stage is not None):
+            self._change_stage(mode if argument else None)
+            return
         if not self._controller.begun:
             self._controller.set_gate(mode)
             return
@@ -116,6 +123,17 @@ class RunHandlers:
             self._prompt.tell("auto was skipped: there is no sandbox. Use /gate auto to set it")
         else:
             self._controller.set_gate(mode, settle=bool(argument))
+
+    def _change_stage(self, mode: GateMode | None) -> None:
+        """Enter a stage, or leave it for another mode. None: a key that cycles the modes, which does not leave it."""
+        if self._stage is None:
+            raise RundryError(f"the run works in a stage: rundry apply {self._controller.state.run_id} decides on it")
+        if mode is GateMode.STAGE:
+            self._stage.enter()
+        elif mode is None:
+            self._prompt.tell(IN_STAGE)
+        else:
+            self._stage.leave(mode)
 
     def _deny(self, argument: str) -> None:
         if argument:

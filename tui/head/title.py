@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import plural
 
+from ..stage.words import staged_words
 from .meters import NO_MODEL, Piece
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
         parts.append(words)
     if state.run_id and (held := _held(state, whole="held" in shown)):
         parts.append([held])
+    if staged := staged_words(state):
+        parts.append([Piece(staged, "number", "apply")])
     parts += _try(state)
     parts.append([_phase(state, phase)])
     line: list[Piece] = []

@@ -63,6 +63,7 @@ class SessionPicker(Picker[RunLine]):
             (cost.rjust(COST), "$dim"),
             *((one_line(each), "$dim") for each in where),
             "  ",
+            *([(f"{plural(run.staged, 'file')} staged  ", "$needs-you")] if run.staged else []),
             Content.styled(one_line(run.error or run.task), "$foreground"),
         )
 
@@ -158,4 +159,5 @@ def _style(run: RunLine) -> str:
 
 
 def _searched(run: RunLine) -> str:
-    return f"{run.task} {state_of(run)} {run.model} {run.workspace} {run.run_id} {run.loop}".lower()
+    staged = "staged" if run.staged else ""
+    return f"{run.task} {staged} {state_of(run)} {run.model} {run.workspace} {run.run_id} {run.loop}".lower()

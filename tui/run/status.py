@@ -19,6 +19,8 @@ class RunStatus:
     state: ViewState
     begun: bool
     """Whether the run has begun; otherwise it is a draft."""
+    is_parked: bool = False
+    """Whether the runner exited because this view asked it to."""
 
     @property
     def phase(self) -> str:
@@ -27,7 +29,7 @@ class RunStatus:
             return "ready"
         where = self.link.runner_state()
         if where == "gone" and self.state.outcome is None:
-            return "runner gone"
+            return self.state.phase if self.is_parked else "runner gone"
         if where == "warming":
             return "starting"
         return self.state.phase
@@ -40,7 +42,8 @@ class RunStatus:
     @property
     def is_gone(self) -> bool:
         """Whether the runner died before the end."""
-        return self.begun and self.state.outcome is None and self.link.runner_state() == "gone"
+        is_gone = self.begun and self.state.outcome is None and self.link.runner_state() == "gone"
+        return is_gone and not self.is_parked
 
     @property
     def is_at_rest(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
-from rundry.agent import LoopKind
+from rundry.agent import GateMode, LoopKind
 
 from ..actions.lookup import BY_NAME, READ_ONLY_ACTIONS, shown_key
 from ..keyboard.clicks import clickable
@@ -111,7 +111,9 @@ def _in_search(controller: RunController, *, at_gate: bool) -> list[str]:
 def _mode(controller: RunController) -> str:
     """Return the gate's mode, and the number of rules that hold for this session only."""
     state = controller.state
-    return state.gate_mode.value + (f", {len(state.allowed)} allowed" if state.allowed else "")
+    mode = state.gate_mode.value
+    mode += ", in a stage" if state.in_stage and state.gate_mode is not GateMode.STAGE else ""
+    return mode + (f", {len(state.allowed)} allowed" if state.allowed else "")
 
 
 class Footer(Widget):

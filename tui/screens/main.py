@@ -26,6 +26,8 @@ from ..keyboard.keymap import Keymap
 from ..message.files import FileList
 from ..message.history import kept_history
 from ..message.row import MessageRow
+from ..stage.screen import StageScreen
+from ..stage.words import Reviewed
 from ..transcript.widget import Transcript
 from .areas import Areas
 from .bindings import main_bindings
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from ..keyboard.letters import Left
     from ..message.box import MessageBox
     from ..run_controller import RunController
+    from ..stage.words import Opens
 
 
 class MainScreen(Screen[None]):
@@ -68,7 +71,7 @@ class MainScreen(Screen[None]):
         self._edges = Edges(controller, self._keymap, self.message, self.action_do)
         self._notice = Notice()
         self.prompt = Prompt(self.message.box, self._notice, lambda: self._follower.draw_soon(), keymap)
-        self._services = Services(self, controller, self.transcript.action_scroll_end)
+        self._services = Services(self, controller, self.transcript.action_scroll_end, self._review)
         self._areas = Areas(
             controller,
             transcript=self.transcript,
@@ -93,6 +96,11 @@ class MainScreen(Screen[None]):
             leave=self.ask_to_leave,
         )
         self._dispatcher = Dispatcher(controller, self.prompt, self.handlers, choices)
+
+    async def _review(self, opens: Opens) -> Reviewed:
+        """Let the person decide on what is staged."""
+        screen = StageScreen(opens, self.controller.state.task, self.controller, self._keymap)
+        return await self._services.ask(screen) or Reviewed()
 
     def _ask_how(self, answered: Callable[[str | None], None]) -> None:
         self._services.open(LeaveScreen(), answered)
@@ -136,6 +144,8 @@ class MainScreen(Screen[None]):
         self.refresh_view()
         app = cast("App[object]", self.app)
         self.run_worker(self._follower.follow(lambda: not (app.is_running and self.gate.is_attached)), name="follow")
+        if self.controller.reviews:
+            self.call_after_refresh(self.action_do, "apply")
 
     def refresh_view(self) -> None:
         """Update every widget to the state; each redraws only what changed."""

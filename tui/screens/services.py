@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rundry.agent import StopHow
 
     from ..run_controller import RunController
+    from ..stage.words import Opens, Reviewed
 
 Result = TypeVar("Result")
 
@@ -58,9 +59,19 @@ class Host(Protocol):
 class Services:
     """Opens dialogs, copies to the clipboard and starts the user's editor."""
 
-    def __init__(self, screen: Screen[Any], controller: RunController, show_end: Callable[[], None]) -> None:
-        """`screen`: the one above which dialogs open. `show_end`: called after a dialog sent the run something."""
+    def __init__(
+        self,
+        screen: Screen[Any],
+        controller: RunController,
+        show_end: Callable[[], None] = lambda: None,
+        review: Callable[[Opens], Awaitable[Reviewed]] | None = None,
+    ) -> None:
+        """`screen`: the one above which dialogs open. `show_end`: called after a dialog sent the run something.
+
+        `review` shows what is staged, and returns how that ended; None: not on this screen.
+        """
         self._screen, self._controller, self._show_end = screen, controller, show_end
+        self._review = review
 
     @property
     def _app(self) -> App[Any]:
@@ -77,6 +88,19 @@ class Services:
                 self._show_end()
 
         self._app.push_screen(dialog, handle)
+
+    async def ask(self, dialog: Screen[Result]) -> Result | None:
+        """Open a dialog and return its result, in work that `run` started."""
+        return await self._app.push_screen_wait(dialog)
+
+    async def review(self, opens: Opens) -> Reviewed:
+        """Let the person decide on what is staged, and return how that ended, in work that `run` started."""
+        assert self._review is not None  # only the main screen has these handlers
+        return await self._review(opens)
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start work that takes longer, next to what the screen does."""
+        self._screen.run_worker(work)
 
     def redraw(self) -> None:
         """Draw the whole screen again."""

@@ -21,6 +21,7 @@ from ...protocol import (
     Confirmed,
     Event,
     EvidenceKind,
+    FileChanged,
     Held,
     JournalError,
     LoopKind,
@@ -31,6 +32,8 @@ from ...protocol import (
     RunResumed,
     RunStarted,
     RunVerified,
+    StageBegan,
+    StageEnded,
     Stamped,
     Undone,
     Unknown,
@@ -79,6 +82,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """Cost in USD; None: a call had no known price."""
     held: Held = Held()
     """What may have been billed in addition, because calls were cut or reported no usage."""
+    staged: int = 0
+    """Number of files that are staged: in the workspace they are as before."""
     undone_since: int = 0
     """Number of changes that were undone after the end. If there are any, the outcome is void and not complete."""
     verified: Confirmed | None = None
@@ -146,6 +151,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
         started=float(journal.meta("created") or 0),
         parent=spec.parent.run_id if spec.parent is not None else None,
         forked_from=journal.meta("forked_from"),
+        staged=_staged(journal, ended),
     )
     if ended is None and line.state == "interrupted":  # also the calls that its runner was waiting for
         events = journal.read_types(SPENDING_EVENTS - {Unknown})
@@ -165,6 +171,20 @@ def _end_in(events: Sequence[Stamped]) -> tuple[int, RunEnded] | None:
     turns = [(each.seq, each.event) for each in events if isinstance(each.event, RunEnded | RunResumed)]
     seq, last = turns[-1] if turns else (0, None)
     return (seq, last) if isinstance(last, RunEnded) else None
+
+
+def _staged(journal: Journal, ended: tuple[int, RunEnded] | None) -> int:
+    """Return how many files are staged now."""
+    if ended is not None and not ended[1].staged:
+        return 0
+    seq, names = (0, set[str]()) if ended is None else (ended[0], set(ended[1].staged))
+    for stamped in journal.read_types([StageBegan, StageEnded, FileChanged], after=seq):
+        match stamped.event:
+            case FileChanged(path=path, staged=staged):
+                (names.add if staged else names.discard)(path)
+            case _:
+                names.clear()
+    return len(names)
 
 
 def _with_usage(line: RunLine, events: Sequence[Stamped]) -> RunLine:

@@ -26,6 +26,7 @@ from ...protocol import (
     Judge,
     LoopKind,
     Merge,
+    Park,
     Pause,
     Paused,
     Prompted,
@@ -79,6 +80,8 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
             return _take_message(run, command_id, command)
         case Pause() | Unpause() | StepOnce() | Interrupt() | Stop():
             return _control_pace(run, command)
+        case Park():
+            return _park(run)
         case SwitchModel(model=model, ask_above=ask_above):
             return await switch_model(run, model, open_model, ask_above=ask_above)
         case SetLimit() | SetGateMode() | SetEditFormat() | AddRule() | RemoveRule():
@@ -285,6 +288,14 @@ def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt 
             return None if ctx.activity.interrupt("interrupt") else "nothing is running that could be interrupted"
         case Stop(how=how):
             run.requests.ask_to_stop(how, f"{'you' if command.by == PERSON else command.by} stopped it")
+    return None
+
+
+def _park(run: LiveRun) -> str | None:
+    """Let the runner exit, unless something runs that this would interrupt."""
+    if run.facts.ended is None and not (run.waits.is_for_person or run.ctx.activity.is_resting):
+        return "the run works: interrupt or pause it first"
+    run.requests.parked.set()
     return None
 
 

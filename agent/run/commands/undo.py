@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ..live.live_run import LiveRun
 
 MID_STEP = "a step runs: interrupt it first, then undo"
+IN_STAGE = (
+    "the run works in a stage, so nothing that it changes is in the workspace: leave it with /gate MODE, then undo"
+)
 PARALLEL_RESTORES = 16
 """Number of files to restore in parallel, because each of them waits for the disk."""
 _UNPROVEN = "changed while a command ran, perhaps by you: confirm it with /changes, or `rundry ctl undo file PATH`"
@@ -37,6 +40,8 @@ async def undo(run: LiveRun, command: Undo) -> str | None:
     ctx = run.ctx
     if ctx.activity.is_running:
         return MID_STEP
+    if ctx.stage is not None:
+        return IN_STAGE
     async with run.files_lock.held("an undo"):
         if ctx.activity.is_running or is_mid_step(run.facts):
             return MID_STEP

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ class UserRequests:
         self._stop_detail = ""
         self._refused: str | None = None
         self._wants_control = False
+        self.parked = asyncio.Event()
+        """Set once a view asked the runner to exit. The run has not ended by that."""
         self._followers: list[Callable[[StopHow], None]] = []
 
     @property

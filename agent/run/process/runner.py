@@ -183,13 +183,14 @@ def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
 async def _watch_over(
     run: LiveRun, beginning: Beginning, dependencies: Dependencies, process: ProcessContext, signals: Signals
 ) -> Outcome:
-    """Run the loop, the inbox and the parking watch concurrently. When one ends, the others are cancelled."""
+    """Run the loop, the inbox and what may park the run concurrently. When one ends, the others are cancelled."""
     commands = Inbox(run, beginning.order.stale, process.open_model)
     driver = RunDriver(run, commands.read, HandoffTiers(run, process.open_model, process.env))
     record_failure(process.spans, run)
     inbox = asyncio.ensure_future(commands.keep_reading())
     live = asyncio.ensure_future(_drive_to_end(driver, beginning, dependencies, process.env))
     parking = asyncio.ensure_future(watch_for_parking(run))
+    parked = asyncio.ensure_future(run.requests.parked.wait())
 
     def stop(name: str) -> None:
         if len(signals.names) > 1:
@@ -198,7 +199,7 @@ async def _watch_over(
 
     signals.on = stop
     try:
-        await asyncio.wait({live, inbox, parking}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({live, inbox, parking, parked}, return_when=asyncio.FIRST_COMPLETED)
         for task in (live, inbox, parking):
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 raise error
@@ -207,9 +208,9 @@ async def _watch_over(
     finally:
         if run.requests.stop is None:
             run.gate.leave_open()
-        for task in (live, inbox, parking):
+        for task in (live, inbox, parking, parked):
             task.cancel()
-        await asyncio.gather(live, inbox, parking, return_exceptions=True)
+        await asyncio.gather(live, inbox, parking, parked, return_exceptions=True)
         await driver.close()
     if run.requests.stop is None:
         return outcome_of_parked(run.facts, run.ctx.journal.path)

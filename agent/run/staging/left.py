@@ -14,6 +14,7 @@ from ...layers.left_files import left_layers, remove_left_layers
 from ...layers.namespaces import Namespaces, NamespacesRefused
 from ...protocol import RunHeld, StageEnded, UserError
 from ...protocol.text.counts import plural
+from .told import DROPPED, message_about_stage
 
 
 def drop_stage(path: Path) -> None:
@@ -21,7 +22,8 @@ def drop_stage(path: Path) -> None:
     with claim(path):
         journal = Journal.open(path)
         try:
-            name, spec = facts_of(journal).changes.stage, journal.spec
+            facts, spec = facts_of(journal), journal.spec
+            name = facts.changes.stage
             if name is None:
                 remove_ended(path, Path(spec.workspace))
                 raise UserError(f"nothing is staged in run {spec.run_id}")
@@ -29,6 +31,8 @@ def drop_stage(path: Path) -> None:
             for place in places_of(Path(spec.workspace), path.parent):
                 if (folder := place / "layers" / name).is_dir():
                     remove_unit(folder)
+            if (message := message_about_stage(facts, DROPPED)) is not None:
+                journal.append(message)
         finally:
             journal.close()
 

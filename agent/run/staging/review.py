@@ -28,7 +28,7 @@ from ...layers.remedies import LayerRefused
 from ...layers.unit import Unit, UnitElsewhere, UnitLost
 from ...loops.shared.state import LoopState, met
 from ...model.no_model import NoModel
-from ...protocol import GateMode, ProposalDecided, ProposalOpened, StageEnded, UserError
+from ...protocol import EntryChoice, GateMode, ProposalDecided, ProposalOpened, StageEnded, UserError
 from ...step.checks.verify import verify
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.stage import Stage, decided_on
@@ -44,16 +44,19 @@ from ..setup.build_context import Committing, build
 from ..setup.inputs import Inputs, ProcessContext
 from .at_end import write_patch
 from .branch import make_branch
+from .choices import keep_choices, kept_choices
 from .left import remove_ended
+from .told import DROPPED, decided_words, message_about_stage
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...gate.effects.draft import EffectsDraft
     from ...layers.run_layers import Listed
-    from ...protocol import Decide, Event, Stamped
+    from ...protocol import Decide, EffectEntry, Event, Stamped
     from ...step.resources.context import RunContext
     from ...step.resources.tree import Tree
     from ...step.tool_calls.effect_entries import Sorted
+    from ...step.tool_calls.effects_at_gate import Taken
 
 NOTHING = "nothing is staged in run {run}: `rundry doctor` lists all stages of this folder"
 _COMMAND = "rundry apply"
@@ -99,6 +102,8 @@ class StageReview:
     """What is never applied or refused, and what an earlier process left undone."""
     _waiting: frozenset[str]
     """The paths that somebody has to decide on, without those that a rule refuses."""
+    choices: Mapping[int, EntryChoice]
+    """What a person chose in an earlier review that they left without a decision, by the index of the entry."""
     _ctx: RunContext
     _person: _Person
     _stage: Stage
@@ -113,6 +118,13 @@ class StageReview:
     def content(self, sha: str | None) -> bytes | None:
         """Return the bytes of a blob that an entry names."""
         return None if sha is None else self._ctx.journal.blob(sha)
+
+    def keep_choices(self, choices: Mapping[int, EntryChoice]) -> None:
+        """Store choices for the next review, if this one ends without a decision. Raises UserError."""
+        try:
+            keep_choices(self._stage.unit.folder, _entries(self.shown), choices)
+        except OSError as error:
+            raise UserError(f"the choices cannot be stored: {error.strerror}") from None
 
     async def apply(self, decision: Decide) -> Applied:
         """Apply what the decision accepts, then run the checks in the workspace. Skipped entries stay staged.
@@ -141,9 +153,12 @@ class StageReview:
         self._person.is_here = False
         effects = self.shown.effects
         in_conflict = any(entry.conflict for entry in effects.entries) if effects is not None else False
-        is_skipped = any(choice.skip for choice in decision.entries.values())
+        is_partial = any(choice.skip or choice.hunks is not None for choice in decision.entries.values())
         stays = self._waiting.intersection(taken.dropped)  # also what somebody changed since it was listed
-        is_over = not (in_conflict or taken.failed or is_skipped or stays)
+        is_over = not (in_conflict or taken.failed or is_partial or stays)
+        self._tell_model(decided_words(taken.lines, is_over=is_over))
+        if not is_over:
+            await asyncio.to_thread(self._keep_rest, taken)
         has_checks = ctx.facts.spec.predicates.exist
         if has_checks:
             with ctx.activity.in_progress():
@@ -158,10 +173,24 @@ class StageReview:
             has_checks=has_checks,
         )
 
+    def _keep_rest(self, taken: Taken) -> None:
+        """Let what was not applied be the stage from here on."""
+        entries = (one for group in self._listed.groups if group.kind != "git" for one in group.entries)
+        paths = [one.effect.path for one in entries]
+        out = {*taken.dropped, *taken.failed}
+        self._stage.unit.note_applied(path for path in paths if path not in out and readable(path) not in out)
+        keep_choices(self._stage.unit.folder, [], {})
+
     async def drop(self, how: str = "dropped") -> None:
         """Delete what is staged."""
         self._ctx.events.record(StageEnded(how="applied" if how == "applied" else "dropped"), durable=True)
         await asyncio.to_thread(self._stage.unit.drop)
+        if how == "dropped":
+            self._tell_model(DROPPED)
+
+    def _tell_model(self, text: str) -> None:
+        if (message := message_about_stage(self._ctx.facts, text)) is not None:
+            self._ctx.events.record(message)
 
     def write_patch(self, target: Path) -> None:
         """Write the whole stage as a patch for plain git. Raises OSError and StaleFile."""
@@ -244,6 +273,7 @@ async def _reviewed(ctx: RunContext, folder: Path, person: _Person) -> AsyncGene
         if isinstance(lost, UnitElsewhere):
             raise UserError(f"the stage of run {run} cannot be mounted: {lost}") from None
         if not exists and not ctx.facts.staged:  # an empty stage does not outlast its runner
+            ctx.events.record(StageEnded(how="dropped"), durable=True)
             raise UserError(NOTHING.format(run=run)) from None
         ctx.events.record(StageEnded(how="lost"), durable=True)
         if exists:
@@ -262,6 +292,7 @@ async def _reviewed(ctx: RunContext, folder: Path, person: _Person) -> AsyncGene
             run_id=ctx.facts.spec.run_id,
             shown=shown,
             notes=[*notes, *found.refused, *(f"never applied: {line}" for line in listed.left_out)],
+            choices=await asyncio.to_thread(kept_choices, unit.folder, _entries(shown)),
             _waiting=_waiting(listed, found),
             _ctx=ctx,
             _person=person,
@@ -273,6 +304,10 @@ async def _reviewed(ctx: RunContext, folder: Path, person: _Person) -> AsyncGene
     finally:
         if ctx.facts.changes.stage is not None:
             await stage.close()
+
+
+def _entries(shown: ProposalOpened) -> Sequence[EffectEntry]:
+    return [] if shown.effects is None else shown.effects.entries
 
 
 def _shown(ctx: RunContext, listed: Listed) -> tuple[Sorted, ProposalOpened]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never, get_args
 
+from msgspec.structs import replace
+
 from ...protocol import (
     SHELL_CALL,
     CallAdmitted,
@@ -119,11 +121,19 @@ def show_tool(state: ViewState, stamped: Stamped, event: ToolEvent) -> None:
         case ToolFinished():
             _tool_finished(state, stamped, event)
         case FileChanged():
-            if event.by != "model" and state.rolling_back is None:
-                counts = f"+{event.added} −{event.removed}"
-                note(state, stamped, f"{event.path} changed by {event.command or event.by}", right=counts)
+            _file_changed(state, stamped, event)
         case _:
             assert_never(event)
+
+
+def _file_changed(state: ViewState, stamped: Stamped, event: FileChanged) -> None:
+    if event.staged:
+        state.staged[event.path] = (state.staged.get(event.path, (event.before, None))[0], event.after)
+    else:
+        _unstage(state, event.path)
+    if event.by != "model" and state.rolling_back is None:
+        counts = f"+{event.added} −{event.removed}"
+        note(state, stamped, f"{event.path} changed by {event.command or event.by}", right=counts)
 
 
 def show_wait(state: ViewState, stamped: Stamped, event: WaitEvent) -> None:
@@ -207,7 +217,7 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case EffectsApplied(conflicts=conflicts) if conflicts:
             note(state, stamped, f"not applied: {conflicts[0]}").detail = "\n".join(conflicts)
         case StageBegan() | StageEnded():
-            note(state, stamped, _of_stage(event))
+            _of_stage(state, stamped, event)
         case (
             EffectsAccepted()
             | EffectsApplied()
@@ -250,10 +260,20 @@ def show_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
             assert_never(event)
 
 
-def _of_stage(event: StageBegan | StageEnded) -> str:
-    if isinstance(event, StageEnded):
-        return _STAGE_ENDS[event.how]
-    return "its changes are staged: the workspace stays as it is until you apply them"
+def _unstage(state: ViewState, *paths: str) -> None:
+    """Note that these files are no longer staged, also if the run ended with them."""
+    for path in paths:
+        state.staged.pop(path, None)
+    if state.outcome is not None and not {*paths}.isdisjoint(state.outcome.staged):
+        left = [path for path in state.outcome.staged if path not in paths]
+        state.outcome = replace(state.outcome, staged=left)
+
+
+def _of_stage(state: ViewState, stamped: Stamped, event: StageBegan | StageEnded) -> None:
+    state.in_stage = isinstance(event, StageBegan)
+    _unstage(state, *state.staged, *(state.outcome.staged if state.outcome is not None else ()))
+    began = "its changes are staged: the workspace stays as it is until you apply them"
+    note(state, stamped, _STAGE_ENDS[event.how] if isinstance(event, StageEnded) else began)
 
 
 def _why(fault: Fault) -> str:

@@ -49,6 +49,7 @@ _COMMANDS = {
     "set_gate_mode": "/gate",
     "unpause": "resuming",
     "step_once": "/step",
+    "park": "the stage",
     "shell": "!",
     "take_wheel": "/control",
     "give_wheel": "/control",

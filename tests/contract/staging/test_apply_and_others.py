@@ -21,7 +21,7 @@ def lines(text: str) -> list[str]:
 async def test_while_one_apply_asks_all_else_about_this_run_is_refused_in_one_line(place: Place):
     assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
     digest = place.digest()
-    with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
+    with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
         terminal.wait_for("stay staged")
         for argv in (["apply", "--digest", digest], ["apply", "--json"], ["apply", "--drop"], ["resume", "--headless"]):
             other = place.home.run(*argv, cwd=place.project)
@@ -54,7 +54,7 @@ async def test_two_runs_of_a_workspace_are_applied_one_after_the_other(place: Pl
     assert len(place.stages()) == 2
     newest = place.shown()
     assert newest["run_id"] != first, "without a name, it is the newest run that has something staged"
-    with Terminal([str(RUNDRY), "apply", first], cwd=place.project, env=place.home.env) as terminal:
+    with Terminal([str(RUNDRY), "apply", "--plain", first], cwd=place.project, env=place.home.env) as terminal:
         terminal.wait_for("stay staged")
         done = place.apply("--digest", str(newest["digest"]))
         assert done.exit_code == 0, done
@@ -108,7 +108,7 @@ async def test_commits_of_a_stage_are_held_back_if_a_file_is_skipped_or_the_bran
     commit = "echo x > made; git add made; git -c user.name=a -c user.email=a@b.c commit -qam fixed"
     turns = [FIX_BOTH, call("run_command", command=commit)]
     assert place.run(turns).exit_code == 5
-    with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
+    with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
         terminal.wait_for("stay staged")
         terminal.send("approve entries 1\r")
         assert terminal.wait_for_exit() == 5, terminal.text()

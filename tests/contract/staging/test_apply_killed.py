@@ -150,7 +150,7 @@ def _runs(held: Held) -> bool:
 @pytest.mark.parametrize("how", ["kill", "hang up"])
 async def test_what_is_on_the_disk_outlasts_a_review_that_was_cut_off(place: Place, how: str):
     assert place.run([FIX_BOTH]).exit_code == 5
-    with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
+    with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
         terminal.wait_for("stay staged")
         (folder,) = place.stages()
         record = read_record(folder)

@@ -93,7 +93,7 @@ async def test_commits_that_a_digest_holds_back_can_be_approved_later(place: Pla
     assert place.run([FIX_BOTH, call("run_command", command=commit)]).exit_code == 5
     done = place.apply("--digest", str(place.shown()["digest"]))
     assert "stays staged" in done.stdout and changed_files(place.project) == ["calc/core.py"], done
-    with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
+    with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
         terminal.wait_for("stay staged")
         terminal.send("approve\r")
         assert terminal.wait_for_exit() == 0, terminal.text()
@@ -115,7 +115,7 @@ async def test_what_is_to_be_written_is_not_dropped_instead(place: Place):
 
 async def test_an_interrupt_at_the_question_leaves_all_of_it_staged(place: Place):
     assert place.run([FIX_ADD]).exit_code == 5
-    with Terminal([str(RUNDRY), "apply"], cwd=place.project, env=place.home.env) as terminal:
+    with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
         terminal.wait_for("stay staged")
         terminal.send("\x03")
         assert terminal.wait_for_exit(10.0) == 5, terminal.text()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import boards, first, gates, journals, sessions, settings
+from . import boards, first, gates, journals, sessions, settings, stages
 from .scene import Factory
 
 SCENES: Mapping[str, Factory] = {
     **first.SCENES,
     **sessions.SCENES,
     **gates.SCENES,
+    **stages.SCENES,
     **boards.SCENES,
     **journals.SCENES,
     **settings.SCENES,

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 ENTRY = "effect"
 """The tool of a proposal that stands for one entry, on the screen only."""
+STAGE = "stage"
+"""The tool of the proposal about all that a run staged, on the screen only."""
 EntryState = Literal["accepted", "part", "skipped", "conflict"]
 NO_ENTRY_ACCEPTED = "nothing is accepted: {reject} rejects, {pick} accepts a file, {take_all} accepts all"
+NOTHING_TO_APPLY = "nothing is accepted: {reject} leaves it staged, {pick} accepts a file"
 MARKS_IN = "your version of {path} still has conflict marks: open it and press {edit} to remove them"
 
 
@@ -52,7 +55,7 @@ def as_file(whole: ProposalOpened, index: int, diff: str) -> ProposalOpened:
     return msgspec.structs.replace(
         whole,
         tool=ENTRY,
-        command=whole.effects.command if len(whole.effects.entries) == 1 else None,
+        command=whole.effects.command if len(whole.effects.entries) == 1 and whole.tool != STAGE else None,
         path=entry.path,
         diff=diff,
         before=entry.before,
@@ -114,11 +117,11 @@ def effects_approval(whole: ProposalOpened, pending: PendingDecision, digest: st
     effects = whole.effects
     assert effects is not None  # the caller looked
     if not counts_of(effects, pending)[0]:
-        return NO_ENTRY_ACCEPTED
+        return NOTHING_TO_APPLY if whole.tool == STAGE else NO_ENTRY_ACCEPTED
     for at, own in pending.entries.pending.items():
         if pending.picks.is_taken(at) and own.edited is not None and has_conflict_marks(own.edited):
             return MARKS_IN.replace("{path}", effects.entries[at].path)
-    choices = dict(_choices(effects, pending))
+    choices = entry_choices(effects, pending)
     return Decide(
         proposal_id=whole.proposal_id,
         digest=digest,
@@ -145,6 +148,11 @@ def effects_rejection(whole: ProposalOpened, pending: PendingDecision, digest: s
 def _reason(effects: CommandEffects, pending: PendingDecision) -> str | None:
     own = pending.entries.pending.get(0) if is_single(effects) else None
     return pending.reason or (own.reason if own is not None else "") or None
+
+
+def entry_choices(effects: CommandEffects, pending: PendingDecision) -> dict[int, EntryChoice]:
+    """Return the choices for the entries that are not accepted as proposed, by index."""
+    return dict(_choices(effects, pending))
 
 
 def _choices(effects: CommandEffects, pending: PendingDecision) -> Iterator[tuple[int, EntryChoice]]:

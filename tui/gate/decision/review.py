@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rundry.agent import RundryError
 
@@ -13,7 +14,31 @@ from .pending_decision import PendingDecision, Shown
 from .picks import Picks
 
 if TYPE_CHECKING:
-    from rundry.agent import Decide, ProposalOpened, RebaseResult, ViewState
+    from rundry.agent import Decide, ProposalOpened, RebaseResult
+
+
+class Waiting(Protocol):
+    """The proposals that wait, and the answers to decisions: `ViewState`, or a review without a runner."""
+
+    @property
+    def proposals(self) -> Mapping[str, ProposalOpened]:
+        """Open proposals, oldest first."""
+        ...
+
+    @property
+    def rebased(self) -> Mapping[str, RebaseResult]:
+        """Proposal id to its newest rebase."""
+        ...
+
+    @property
+    def refused(self) -> Mapping[int, str]:
+        """Command id to the reason why it was refused."""
+        ...
+
+    @property
+    def taken(self) -> AbstractSet[int]:
+        """Ids of the commands that were carried out."""
+        ...
 
 
 @dataclass(slots=True)
@@ -28,7 +53,7 @@ class _Sent:
     """The run is resumed with the decision."""
 
 
-def _is_under_way(sent: _Sent, name: str, state: ViewState) -> bool:
+def _is_under_way(sent: _Sent, name: str, state: Waiting) -> bool:
     """Return whether a decision is in progress: its proposal is open, and unchanged if a runner has the decision."""
     opened = state.proposals.get(name)
     if opened is None or opened.digest == sent.digest:
@@ -160,7 +185,7 @@ class Review:
         """Return whether a decision on the shown proposal is in progress."""
         return self._shown in self._sent
 
-    def update(self, state: ViewState) -> None:
+    def update(self, state: Waiting) -> None:
         """Take in the proposals that wait now."""
         at = max(0, self.place[0] - 1)
         was = {proposal.proposal_id: proposal for proposal in self.waiting}
@@ -217,7 +242,7 @@ class Review:
         """Reopen the proposals whose decisions took no effect: the run was resumed, and they are still open."""
         self._sent = {name: sent for name, sent in self._sent.items() if not sent.resumes}
 
-    def refusal(self, state: ViewState) -> str | None:
+    def refusal(self, state: Waiting) -> str | None:
         """Return once why the runner refused a decision, and its proposal if that is not the shown one."""
         for name, sent in self._sent.items():
             why = None if sent.command_id is None else state.refused.get(sent.command_id)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from ..decision.pending_decision import PendingDecision
 
+_WIDEST = 120
+"""Cells of a row: farther away, the counts would not be read together with their file."""
 _MARK_ENDS = 7
 """Column up to which a click on a row accepts or skips it."""
 
@@ -106,7 +108,7 @@ class EntriesPane(LineView, can_focus=False):
                 row,
                 self._columns,
                 lambda at: state_of(effects, pending, at),
-                self.text_width - 1,
+                min(self.text_width - 1, _WIDEST),
                 self.palette,
                 is_current=item == self._at_cursor(),
                 is_open=row.key in pending.entries.unfolded,
