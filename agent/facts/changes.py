@@ -242,8 +242,10 @@ class Changes:
 
     def _apply_snapshot(self, stamped: Stamped, taken: Snapshotted) -> None:
         world = taken.world
-        if taken.layer and (running := self._running.get((stamped.step, stamped.work))) is not None:
-            running.is_layered = True
+        if taken.layer:  # none was taken
+            if (running := self._running.get((stamped.step, stamped.work))) is not None:
+                running.is_layered = running.has_snapshot = True
+            return
         if world != self.world:
             self._world_before = self.world
         self.world = world

@@ -102,7 +102,7 @@ class StepFacts(Settings):
             case StallDetected() as stall:
                 self.stalls.append(stall)
                 self.stall = stall
-            case Snapshotted(world=world):
+            case Snapshotted(world=world, layer=False):
                 self.world = world
             case ToolCalled() | ToolFinished() | FileChanged():
                 self._apply_tool(stamped, stamped.event)

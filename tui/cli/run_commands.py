@@ -95,7 +95,7 @@ class _Verify(click.Command):
 def verify(run_: str | None, command: str | None, as_json: bool, **flags: object) -> None:
     """Run the checks of RUN (default: this folder's newest) once in a clean checkout of its result.
 
-    The checkout is made from the snapshots of the run, not from the workspace as it is today.
+    The files that the run changed must still be as it left them.
     """
     from .verifying import verify as check
 

@@ -266,9 +266,9 @@ class Snapshotted(EventBase, frozen=True, kw_only=True):
     """The workspace differs from the last snapshot. Comes before the events that describe the change."""
 
     world: str | None
-    """Its tree in the store next to the journal; None: from now on the workspace is too large to store."""
+    """Its tree in the store next to the journal; None: none is stored from now on."""
     layer: bool = False
-    """The command that runs now writes into a layer, or nothing: what it changes is known without snapshots."""
+    """None was taken: what the command that runs now changes is known without it."""
 
 
 class Fault(EventBase, frozen=True, kw_only=True):

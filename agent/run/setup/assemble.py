@@ -26,7 +26,7 @@ from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
 from ..evidence import NO_GUARD, not_held_unguarded
 from .attachments import check_first_images
-from .build_context import Assembled, build, committing
+from .build_context import Assembled, build, committing, takes_snapshots
 from .progress import with_progress
 from .small_window import refuse_window
 from .surroundings.confinement import detect_sandbox, hide_rules_of, missing_guarantees
@@ -84,7 +84,8 @@ async def _assembled(
     assembled = build(inputs, tree, models, git)
     ctx = assembled.ctx
     listing = f"listing the files of {spec.workspace}"
-    notes += await with_progress(_start_snapshots(spec, ctx.snapshots), inputs.tell, f"{listing}, for undo")
+    if takes_snapshots(spec):
+        notes += await with_progress(_start_snapshots(spec, ctx.snapshots), inputs.tell, f"{listing}, for undo")
     if missing := missing_guarantees(tree.sandbox, tree.gate.policy.rules):
         notes.append(f"{tree.sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
     if git.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
@@ -179,9 +180,7 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
 
 
 async def _start_snapshots(spec: RunSpec, snapshots: Snapshots) -> list[str]:
-    """Take the first snapshot of a run that may change files. Returns notes. Raises Refusal."""
-    if not spec.changes_files:
-        return []
+    """Take the first snapshot. Returns notes. Raises Refusal."""
     await snapshots.start()
     check_snapshots(spec, snapshots)
     return [snapshots.too_large] if snapshots.too_large else []

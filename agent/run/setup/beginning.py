@@ -27,6 +27,7 @@ from ...protocol import (
     RunResumed,
     RunStarted,
     Said,
+    Snapshotted,
     StageBegan,
     WorkResult,
 )
@@ -41,6 +42,7 @@ from ..damaged.resuming import note_damage, settle_spend
 from ..passes.rolling_back import roll_back_items
 from ..proposals.settle import settle
 from ..suspect_decisions import accept_result, send_suspects
+from .build_context import takes_snapshots
 from .concurrent_runs import concurrent_runs
 from .surroundings.confinement import missing_guarantees
 
@@ -144,6 +146,8 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     resumed = _resumed_event(ctx, notes, changes.executor)
     resumed = note_damage(ctx.facts, ctx.workspace, resumed, damage)
     ctx.events.record(resumed, durable=bool(damage))
+    if facts.changes.world is not None and not takes_snapshots(facts.spec):
+        ctx.events.record(Snapshotted(world=None))  # an earlier version took them
     _record_stage(ctx)
     ctx.guarded.seal(ctx.events.record)
     charge_lost_calls(ctx, arrived)

@@ -17,6 +17,7 @@ from ...step.resources.context import RunContext
 from ...step.resources.program_messages import ProgramMessages
 from ...step.resources.prompt_limits import PromptLimits
 from ...step.resources.recorder import Recorder, record_snapshot
+from ...step.resources.run_world import RunWorld
 from ...step.resources.stall_watches import StallWatches
 from ...step.resources.usage import Usage
 from ...step.tool_calls.background import Background
@@ -30,7 +31,7 @@ from .tree_tools import text_edits, tool_context
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
-    from ...protocol import StallEnd
+    from ...protocol import RunSpec, StallEnd
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.tree import Tree
     from ...tools.context import ToolContext
@@ -115,6 +116,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
     journal, facts, clock = inputs.journal, inputs.facts, inputs.process.clock
     events, guarded = core.events, core.guarded
     snapshots = _snapshots(inputs, tree, events)
+    world = snapshots if takes_snapshots(facts.spec) else RunWorld(journal, facts, tree.workspace)
     background = Background(
         tree,
         journal,
@@ -138,7 +140,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         workspace=tree.workspace,
         snapshots=snapshots,
         files=tree.files,
-        fingerprint=Fingerprint(facts, snapshots, tree.files),
+        fingerprint=Fingerprint(facts, world, tree.files),
         sandbox=tree.sandbox,
         tools=tools,
         calls=inputs.calls,
@@ -163,14 +165,17 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
     )
 
 
+def takes_snapshots(spec: RunSpec) -> bool:
+    """Return whether the ends of passes, tries and items compare the workspace. All else knows what it changed."""
+    compares = spec.interval or spec.improve or spec.tries or spec.finder
+    return spec.changes_files and compares is not None
+
+
 def _snapshots(inputs: Inputs, tree: Tree, events: Recorder) -> Snapshots:
     facts = inputs.facts
-    return Snapshots(
-        tree.workspace,
-        inputs.store,
-        on_take=lambda world: record_snapshot(events, facts, world),
-        why_none=None if facts.spec.changes_files else "this run changes no files",
-    )
+    if not takes_snapshots(facts.spec):
+        return Snapshots(tree.workspace, inputs.store, why_none="this run takes no snapshots")
+    return Snapshots(tree.workspace, inputs.store, on_take=lambda world: record_snapshot(events, facts, world))
 
 
 def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> StallEnd:

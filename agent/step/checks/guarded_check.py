@@ -12,16 +12,16 @@ import msgspec
 
 from ...protocol import Prompted, Record
 from ...stops.guarding.tool_table import check_environment
-from ...workspace.errors import SnapshotDamaged
 from ...workspace.sandbox.access import Access
+from ..resources.moment import changes_since, moment_of
 from ..resources.unit_view import refresh_unit
 from .layered_check import place_of_check
 
 if TYPE_CHECKING:
     from ...workspace.sandbox.access import LayerAccess
     from ...workspace.sandbox.sandbox import Sandbox
-    from ...workspace.snapshots.snapshots import Snapshots
     from ..resources.context import RunContext
+    from ..resources.moment import Moment
     from ..tool_calls.background import Background
     from .guarded import Guarded
 
@@ -74,7 +74,7 @@ async def run_guarded_check(
                 # Restored files have new times, and background commands may have written until now.
                 again = bool(notes or ctx.background.names())
                 before = await guarded.open_differences(full=full) if again else []
-                stamps, world = guarded.stamps(), ctx.snapshots.fingerprint()
+                stamps, began = guarded.stamps(), await _moment(ctx) if whole else None
                 ctx.guarded.drop_bytecode()
                 with prepared_environment(ctx.sandbox, ctx.env) as environment:
                     result = await run(msgspec.structs.replace(environment, layer=place.access, read_only=kept))
@@ -83,7 +83,7 @@ async def run_guarded_check(
                     return result, None
                 found = await guarded.tolerate_outputs(await guarded.open_differences(full=full))
                 touched = guarded.touched_since(stamps)
-                moved = await _moved(ctx.snapshots, ctx.guarded, name, world) if whole else []
+                moved = await _moved(ctx.guarded, name, began)
             if written:
                 _say(record, await place.ask_about_guarded())
                 # Those that are as before in the end may only have been opened for writing.
@@ -130,18 +130,14 @@ class prepared_environment:
             self._folder.cleanup()
 
 
-async def _moved(snapshots: Snapshots, guarded: Guarded, name: str, before: str) -> list[str]:
+async def _moment(ctx: RunContext) -> Moment | None:
+    """Return the files as they are now; None: the check writes into a layer, so what it changed is known."""
+    return None if ctx.layers is not None else await moment_of(ctx.workspace, ctx.unit, ctx.facts.changes.files)
+
+
+async def _moved(guarded: Guarded, name: str, began: Moment | None) -> list[str]:
     """Return the files that changed during the check, except those that it changes each time; empty if unknown."""
-    if not before:
-        return []
-    after = await snapshots.take()
-    if not after or after == before:
-        return []
-    try:
-        changes = await snapshots.changes(before, after)
-    except SnapshotDamaged:
-        return []
-    paths = {change.path for change in changes if change.kind != "added"}
+    paths = {change.path for change in await changes_since(began) or () if change.kind != "added"}
     own = guarded.outputs.setdefault(name, set())
     others = sorted(paths - own)
     own |= paths

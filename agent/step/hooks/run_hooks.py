@@ -92,7 +92,6 @@ async def _run_in_layer(
     ctx: RunContext, layers: RunLayers, hook: Hook, event: HookEvent, record: Record, *, may_write: bool
 ) -> HookRan:
     """Run a hook in a layer. If it may change files, apply what nobody has to decide about."""
-    await ctx.snapshots.take()
     try:
         layer = await asyncio.to_thread(layers.open)
     except LayerRefused as refused:

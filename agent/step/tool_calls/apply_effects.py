@@ -114,7 +114,7 @@ async def apply_effects(
     crash_point("effects: applied")
     if of_pass is not None:
         changes = _unrecorded(ctx, changes)
-    await record_applied(ctx, name, rows, accepted.git, results, changes, record)
+    record_applied(ctx, name, rows, accepted.git, results, changes, record)
     await ctx.guarded.approve_user_changes(accepted.guarded, record)
     layers.forget(name)
     failed = [one for one in results if one.conflict]
@@ -200,7 +200,7 @@ def _unrecorded(ctx: RunContext, changes: Mapping[str, FileContents]) -> dict[st
     return found
 
 
-async def record_applied(
+def record_applied(
     ctx: RunContext,
     name: str,
     rows: Sequence[Row],
@@ -212,7 +212,6 @@ async def record_applied(
     """Record the outcome of an order, and the files that it changed."""
     files = len(results) - sum(len(one.rows) for one in git)
     of_files, of_git = {one.path: one.conflict for one in results[:files]}, results[files:]
-    await ctx.snapshots.take()
     failed_git = list[int]()
     for number, repository in enumerate(git):
         if any(one.conflict for one in of_git[: len(repository.rows)]):
@@ -248,7 +247,7 @@ async def finish_accepted(ctx: RunContext, layers: RunLayers, record: Record) ->
         changes = {row.path: stored_contents(ctx.journal, row) for row in rows[: accepted.shown] if not _is_folder(row)}
         if accepted.pass_number:
             changes = _unrecorded(ctx, changes)
-        await record_applied(ctx, name, rows, git, results, changes, record)
+        record_applied(ctx, name, rows, git, results, changes, record)
         layers.forget(name)
         said.append(f"What `{accepted.command}` changed ({plural(accepted.files, 'file')}) was applied.")
     return said

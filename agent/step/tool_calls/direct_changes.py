@@ -59,7 +59,7 @@ class Changed(NamedTuple):
 
 async def look_before(ctx: RunContext, record: Record) -> Before:
     """Return the workspace before a command, with the contents of what the run wrote."""
-    if ctx.facts.changes.world is None:  # too large for snapshots, which this needs not
+    if ctx.facts.changes.world is None:
         record(Snapshotted(world=None, layer=True))
     written = [path for path, (_, newest) in ctx.facts.changes.files.items() if newest is not None]
     return await look(ctx.workspace, written)

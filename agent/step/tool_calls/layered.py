@@ -36,8 +36,7 @@ async def attempt_in_layer(
     ctx: RunContext, layers: RunLayers, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
 ) -> LayeredAttempt:
     """Run the command once in a layer of its own. Raises CommandEnded and LayerRefused; then it did not run."""
-    await ctx.snapshots.take()
-    if ctx.facts.changes.world is None:  # too large for snapshots, which this command does not need
+    if ctx.facts.changes.world is None:
         record(Snapshotted(world=None, layer=True))
     disturbed = await Disturbed.watch(ctx)
     decided = ruling.draft if isinstance(ruling.draft, CommandDraft) else draft

@@ -193,20 +193,25 @@ def verified(home: Home, project: Path, *argv: str) -> Ran:
     return home.run("verify", *argv, cwd=project)
 
 
-def test_verify_runs_the_check_on_the_result_and_not_on_todays_workspace(home: Home, project: Path):
+def test_verify_runs_the_check_on_the_result_and_on_nothing_else(home: Home, project: Path):
     ran, _ = run_goal(home, project, [FIX_BOTH])
     assert ran.outcome["reason"] == "done"
+    result = (project / "calc/core.py").read_bytes()
     git(project, "checkout", "-q", "calc/core.py")
+    other = verified(home, project)
+    assert (other.exit_code, "calc/core.py changed since the run ended" in other.stdout) == (6, True), other
+    (project / "calc/core.py").write_bytes(result)
+    (project / "theirs.txt").write_text("theirs\n")
     done = verified(home, project)
     assert (done.exit_code, "confirmed in a clean checkout" in done.stdout) == (0, True), done
-    (project / "calc/core.py").unlink()
     failed = verified(home, project, "--with", "test -e nothing", "--json")
     said = json.loads(failed.stdout)
     assert (failed.exit_code, said["result"], said["detail"]) == (1, "failed", "exit code 1"), failed
     listed = json.loads(home.run("runs", "--json", cwd=project).stdout)
     assert listed[0]["verified"] == "failed"
     exported = [json.loads(line) for line in home.run("export", cwd=project).stdout.splitlines()]
-    assert [event["result"] for event in exported if event["type"] == "run_verified"] == ["passed", "failed"]
+    results = [event["result"] for event in exported if event["type"] == "run_verified"]
+    assert results == ["not confirmed", "passed", "failed"]
     assert "clean checkout" in home.run("export", "--format", "md", cwd=project).stdout
 
 
@@ -269,9 +274,7 @@ async def test_without_a_sandbox_only_a_project_without_dependency_folders_can_b
         assert trial.result == "passed", trial
 
 
-def test_verify_refuses_a_program_that_neither_the_folder_nor_the_result_has_and_writes_nothing(
-    home: Home, project: Path
-):
+def test_verify_refuses_a_program_that_the_folder_does_not_have_and_writes_nothing(home: Home, project: Path):
     check = project / "check.sh"
     check.write_text("#!/bin/sh\ntest -e calc/core.py\n")
     check.chmod(0o755)
@@ -282,6 +285,5 @@ def test_verify_refuses_a_program_that_neither_the_folder_nor_the_result_has_and
     assert (ran.exit_code, ran.stdout) == (2, ""), ran
     assert "--with 'missing/path --all' cannot be started: missing/path: No such file or directory" in line
     assert {path: path.read_bytes() for path in home.runs.rglob("*") if path.is_file()} == before
-    check.unlink()
     found = verified(home, project, "--with", "./check.sh")
     assert (found.exit_code, found.stderr) == (0, ""), found

@@ -161,15 +161,6 @@ async def test_while_a_step_runs_it_is_refused_with_the_way_out(driven, work):
     assert (work / "a.txt").read_text() == "ONE\n"
 
 
-async def test_where_the_workspace_is_too_large_for_snapshots_edits_and_commands_come_back(driven, work):
-    run = driven(edit("a.txt", "one", "ONE"), sh("echo 2 > b.txt"), DONE)
-    (run.path.with_suffix(".snapshots")).write_text("in the way: the store cannot be made")
-    await run.run()
-    assert undone(await take_back(run)).files == ["b.txt"]
-    assert undone(await take_back(run)).files == ["a.txt"]
-    assert (work / "a.txt").read_text() == "one\n" and (work / "b.txt").read_text() == "two\n"
-
-
 async def test_of_folders_only_those_go_that_were_made_for_a_file(driven, work):
     (work / "empty").mkdir()
     run = driven(write("empty/new/c.txt", "c\n"), sh("echo 2 > b.txt"), DONE)
