@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..journal.encoding import decode
@@ -77,6 +77,8 @@ class Changes:
     """Changes that are not undone, oldest first."""
     undone: int = 0
     """Number of undone changes."""
+    unconfirmed: list[RecordedChange] = field(default_factory=list[RecordedChange])
+    """Of undone changes the files that stay until a person names them, oldest first."""
     files: dict[str, tuple[str | None, str | None]] = field(default_factory=dict[str, tuple[str | None, str | None]])
     """Path to (first blob before, newest blob after) for files changed by the run's tools."""
     world: str | None = None
@@ -230,8 +232,13 @@ class Changes:
         self.undoing.pop(undone.order, None)
         self.undone += undone.changes if path is None or path in undone.files else 0
         if path is None:
-            self.standing.cut(max(0, len(self.standing) - undone.changes))
+            first = max(0, len(self.standing) - undone.changes)
+            parts = [_only(change, undone.unconfirmed) for change in self.standing[first:]]
+            self.unconfirmed = sorted([*self.unconfirmed, *(one for one in parts if one.files)], key=lambda one: one.seq)
+            self.standing.cut(first)
         elif path in undone.files:
+            others = [_only(change, {*change.files} - {path}) for change in self.unconfirmed]
+            self.unconfirmed = [one for one in others if one.files]
             kept = [change for change in self.standing if not _is_only(change, path)]
             self._before_pass = sum(not _is_only(change, path) for change in self.standing[: self._before_pass])
             self.standing.cut(0)
@@ -351,6 +358,12 @@ def _applied(accepted: EffectsAccepted, applied: EffectsApplied, also: Sequence[
         built=tuple(accepted.built),
         in_place=accepted.in_place,
     )
+
+
+def _only(change: RecordedChange, paths: Collection[str]) -> RecordedChange:
+    """Return a change with these of its files."""
+    files = {path: effect for path, effect in change.files.items() if path in paths}
+    return replace(change, files=files, undone=[*change.undone, *({*change.files} - {*files})])
 
 
 def _is_only(change: RecordedChange, path: str) -> bool:

@@ -74,6 +74,17 @@ def test_all_changes_of_an_ended_run_are_undone(tmp_path: Path):
     assert changed_files(at.project) == ["by-user.txt"], done
 
 
+def test_files_that_an_undo_left_because_nobody_named_them_are_undone_by_name_afterwards(tmp_path: Path):
+    at = moved("done", tmp_path)
+    first = run(at, "ctl", at.run_id, "undo", "3")
+    assert first.exit_code == 0 and "not undone: made.txt" in first.stdout + first.stderr, first
+    assert changed_files(at.project) == ["NOTES.md", "made.txt"], first
+    named = run(at, "ctl", at.run_id, "undo", "file", "made.txt", "NOTES.md")
+    assert named.exit_code == 0 and changed_files(at.project) == [], named
+    again = run(at, "ctl", at.run_id, "undo", "file", "made.txt")
+    assert again.exit_code != 0 and "no change of this run is left to undo" in again.stderr, again
+
+
 def test_one_file_of_an_ended_run_is_undone_and_what_the_user_changed_since_stays(tmp_path: Path):
     at = moved("done", tmp_path)
     (at.project / "NOTES.md").write_text("by the user\n")

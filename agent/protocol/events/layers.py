@@ -62,6 +62,8 @@ class UndoAccepted(EventBase, frozen=True, kw_only=True):
     """What else the rows take back, in words."""
     kept: list[str] = []
     """What cannot be undone, and why: `path: why`, one line each."""
+    unconfirmed: list[str] = []
+    """The files of `kept` that a command changed in place: they are undone when a person names them."""
     step: int | None = None
     path: str | None = None
     by: str = "person"

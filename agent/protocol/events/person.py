@@ -121,6 +121,8 @@ class Undone(EventBase, frozen=True, kw_only=True):
     files: list[str] = []
     kept: list[str] = []
     """What could not be undone, and why: `path: why`, one line each."""
+    unconfirmed: list[str] = []
+    """The files of `kept` that a command changed in place: they are undone when a person names them."""
     by: str = "person"
     """`person`, a client, `program`, or `restart`: the run takes back an answer that did not pass the check."""
     order: str = ""

@@ -13,7 +13,7 @@ from ...protocol import Prompted, Undo, Undone
 from ...workspace.snapshots.restore import Restorer
 from .inverse_rows import Inverse, InversePlan
 from .undo_context import UndoContext, undo_context
-from .undo_effects import finish_undos, forget_undo, nothing_undone, orders_of, undo_effects
+from .undo_effects import UNPROVEN, finish_undos, forget_undo, nothing_undone, orders_of, undo_effects
 from .undo_plan import FileRestore, RestorePlan
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ IN_STAGE = (
 )
 PARALLEL_RESTORES = 16
 """Number of files to restore in parallel, because each of them waits for the disk."""
-_UNPROVEN = "changed while a command ran, perhaps by you: confirm it with /changes, or `rundry ctl undo file PATH`"
 _NAMED = 40
 """Maximum number of files of each kind that the message to the model names."""
 
@@ -109,7 +108,7 @@ async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
         return chosen
     left = _unconfirmed(context.facts, chosen, command.confirmed)
     if left and all(not landed.is_proven and path in left for landed in chosen for path in landed.files):
-        return f"{_named(sorted(left))}: {_UNPROVEN}"
+        return f"{_named(sorted(left))}: {UNPROVEN}"
     undone = await revert_changes(context, chosen, step=command.step, path=command.path, confirmed=command.confirmed)
     return msgspec.structs.replace(undone, path=command.path)
 
@@ -129,21 +128,22 @@ async def revert_changes(
     name. `path`: only this file of the changes. The caller calls `forget_undo` once the event is recorded.
     """
     left = _unconfirmed(context.facts, chosen, confirmed)
-    unproven = [f"{name}: {_UNPROVEN}" for name in left]
     if any(landed.effects is not None for landed in chosen):
         try:
             found = await _inverse(context, chosen, left, path)
         except OSError as error:
             return nothing_undone(error, by)
-        return await undo_effects(context, chosen, found, unproven, step=step, path=path, by=by)
+        return await undo_effects(context, chosen, found, left, step=step, path=path, by=by)
     plan = RestorePlan(context.journal, context.snapshots)
     for landed in reversed(chosen):
         files = {path: effect for path, effect in landed.files.items() if path not in left}
         if files or not landed.files:
             await plan.add(replace(landed, files=files))
     files, kept = await _restore_all(context, plan.found.values())
-    kept = sorted([*kept, *plan.lost, *unproven])
-    return Undone(changes=len(chosen), step=step, files=sorted(files), kept=kept, by=by)
+    kept = sorted([*kept, *plan.lost, *(f"{name}: {UNPROVEN}" for name in left)])
+    return Undone(
+        changes=len(chosen), step=step, files=sorted(files), kept=kept, unconfirmed=sorted(left), by=by
+    )
 
 
 async def _inverse(
@@ -173,7 +173,9 @@ def _chosen(facts: RunFacts, command: Undo) -> Sequence[RecordedChange] | str:
     changes, path = facts.changes, command.path
     if path is not None:
         found = [
-            replace(landed, files={path: landed.files[path]}) for landed in changes.standing if path in landed.files
+            replace(landed, files={path: landed.files[path]})
+            for landed in [*changes.unconfirmed, *changes.standing]
+            if path in landed.files
         ]
         return found or f"{path}: no change of this run is left to undo"
     if command.step is not None:

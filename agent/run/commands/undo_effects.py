@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .inverse_rows import Inverse
     from .undo_context import UndoContext
 
+UNPROVEN = "changed while a command ran, perhaps by you: confirm it with /changes, or `rundry ctl undo file PATH`"
 _MOST_KEPT = 40
 """Conflicts that are named of files that were not shown one by one."""
 _NAMED = 5
@@ -38,7 +39,7 @@ async def undo_effects(
     context: UndoContext,
     chosen: Sequence[RecordedChange],
     found: Inverse,
-    unproven: Sequence[str],
+    left: Collection[str],
     *,
     step: int | None,
     path: str | None,
@@ -46,8 +47,8 @@ async def undo_effects(
 ) -> Undone:
     """Undo these changes by their inverse rows, and return the event. `found`: these rows.
 
-    `unproven` has a line for each file that is left because nobody confirmed it. Once the event is in the journal, the
-    caller calls `forget_undo`.
+    `left`: the files that stay because nobody confirmed them. Once the event is in the journal, the caller calls
+    `forget_undo`.
     """
     with context.journal.transaction():
         rows = context.journal.keep(encode_rows(found.rows))
@@ -59,7 +60,8 @@ async def undo_effects(
         shown=found.shown,
         git=git,
         also=found.also,
-        kept=sorted([*found.lost, *unproven]),
+        kept=sorted([*found.lost, *(f"{name}: {UNPROVEN}" for name in left)]),
+        unconfirmed=sorted(left),
         step=step,
         path=path,
         by=by,
@@ -161,6 +163,7 @@ def _undone(
         path=accepted.path,
         files=sorted(files),
         kept=sorted([*kept, *lines]),
+        unconfirmed=accepted.unconfirmed,
         by=accepted.by,
         order=accepted.order,
         also=also,
