@@ -234,7 +234,9 @@ class Changes:
         if path is None:
             first = max(0, len(self.standing) - undone.changes)
             parts = [_only(change, undone.unconfirmed) for change in self.standing[first:]]
-            self.unconfirmed = sorted([*self.unconfirmed, *(one for one in parts if one.files)], key=lambda one: one.seq)
+            self.unconfirmed = sorted(
+                [*self.unconfirmed, *(one for one in parts if one.files)], key=lambda one: one.seq
+            )
             self.standing.cut(first)
         elif path in undone.files:
             others = [_only(change, {*change.files} - {path}) for change in self.unconfirmed]

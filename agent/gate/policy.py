@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from ..layers.surroundings import why_edit_asks
-from ..protocol import GateMode, Rule
+from ..protocol import IN_PLACE, GateMode, Rule
 from ..shell.command_line import Line, Part
 from ..shell.flags import base, hides, risk, script_of, unknown_word
 from ..shell.grammar import HIDDEN
@@ -35,8 +35,6 @@ _MOST_SHOWN = 52
 
 NOT_STARTED = "this sandbox gives too few guarantees for commands that nobody approved: --gate stage starts them here"
 """Why the stage of a headless run, which nobody chose, starts no command."""
-IN_PLACE = "it writes to the workspace itself: changes of files that neither git nor this run has cannot be undone"
-"""What a person should know of a command where there are no layers."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

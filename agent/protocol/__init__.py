@@ -71,6 +71,7 @@ from .coverage import (
 )
 from .effects import (
     GIT_HELD as GIT_HELD,
+    IN_PLACE as IN_PLACE,
     CommandEffects as CommandEffects,
     EffectEntry as EffectEntry,
     EntryChange as EntryChange,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import effects_title, plural
+from rundry.agent import IN_PLACE, effects_title, plural
 
 from ..text import one_line, path_line, show
 from .decision.entries import ENTRY, STAGE, counts_of, state_of
@@ -154,7 +154,8 @@ def _reasons(proposal: ProposalOpened, keymap: Keymap, *, explained: bool, is_ti
     needs = proposal.needs or _unruled(asks)
     more = f" (and {len(asks) - 1} more: {keymap.shown('explain')})" if len(asks) > 1 and not needs else ""
     text = ", ".join(map(one_line, needs)) or asks[0]
-    return [(f"Needs approval: {text}{more}", proposal.danger)]
+    also = [(one_line(line), proposal.danger) for line in proposal.asks if line == IN_PLACE and not is_tight]
+    return [(f"Needs approval: {text}{more}", proposal.danger), *also]
 
 
 def _unruled(asks: Sequence[str]) -> list[str]:

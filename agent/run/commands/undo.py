@@ -141,9 +141,7 @@ async def revert_changes(
             await plan.add(replace(landed, files=files))
     files, kept = await _restore_all(context, plan.found.values())
     kept = sorted([*kept, *plan.lost, *(f"{name}: {UNPROVEN}" for name in left)])
-    return Undone(
-        changes=len(chosen), step=step, files=sorted(files), kept=kept, unconfirmed=sorted(left), by=by
-    )
+    return Undone(changes=len(chosen), step=step, files=sorted(files), kept=kept, unconfirmed=sorted(left), by=by)
 
 
 async def _inverse(
