@@ -125,7 +125,7 @@ def test_titles_and_tooltips_which_read_markup_are_not_used_and_nothing_is_print
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
                 said = ast.get_source_segment(text, node.args[0]) if node.args else ""
                 crosses = ("one_line(", "show(", "proposal_lines(", "outcome_line(", "line if len(line)", ".join(rows)")
-                if not isinstance(node.args[0], ast.Constant) and not any(word in (said or "") for word in crosses):
+                if node.args and not isinstance(node.args[0], ast.Constant) and not any(word in (said or "") for word in crosses):
                     found.append(f"{path.relative_to(TUI)}:{node.lineno} print({said})")
     assert found == []
 

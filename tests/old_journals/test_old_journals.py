@@ -18,6 +18,7 @@ from sampling import sampled
 
 KILLED = [name for name in NAMES if name not in ("done", "handoff")]
 FORMATS = ("jsonl", "md", "html", "otlp")
+FIXED_ADD = CORE.replace("a - b", "a + b")
 FIXED = CORE.replace("a - b", "a + b").replace("(len(values) + 1)", "len(values)")
 
 
@@ -88,10 +89,23 @@ def test_files_that_an_undo_left_because_nobody_named_them_are_undone_by_name_af
 def test_one_file_of_an_ended_run_is_undone_and_what_the_user_changed_since_stays(tmp_path: Path):
     at = moved("done", tmp_path)
     (at.project / "NOTES.md").write_text("by the user\n")
+    newest = run(at, "ctl", at.run_id, "undo")
+    assert newest.exit_code == 0 and "not undone" not in newest.stdout, newest
+    assert (at.project / "calc/core.py").read_text() == FIXED_ADD
     done = run(at, "ctl", at.run_id, "undo", "file", "made.txt", "NOTES.md")
     assert not (at.project / "made.txt").exists(), done
     assert (at.project / "NOTES.md").read_text() == "by the user\n"
-    assert (at.project / "calc/core.py").read_text() == FIXED
+    assert (at.project / "calc/core.py").read_text() == FIXED_ADD
+
+
+def test_an_undo_names_what_it_leaves_because_a_command_changed_it(tmp_path: Path):
+    at = moved("done", tmp_path)
+    done = run(at, "ctl", at.run_id, "undo", "3")
+    assert done.exit_code == 0 and changed_files(at.project) == ["NOTES.md", "made.txt"], done
+    assert [line.split(":")[1].strip() for line in done.stdout.splitlines() if line.startswith("not undone")] == [
+        "NOTES.md",
+        "made.txt",
+    ], done
 
 
 def test_the_result_of_an_ended_run_is_verified_and_forked_with_its_files(tmp_path: Path):

@@ -117,7 +117,7 @@ def test_from_any_checkpoint_everything_shown_is_as_in_the_fold_of_all_events(tm
 
 
 def as_stored(facts: RunFacts) -> Any:
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(facts), strict=False)
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(facts, order="deterministic"), strict=False)
 
 
 @pytest.mark.parametrize("loop", LOOPS)

@@ -23,6 +23,7 @@ from rundry.agent import (
     RunState,
     Session,
     Undo,
+    Undone,
     UserError,
     end_word,
     find_run,
@@ -98,17 +99,21 @@ def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool)
         session.close()
     code = _print(answered, given.verb, as_json=as_json)
     if answered.taken and given.verb == "undo" and not as_json:
-        _print_void(path)
+        _print_undone(path)
     return code
 
 
-def _print_void(path: Path) -> None:
-    """Print that the outcome of an ended run does not hold after an undo."""
+def _print_undone(path: Path) -> None:
+    """Print what the newest undo left as it is, and that the outcome of an ended run does not hold after it."""
     journal = Journal.open_for_reading(path)
     try:
         ended = last_end(journal)
+        newest = [stamped.event for stamped in journal.read_types([Undone])][-1:]
     finally:
         journal.close()
+    for undone in newest:
+        for line in undone.kept if isinstance(undone, Undone) else ():
+            print(one_line(f"not undone: {line}"))
     if ended is not None and ended.undone_since:
         print(one_line(outcome_line(ended)))
 

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rundry import agent
 from rundry.agent import GateMode, LoopKind, ResumeChanges, RundryError, is_own_journal
 
 from ..stage.words import IN_STAGE, review_words, staged_count, staged_words
@@ -112,15 +111,19 @@ class StageHandlers:
     async def _drop(self, mode: GateMode | None) -> None:
         path = self._journal()
         await self._controller.park()
-        await asyncio.to_thread(agent.drop_stage, path)
+        from rundry.agent import drop_stage
+
+        await asyncio.to_thread(drop_stage, path)
         self._continue(mode)
 
     async def _review(self, mode: GateMode | None) -> None:
         """Let the person decide, then let the run continue, in this mode if nothing is staged any more."""
+        from rundry.agent import open_stage
+
         controller, path = self._controller, self._journal()
         if not controller.reviews:
             await controller.park()
-        reviewed = await self._services.review(partial(agent.open_stage, path, dict(os.environ)))
+        reviewed = await self._services.review(partial(open_stage, path, dict(os.environ)))
         if controller.reviews:
             controller.reviewed = reviewed
             self._host.leave(None)
