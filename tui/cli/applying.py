@@ -74,7 +74,7 @@ def apply(
         return asyncio.run(_apply(path, digest=digest, patch=patch, branch=branch, as_json=as_json))
     except KeyboardInterrupt:
         line = "Interrupted. What was accepted is applied as a whole, and `rundry apply` shows what stays staged."
-        print(line, file=sys.stderr)
+        print(one_line(line), file=sys.stderr)
         return _INTERRUPTED
 
 
@@ -119,7 +119,7 @@ async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: s
         print(one_line(_HINT))
         asked = _ask(review)  # nothing else happens meanwhile, and Ctrl+C cannot end a thread that reads
         if asked is None:
-            print(LEFT_STAGED)
+            print(one_line(LEFT_STAGED))
             return NOT_APPLIED
         return _done(review, await review.apply(asked), as_json=False)
 

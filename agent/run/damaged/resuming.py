@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...protocol import Charged, Prompted, RunResumed
 from ...protocol.text.counts import plural
 from ...workspace.errors import PathRefused
+from ...workspace.ignore import Ignore
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -22,10 +25,13 @@ _NOTE = (
 )
 
 
-def note_damage(facts: RunFacts, workspace: Workspace, resumed: RunResumed, damage: Damage) -> RunResumed:
-    """Return the resume event, with the damage and with a note for each file that differs from the journal."""
-    if not damage:
-        return resumed
+def note_damage(
+    facts: RunFacts, workspace: Workspace, resumed: RunResumed, damage: Damage, newest: float
+) -> RunResumed:
+    """Return the resume event, with the damage and with a note for each file that differs from the journal.
+
+    `newest`: the time of the newest event that is not lost, in seconds since 1970.
+    """
     steps, seconds = _unrecorded(facts, damage)
     return RunResumed(
         run_id=resumed.run_id,
@@ -33,7 +39,7 @@ def note_damage(facts: RunFacts, workspace: Workspace, resumed: RunResumed, dama
         notes=[
             *resumed.notes,
             f"resumed without damaged events: {damage.summary}",
-            *_file_notes(facts, workspace),
+            *_file_notes(facts, workspace, newest),
         ],
         damaged=[link.seq for link in damage.broken],
         missing=damage.missing,
@@ -72,13 +78,24 @@ def _unrecorded(facts: RunFacts, damage: Damage) -> tuple[int, float]:
     return max(0, used.steps - known.steps), max(0.0, used.seconds - known.seconds)
 
 
-def _file_notes(facts: RunFacts, workspace: Workspace) -> list[str]:
-    """Return a line for each file whose content is neither the last recorded one nor that of the start."""
-    names = [
-        path for path, (first, last) in sorted(facts.changes.files.items()) if _differs(workspace, path, first, last)
-    ]
+def _file_notes(facts: RunFacts, workspace: Workspace, newest: float) -> list[str]:
+    """Return a line for each file that may have been changed by what is missing.
+
+    These are files that were written since the newest event, and those whose content is neither the last recorded one
+    nor that of the start. `newest`: its time, in seconds since 1970.
+    """
+    since_ns = int(newest * 1e9)
+    known = {path for path, (first, last) in facts.changes.files.items() if _differs(workspace, path, first, last)}
+    names = sorted(known | {*_written_since(workspace, since_ns)})
     lines = [f"changed since the last recorded event: {name}" for name in names[:_MOST]]
     return [*lines, f"and {len(names) - _MOST} more files"] if len(names) > _MOST else lines
+
+
+def _written_since(workspace: Workspace, since_ns: int) -> Iterator[str]:
+    for path, entry in Ignore(workspace.root, workspace.skipped).walk():
+        with suppress(OSError):  # it was removed meanwhile
+            if entry.stat(follow_symlinks=False).st_ctime_ns > since_ns:
+                yield path
 
 
 def _differs(workspace: Workspace, path: str, first: str | None, last: str | None) -> bool:

@@ -144,7 +144,9 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     others = concurrent_runs(facts.spec, ctx.journal.path, ctx.clock.now())
     notes = [*order.notes, *beginning.notes, *others, *_already_complete(before)]
     resumed = _resumed_event(ctx, notes, changes.executor)
-    resumed = note_damage(ctx.facts, ctx.workspace, resumed, damage)
+    if damage:
+        newest = ctx.journal.read(ctx.journal.last_seq() - 1)[-1].at
+        resumed = note_damage(ctx.facts, ctx.workspace, resumed, damage, newest)
     ctx.events.record(resumed, durable=bool(damage))
     if facts.changes.world is not None and not takes_snapshots(facts.spec):
         ctx.events.record(Snapshotted(world=None))  # an earlier version took them

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
+from fakes.in_process.layered import IDENTITY, git
 from fakes.layered import layered_place
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, edit, finish
@@ -23,11 +24,15 @@ DONE = finish("all is well", "a.txt:1")
 
 @pytest.fixture
 async def ended(tmp_path: Path) -> AsyncIterator[Driven]:
-    """A run that made an edit, ran a command without layers (its journal is on another file system) and ended."""
+    """A run that made an edit, ran a command without layers (no place for them) and ended. Git has the old files."""
     work = tmp_path / "work"
     work.mkdir()
     (work / "a.txt").write_text("one\n")
     (work / "b.txt").write_text("two\n")
+    for words in (["init", "-q"], ["add", "."], [*IDENTITY, "commit", "-qm", "start"]):
+        git(work, *words)
+    (work / ".git/rundry").mkdir()
+    (work / ".git/rundry").chmod(0o777)
     turns = [edit("a.txt", "one", "ONE"), call("run_command", command="echo 2 > b.txt; echo 3 > c.txt"), DONE]
     with tempfile.TemporaryDirectory(dir="/dev/shm") as runs:
         run = Driven(Path(runs), work, ScriptedModel(turns), loop=LoopKind.GOAL)
@@ -127,7 +132,7 @@ async def test_a_file_that_someone_changed_since_is_named_without_unfolding(ende
         await until(pilot, lambda: controller.state.outcome is not None)
         (Path(ended.spec.workspace) / "c.txt").write_text("mine\n")
         await _undo_all(pilot, "/undo")
-        await shows(pilot, "c.txt: not restored, because someone changed it since")
+        await shows(pilot, "c.txt: not undone, because someone changed it since")
     controller.link.close()
 
 
