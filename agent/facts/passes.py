@@ -71,9 +71,9 @@ class PassFacts:
     measured: dict[int, TryMeasured] = field(default_factory=dict[int, TryMeasured])
     """Measurements of candidates, by number."""
     chosen: TryChosen | None = None
-    """The try whose files are in the run's tree or are being written there."""
+    """The try whose changes are those of the pass: they wait for its verdict."""
     lost: list[TryStarted] = field(default_factory=list[TryStarted])
-    """Candidates whose runner died while they worked; their worktrees may still exist."""
+    """Candidates whose runner died while they worked; their layers may still exist."""
     left_layers: list[str] = field(default_factory=list[str])
     """Folders of the layers of candidates of an earlier runner that had ended; they may still exist."""
     last: PassStarted | None = None
@@ -110,6 +110,11 @@ class PassFacts:
     """The run ended and was not resumed yet."""
     _started: dict[int, TryStarted] = field(default_factory=dict[int, TryStarted])
     _calls: dict[str, RequestedDelay] = field(default_factory=dict[str, RequestedDelay])
+
+    @property
+    def unfinished(self) -> list[TryStarted]:
+        """Candidates that have started and not ended, also of an earlier runner."""
+        return [*self.lost, *(one for number, one in self._started.items() if self.tries.get(number) is None)]
 
     @property
     def number(self) -> int:
@@ -203,9 +208,11 @@ class PassFacts:
                 self.measured[candidate] = event
             case TryChosen():
                 self.chosen = event
-            case RunResumed():  # their worktrees belonged to the earlier runner
+            case RunResumed():  # their layers were used by the earlier runner
                 self.lost += [one for number, one in self._started.items() if self.tries.get(number) is None]
-                self.left_layers += [one.place for one in self._started.values() if one.layer and one not in self.lost]
+                kept = "" if self.chosen is None else self.chosen.place
+                layers = [one.place for one in self._started.values() if one.layer and one not in self.lost]
+                self.left_layers += [place for place in layers if place != kept]
                 self._forget_tries()
                 self._forget_measurement()
                 self.concluded = None if self._has_ended else self.concluded

@@ -19,6 +19,7 @@ from ..protocol import (
     Event,
     HandoffClosed,
     HandoffOpened,
+    PassFinished,
     PassStarted,
     PredicateJudged,
     Prompted,
@@ -173,6 +174,8 @@ class Verdicts:
             case Undone(by="restart", kept=[]) if self.before_answer is not None:
                 self.checks, self.predicates = dict(self.before_answer[0]), dict(self.before_answer[1])
                 self.confirmation = None
+            case PassFinished(candidate=candidate) if candidate:  # they were about the files of the try
+                self._forget(is_due=True)
             case PassStarted() | Said() | Undone() | WheelGiven() | Rewound():
                 self._invalidate(stamped.event)
             case _:
@@ -231,6 +234,7 @@ VERDICT_EVENTS = frozenset[type[Event]](
         HandoffOpened,
         PredicateJudged,
         QuestionAsked,
+        PassFinished,
         PassStarted,
         Said,
         Undone,

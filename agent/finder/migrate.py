@@ -1,6 +1,6 @@
 """The migrate loop: the model fixes each file that fails a check, until a full scan finds none.
 
-The files are worked one by one in the run's tree, or several at the same time, each in a worktree.
+Each file is worked in a unit of work, one by one or several at the same time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Migrate:
             record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
         ctx.stalls.forget(work.work)
         try:
-            return await (self._fix if self._trees is None else self._fix_in_worktrees)(work, item, record)
+            return await self._fix(work, item, record)
         except PersonInterrupted:
             return self._return_to_queue(item, record, WorkResult(work=work.work, interrupted=True))
         except TimeoutError:
@@ -69,38 +69,10 @@ class Migrate:
             return self._return_to_queue(item, record, WorkResult(work=work.work, fault=str(error)))
 
     async def _fix(self, work: Work, item: Item, record: Record) -> WorkResult:
-        """Run steps of the model until the check passes. Raises PersonInterrupted, and TimeoutError at the run's
-        deadline.
-        """
-        ctx, cap = self._ctx, self._ctx.facts.spec.item_steps
-        path = path_of(item.key, ctx.workspace.root)
-        checked = await self._check(item.key, path, record)
-        if not checked.passed and not (ctx.workspace.root / path).exists():
-            return self._failed(work, item, "the file is gone", record, final=True)
-        last_output: str | None = None
-        for steps in range(cap):
-            if checked.passed:
-                return self._done(work, item, checked, record, steps)
-            if checked.suspect is not None and (steps or item.key in finder_facts(self._ctx).suspects.accepted):
-                return self._undecided(work, item, checked, record)
-            record(checked)
-            prompt = self._prompt(ctx, work, item, path, checked, last_output)
-            last_output = checked.output
-            result = await perform(ctx, self._order(ctx, work, prompt), TOOLS)
-            if result.interrupted or result.exhausted is not None or result.handoff is not None:
-                return self._return_to_queue(item, record, result)
-            if result.fault is not None:
-                return self._faulted(work, item, result, record)
-            checked = await self._check(item.key, path, record)
-        if checked.passed:
-            return self._done(work, item, checked, record, cap)
-        if checked.suspect is not None:
-            return self._undecided(work, item, checked, record)
-        record(checked)
-        return self._failed(work, item, _after(cap, f"the check still fails: {why_failed(checked)}"), record)
+        """Fix the file apart from the run's tree until its check passes there too.
 
-    async def _fix_in_worktrees(self, work: Work, item: Item, record: Record) -> WorkResult:
-        """Fix the file in worktrees until its check passes in the run's tree too. Raises as `_fix`, and TreeFailed."""
+        Raises PersonInterrupted, TreeFailed, and TimeoutError at the run's deadline.
+        """
         ctx, steps = self._ctx, 0
         path = path_of(item.key, ctx.workspace.root)
         checked = await self._check(item.key, path, record)

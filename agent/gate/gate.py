@@ -55,14 +55,21 @@ class Gate:
         """Gates of other worktrees of this run."""
 
     def for_worktree(
-        self, workspace: Workspace, guard: Callable[[str], bool], who: str, *, reviews_result: bool = False
+        self,
+        workspace: Workspace,
+        guard: Callable[[str], bool],
+        who: str,
+        *,
+        reviews_result: bool = False,
+        shows_result: bool = False,
     ) -> Gate:
-        """Return the gate of another worktree of this run, for `who`. The person and the rules are the same.
+        """Return the gate of another tree of this run, for `who`. The person and the rules are the same.
 
-        `reviews_result`: as in `GatedTree`.
+        `reviews_result`, `shows_result`: as in `GatedTree`.
         """
+        tree = replace(self._tree, workspace=workspace, guard=guard, who=who, layers=False)
         other = Gate(
-            replace(self._tree, workspace=workspace, guard=guard, who=who, reviews_result=reviews_result, layers=False),
+            replace(tree, reviews_result=reviews_result, shows_result=shows_result),
             self.policy,
             keep=self._keep,
             attended=self._attended,

@@ -39,6 +39,8 @@ class GatedTree:
     """Whether commands start in a stage."""
     reviews_result: bool = False
     """The gate shows the whole change before it reaches the workspace, so that single edits in it do not wait."""
+    shows_result: bool = False
+    """This gate does that."""
 
 
 class SessionPolicy:
@@ -84,10 +86,12 @@ class SessionPolicy:
         return judge_effect(kind, paths, context)
 
     def _context(self, tree: GatedTree) -> PolicyContext:
-        asks_for_edits = self.mode in (GateMode.ASK, GateMode.EFFECTS)
+        mode = self.mode
+        if mode in (GateMode.ASK, GateMode.EFFECTS):
+            mode = GateMode.EDITS if tree.reviews_result else GateMode.EFFECTS if tree.shows_result else mode
         return PolicyContext(
             workspace=tree.workspace,
-            mode=GateMode.EDITS if tree.reviews_result and asks_for_edits else self.mode,
+            mode=mode,
             rules=self.rules,
             guard=tree.guard,
             sandbox=tree.sandbox,

@@ -1,8 +1,9 @@
-"""A copy of the workspace for a pass, try or item, where there are no layers.
+"""A copy of the workspace for a unit of work, where there are no layers. It has the interface of a layer.
 
-It is made equal to the workspace before each unit: what differs by inode, change time and size, in the workspace or in
-the copy, is copied again, with shared blocks where the file system has them. The copy is read as the work of somebody
-hostile.
+It is made equal to the workspace before each unit, and again when the workspace changed: what differs by inode, change
+time and size, in the workspace or in the copy, is copied again, with shared blocks where the file system has them. At
+the end, what differs in it is written down as an overlay does it, so that all else is the same code. The copy is read
+as the work of somebody hostile.
 """
 
 from __future__ import annotations
@@ -10,21 +11,31 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import secrets
 import stat
 import tempfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
-from .direct import Entry, Tree, changes, digest_of, read_tree
-from .effects import Effect, Side, status_at
-from .layer import next_tick
+from ..workspace.sandbox.access import LayerAccess
+from .copy_folder import LOCK, TREE, is_locked, open_lock
+from .direct import Entry, Tree, read_tree
+from .effects import Effect, Ground, Side, list_effects, made_readable, status_at
+from .git.names import GitPaths
+from .git.places import git_folders_of, touched
+from .layer import Layer, Mark, next_tick
+from .occupied import Occupied, becomes
 from .opening import FOLDER, give_rights, open_below
 from .removing import remove_tree
 
+if TYPE_CHECKING:
+    from .namespaces import Namespaces
+
+_UPPER, _STAGING, _TREES, _STAMP = "u", "s", "trees", "stamp"
 _CLONE = 0x40049409
 """FICLONE of linux/fs.h: a file that shares the blocks of another one."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
@@ -44,7 +55,7 @@ class Size(NamedTuple):
 
 def size_of(workspace: Path, place: Path, *, skipped: Collection[str] = ()) -> Size:
     """Return what a copy of the workspace in an existing folder would take. Raises OSError."""
-    files = [one.side for one in read_tree(workspace, skipped=skipped).entries.values()]
+    files = [one.side for one in read_tree(workspace, skipped=skipped, settled=True).entries.values()]
     return Size(len(files), sum(one.size for one in files), _shares(workspace, place))
 
 
@@ -58,82 +69,298 @@ def _shares(workspace: Path, place: Path) -> bool:
         return _clone(one.fileno(), other.fileno())
 
 
-class Copy:
-    """A copy in a folder of its own, which it removes at first if it exists."""
+def skipped_in(workspace: Path, hidden: Path | None) -> list[str]:
+    """Return what a copy does not have: rundry's own folder, and git's where it lies outside of the workspace."""
+    found = (
+        [hidden.relative_to(workspace).as_posix()] if hidden is not None and hidden.is_relative_to(workspace) else []
+    )
+    git = git_folders_of(workspace)
+    return found if git is None or git.common.is_relative_to(workspace) else [*found, ".git"]
 
-    def __init__(self, folder: Path, workspace: Path, *, skipped: Collection[str] = ()) -> None:
-        """`skipped`: folders of the workspace that are not copied. Raises OSError."""
-        self.folder, self._workspace, self._skipped = folder, workspace, skipped
-        with suppress(FileNotFoundError):
-            remove_tree(folder)
-        folder.mkdir(mode=0o700, parents=True)
-        self._source, self._own = Tree({}, [], []), Tree({}, [], [])
 
-    def refresh(self) -> int:
-        """Make it equal to the workspace. Return the number of paths that were copied or deleted. Raises OSError.
+class _Spare(NamedTuple):
+    """A copy that no unit uses."""
 
-        No process may work in it. What cannot be read in the workspace is left out.
+    folder: Path
+    source: Tree
+    own: Tree
+
+
+class Copies:
+    """The copies of one run: as many as units worked at the same time."""
+
+    def __init__(self, folder: Path, *, at_workspace: bool) -> None:
+        """`folder`: of this run, on the file system of the workspace; it is made if a copy is not used any more.
+
+        `at_workspace`: commands see a copy at the path of the workspace.
         """
-        source = read_tree(self._workspace, skipped=self._skipped)
-        own = self._now()
-        differing = {os.fsencode(path) for path in own.special}
-        differing |= _touched(self._source, source) | _touched(self._own, own)
-        with _Folders(self._workspace, self.folder) as folders:
+        self._folder, self.at_workspace = folder, at_workspace
+        self._spare, self._lock = list[_Spare](), -1
+
+    def take(self) -> _Spare | None:
+        """Return a copy that is not used, or None."""
+        return self._spare.pop() if self._spare else None
+
+    def put_back(self, tree: Path, source: Tree, own: Tree) -> None:
+        """Keep a copy for the next unit. Raises OSError."""
+        if self._lock < 0:
+            self._folder.mkdir(mode=0o700, parents=True)
+            self._lock = open_lock(self._folder)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        place = self._folder / secrets.token_hex(8)
+        tree.rename(place)
+        self._spare.append(_Spare(place, source, own))
+
+    def close(self) -> None:
+        """Delete the copies. What cannot be deleted stays, and the next run here tries it again."""
+        if self._lock >= 0:
+            with suppress(OSError):
+                remove_tree(self._folder)
+            os.close(self._lock)
+            self._lock = -1
+
+
+class CopyLayer(Layer):
+    """What is written in a copy of a workspace, apart from it."""
+
+    def __init__(
+        self, folder: Path, workspace: Path, copies: Copies, hidden: Path | None = None, *, is_left: bool = False
+    ) -> None:
+        """As of a layer. A git folder elsewhere is not copied, so commands in the copy have none. Raises OSError."""
+        self.folder, self.workspace, self._hidden, self._copies = folder, workspace, hidden, copies
+        git = git_folders_of(workspace)
+        self.git = git if git is not None and git.common.is_relative_to(workspace) else None
+        self.places = [workspace]
+        self.indexes, self.older = dict[Path, int](), dict[bytes, int]()
+        self.stamp_ns = self.first_stamp_ns = 0
+        self.tree = folder / TREE
+        """What commands work in."""
+        self._skipped = skipped_in(workspace, hidden)
+        self._source = self._own = Tree({}, [], [])
+        self._root = self._lock = -1
+        self._is_listed = False
+        if is_left:
+            self._source, self._own = _stored(folder / _TREES)
+            return
+        for name in (_STAGING, _UPPER):
+            (folder / name).mkdir(mode=0o700, parents=True)
+        spare = copies.take()
+        if spare is None:
+            self.tree.mkdir(mode=0o700)
+        else:
+            spare.folder.rename(self.tree)
+            self._source, self._own = spare.source, spare.own
+
+    def mount(self, namespaces: Namespaces | None) -> Self:
+        """Make it equal to the workspace. Raises OSError."""
+        del namespaces
+        self._begin(0.0)
+        self.stamp_ns = self.first_stamp_ns = next_tick(self.folder / _STAMP)
+        self._refresh(self._touched_since(self._own, self._now()), keeps=False)
+        return self
+
+    def mount_again(self, namespaces: Namespaces | None, seconds: float) -> None:
+        """Show the workspace as it is now, where nothing was written. Raises Occupied and OSError."""
+        del namespaces
+        if self._lock < 0:
+            self._begin(seconds)
+        written = self._touched_since(self._own, self._now())
+        for path in written:
+            self.older.setdefault(path, self.stamp_ns)
+        self.stamp_ns = next_tick(self.folder / _STAMP)
+        self._refresh(written, keeps=True)
+
+    def _begin(self, seconds: float) -> None:
+        lock = open_lock(self.folder)
+        if not becomes(lambda: is_locked(lock), seconds):
+            os.close(lock)
+            raise Occupied("another process works in the copy")
+        self._lock = lock
+        self._root = os.open(self.tree, FOLDER | os.O_CLOEXEC)
+
+    def _refresh(self, written: set[bytes], *, keeps: bool) -> None:
+        """Copy what differs. `written`: what was touched in the copy. `keeps`: it stays as it is."""
+        source = read_tree(self.workspace, skipped=self._skipped)
+        differing = _differing(self._source, source)
+        own = self._own
+        kept = {above for path in written for above in _and_above(path)} if keeps else set[bytes]()
+        differing = differing - kept if keeps else differing | written
+        with _Folders(self.workspace, self.tree) as folders:
             for path in sorted(differing, reverse=True):
                 folders.delete(path, source)
             for path in sorted(differing & source.entries.keys()):
                 folders.copy(path, source.entries[path].side)
-        stamp = self.folder.with_name(f"{self.folder.name}.stamp")
-        next_tick(stamp)  # what is changed in the copy from now on gets a later change time
-        stamp.unlink()
-        self._source, self._own = source, self._now()
-        return len(differing)
+        now = self._now()
+        next_tick(self.folder / _STAMP)  # what is changed in the copy from now on gets a later change time
+        entries = {path: entry for path, entry in now.entries.items() if not keeps or path not in written}
+        if keeps:
+            entries |= {path: own.entries[path] for path in written if path in own.entries}
+        self._source, self._own = source, Tree(entries, [], [])
+        self._is_listed = False
+        data = msgspec.msgpack.encode((self._source, self._own))
+        (self.folder / f"{_TREES}.new").write_bytes(data)
+        (self.folder / f"{_TREES}.new").rename(self.folder / _TREES)
 
-    def effects(self) -> list[Effect]:
-        """Return what was changed in it since it was refreshed. `before` is what the workspace has. Raises OSError."""
-        found = list[Effect]()
-        live = os.open(self._workspace, FOLDER | os.O_CLOEXEC)
+    @property
+    def is_mounted(self) -> bool:
+        """Whether commands can run in it."""
+        return self._lock >= 0
+
+    @property
+    def copy(self) -> Path:
+        """The copy of the workspace."""
+        return self.tree
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all was written in it."""
+        return not any(True for _ in self.names_written())
+
+    @property
+    def words(self) -> list[str]:
+        """Nothing has to be entered."""
+        return []
+
+    def outside(self, path: Path) -> Path:
+        """Return the path that commands know, of one in the copy or in the workspace."""
+        mine, theirs = self.tree, self.workspace
+        if self._copies.at_workspace:
+            mine, theirs = theirs, mine
+        return mine / path.relative_to(theirs) if path.is_relative_to(theirs) else path
+
+    @property
+    def access(self) -> LayerAccess:
+        """How a sandboxed command runs in the copy."""
+        return LayerAccess(offline=[], online=[], places=self.places, copy=self.tree)
+
+    @property
+    def root(self) -> int:
+        """The open folder of the copy."""
+        return self._root
+
+    def seal(self, seconds: float) -> None:
+        """Write down what was changed, out of the reach of commands. Raises OSError."""
+        del seconds
+        self._list(self._own)
+        self._is_listed = True
+
+    def mark(self, name: str) -> Mark:
+        """As of a layer."""
+        return Mark(self.next_tick(name), self._now())
+
+    def effects(
+        self, reads: Callable[[str], bool] = lambda _: True, since: Mark | None = None
+    ) -> tuple[list[Effect], list[str]]:
+        """As of a layer. Raises TooMuch and OSError."""
+        if not self._is_listed:
+            self._list(self._own if since is None or since.tree is None else since.tree)
+        upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
+        below = os.open(self.workspace, FOLDER | os.O_CLOEXEC)
         try:
-            for one in changes(self.folder, self._own, self._now()):
-                before, conflict = self._before(live, os.fsencode(one.path))
-                kind = "added" if before is None else "deleted" if one.after is None else "changed"
-                inode = 0 if before is None else before.inode
-                effect = msgspec.structs.replace(one, kind=kind, before=before, inode=inode, conflict=conflict)
-                if before is not None or one.after is not None:
-                    found.append(effect)
+            found = touched(upper, below)
+            git = GitPaths([*found.folders, *found.deleted], found.new)
+            folders = {path: one.side.inode for path, one in self._source.entries.items() if one.side.type == "folder"}
+            ground = Ground(below, self._root, self.stamp_ns, self.older, folders)
+            return list_effects(upper, ground, reads, git)
         finally:
-            os.close(live)
-        return found
+            os.close(upper)
+            os.close(below)
+
+    def touched(self, paths: Collection[str]) -> list[str]:
+        """As of a layer. Raises OSError."""
+        if not self._is_listed:
+            self._list(self._own)
+        return super().touched(paths)
+
+    def names_written(self) -> Iterator[bytes]:
+        """Yield the paths of what was written."""
+        yield from sorted(self._touched_since(self._own, self._now()))
+
+    @property
+    def uppers(self) -> list[Path]:
+        """The folder with what was written, once it is sealed."""
+        return [self.folder / _UPPER]
+
+    def unmount(self) -> None:
+        """Let go of it."""
+        while self.indexes:
+            os.close(self.indexes.popitem()[1])
+        for descriptor in (self._root, self._lock):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._root = self._lock = -1
 
     def drop(self) -> None:
-        """Delete the copy and all that a unit wrote in it."""
+        """Delete what was written, and keep the copy for the next unit. Raises OSError."""
+        self.unmount()
+        if self.tree.is_dir():
+            self._copies.put_back(self.tree, self._source, self._own)
         remove_tree(self.folder)
+
+    def _touched_since(self, then: Tree, now: Tree) -> set[bytes]:
+        return _differing(then, now) | {os.fsencode(path) for path in now.special}
+
+    def _list(self, then: Tree) -> None:
+        """Write down what differs from a reading of the copy as an overlay would."""
+        remove_tree(self.upper)
+        self.upper.mkdir(mode=0o700)
+        now = self._now()
+        gone = set[bytes]()
+        with _Folders(self.tree, self.upper) as folders:
+            for path in sorted(_differing(then, now), key=lambda path: path.split(b"/")):
+                if any(above in gone for above in _and_above(path)):
+                    continue
+                folders.make_parents(path)
+                entry = now.entries.get(path)
+                if entry is None or entry.side.type != "folder":
+                    gone.add(path)  # nothing is below it any more
+                if entry is None:
+                    folders.mark_deleted(path)
+                else:
+                    folders.make_readable(path)
+                    folders.copy(path, entry.side)
 
     def _now(self) -> Tree:
         """Read the copy, also folders whose rights a command took from their owner. Raises OSError."""
         shut = list[str]()
-        while (found := read_tree(self.folder, settled=True)).unread:
+        while (found := read_tree(self.tree, settled=True)).unread:
             if found.unread == shut:
                 raise OSError(errno.EACCES, "it cannot be listed", shut[0])
             shut = found.unread
-            with _Folders(self._workspace, self.folder) as folders:
+            with _Folders(self.workspace, self.tree) as folders:
                 for path in shut:
                     folders.open_up(os.fsencode(path))
         return found
 
-    def _before(self, live: int, path: bytes) -> tuple[Side | None, str]:
-        """Return what the workspace had when the copy was refreshed, and why that may not be known any more."""
-        was, now = self._source.entries.get(path), status_at(live, path)
-        if was is None:
-            return None, "" if now is None else "it was made meanwhile"
-        if was.side.type != "file":
-            return was.side, "" if now is not None else "it was deleted meanwhile"
-        same = now is not None and (now.st_ino, now.st_ctime_ns) == (was.side.inode, was.side.ctime_ns)
-        digest = was.side.digest or (digest_of(live, path) if same else "")
-        return msgspec.structs.replace(was.side, digest=digest), "" if same else "it changed meanwhile"
+
+def sweep_copies(folder: Path) -> None:
+    """Delete the copies that killed runs kept for their next units. `folder`: that with the folders of all runs."""
+    for left in folder.iterdir() if folder.is_dir() else ():
+        with suppress(OSError):
+            lock = os.open(left / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                if is_locked(lock):
+                    remove_tree(left)
+            finally:
+                os.close(lock)
 
 
-def _touched(then: Tree, now: Tree) -> set[bytes]:
+def _stored(file: Path) -> tuple[Tree, Tree]:
+    """Return the readings that another runner stored. Raises OSError."""
+    try:
+        return msgspec.msgpack.decode(file.read_bytes(), type=tuple[Tree, Tree])
+    except msgspec.MsgspecError as error:
+        raise OSError(errno.EINVAL, "it is damaged", str(file)) from error
+
+
+def _and_above(path: bytes) -> Iterable[bytes]:
+    """Yield a path and the folders in which it lies."""
+    while path:
+        yield path
+        path = path.rpartition(b"/")[0]
+
+
+def _differing(then: Tree, now: Tree) -> set[bytes]:
     """Return the paths of what was touched at all, times included: programs such as make compare them."""
     return {
         path
@@ -150,12 +377,12 @@ def _facts(entry: Entry | None) -> tuple[Side, int] | str:
 
 
 class _Folders:
-    """The open folders of a workspace and its copy."""
+    """The open folders of what is read and of what is written."""
 
     def __init__(self, source: Path, copy: Path) -> None:
         self._source, self._copy = os.open(source, FOLDER | os.O_CLOEXEC), os.open(copy, FOLDER | os.O_CLOEXEC)
 
-    def __enter__(self) -> _Folders:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -177,6 +404,30 @@ class _Folders:
         os.fchmod(opened, 0o700)
         return opened
 
+    def make_parents(self, path: bytes) -> None:
+        """Make the folders in which a path lies."""
+        for above in reversed([*_and_above(path.rpartition(b"/")[0])]):
+            opened = self._parent(above.rpartition(b"/")[0])
+            try:
+                with suppress(FileExistsError):
+                    os.mkdir(above.rpartition(b"/")[2], 0o700, dir_fd=opened)
+            finally:
+                os.close(opened)
+
+    def make_readable(self, path: bytes) -> None:
+        """Let the owner read what the source has at a path."""
+        status = status_at(self._source, path)
+        if status is not None:
+            made_readable(self._source, path, status)
+
+    def mark_deleted(self, path: bytes) -> None:
+        """Write down that a path was deleted, as an overlay does it."""
+        opened = self._parent(path.rpartition(b"/")[0])
+        try:
+            os.mknod(path.rpartition(b"/")[2], stat.S_IFCHR, 0, dir_fd=opened)
+        finally:
+            os.close(opened)
+
     def delete(self, path: bytes, source: Tree) -> None:
         """Delete what the copy has at a path, unless it is a folder in both."""
         at = status_at(self._copy, path)
@@ -197,11 +448,11 @@ class _Folders:
             os.close(opened)
 
     def copy(self, path: bytes, side: Side) -> None:
-        """Copy what the workspace has at a path. What was removed or changed its type meanwhile is left out."""
+        """Copy what the source has at a path. What was removed or changed its type meanwhile is left out."""
         parent, _, name = path.rpartition(b"/")
         try:
             opened = self._parent(parent)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         try:
             if side.type == "folder":

@@ -83,6 +83,8 @@ class Ground(NamedTuple):
     """The change time of a file that was written on the same file system right before the layer was mounted."""
     older: Mapping[bytes, int] = MappingProxyType[bytes, int]({})
     """Paths that were written at an earlier mount of the layer, with the stamp of the mount."""
+    folders: Mapping[bytes, int] | None = None
+    """Inodes of the folders that the commands saw; None: the view has the same ones, as an overlay does."""
 
     def stamp_at(self, path: bytes) -> int:
         """Return the time at which what lies below a path was last seen as it was."""
@@ -223,8 +225,13 @@ def _replaced_at(ground: Ground, folder: bytes) -> int:
 
     The layer then has a folder of its own there, or somebody put another one in its place.
     """
-    here, seen = status_at(ground.below, folder), status_at(ground.view, folder)
-    return here.st_ctime_ns if here is not None and (seen is None or here.st_ino != seen.st_ino) else 0
+    here = status_at(ground.below, folder)
+    if here is None:
+        return 0
+    if ground.folders is not None:
+        return here.st_ctime_ns if ground.folders.get(folder) != here.st_ino else 0
+    seen = status_at(ground.view, folder)
+    return here.st_ctime_ns if seen is None or here.st_ino != seen.st_ino else 0
 
 
 def is_same(one: Side, other: Side) -> bool:

@@ -123,6 +123,28 @@ def try_workspace(workspace: Path, state: Path, namespaces: Namespaces, *, why_n
         return _result(found, workspace, state, here)
 
 
+def try_copies_of(workspace: Path, state: Path) -> Fitness:
+    """Return whether units of work can have copies of this workspace. Never raises OSError."""
+    workspace, why = real_path(workspace), ""
+    for place in _places(workspace, state, git_folders_of(workspace)):
+        try:
+            with _trial_folder(place) as trial:
+                own = os.open(trial, FOLDER | os.O_CLOEXEC)
+                try:
+                    os.close(os.open("one", os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=own))
+                    _try_moves(own, [workspace])
+                finally:
+                    os.close(own)
+                os.mknod(trial / "mark", stat.S_IFCHR, 0)
+        except Refusal as found:
+            why = found.why
+        except OSError as error:
+            why = f"{place}: {error.strerror or error}"
+        else:
+            return Fitness(place=place, is_inside=_is_inside(place, [workspace]))
+    return Fitness(step="place", why=why)
+
+
 def _refusal(refused: NamespacesRefused) -> Refusal:
     return Refusal(refused.step, refused.why, refused.code)
 
@@ -198,9 +220,7 @@ def _try_file_system(folders: Sequence[Path], trial: Path) -> None:
     try:
         for name in ("one", "other"):
             os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=own))
-        for folder in folders:
-            if folder.stat().st_dev != os.fstat(own).st_dev or not _moves(own, "one", folder):
-                raise Refusal("place", f"rundry's own folder is not on the file system of {folder}", errno.EXDEV)
+        _try_moves(own, folders)
         if not exchange(own, "one", "other"):
             raise Refusal("exchange", "two files cannot be exchanged in one step", errno.EINVAL)
         opened = os.open("one", os.O_RDONLY | os.O_CLOEXEC, dir_fd=own)
@@ -212,6 +232,13 @@ def _try_file_system(folders: Sequence[Path], trial: Path) -> None:
             os.close(opened)
     finally:
         os.close(own)
+
+
+def _try_moves(own: int, folders: Sequence[Path]) -> None:
+    """Try whether the file `one` of an open folder can be moved to these folders. Raises OSError, Refusal."""
+    for folder in folders:
+        if folder.stat().st_dev != os.fstat(own).st_dev or not _moves(own, "one", folder):
+            raise Refusal("place", f"rundry's own folder is not on the file system of {folder}", errno.EXDEV)
 
 
 def _moves(own: int, name: str, target: Path) -> bool:

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from ..workspace.sandbox.access import LayerAccess
+from .copy_folder import has_copy, wait_for_copy
 from .effects import Effect, Ground, list_effects, written_below
 from .git.names import GitPaths
 from .git.places import covered, git_folders_of, index_files, touched
 from .namespaces import Cover
-from .occupied import seal, wait_until_free
+from .occupied import Occupied, seal, wait_until_free
 from .opening import FOLDER
 from .removing import remove_tree
 from .touched import touched_paths
 from .written import Written
 
 if TYPE_CHECKING:
+    from .direct import Tree
     from .namespaces import Mounted, Namespaces
 
 _UPPER, _WORK, _STAGING, _STAMP = "u", "w", "s", "stamp"
 _LONGEST_TICK, _PAUSE = 2.1, 0.0005
 """Seconds. FAT has ticks of two seconds."""
+
+
+class Mark(NamedTuple):
+    """A moment in a layer."""
+
+    time_ns: int
+    tree: Tree | None = None
+    """The files of a copy at that moment."""
 
 
 class Layer:
@@ -57,8 +67,9 @@ class Layer:
             for name in (_UPPER, _WORK):
                 (folder / f"{name}{n or ''}").mkdir(mode=0o700)
 
-    def mount(self, namespaces: Namespaces) -> Self:
+    def mount(self, namespaces: Namespaces | None) -> Self:
         """Mount it for the processes that enter it. Raises NamespacesRefused and OSError."""
+        assert namespaces is not None  # only a copy needs none
         for index in () if self.git is None or self.indexes else index_files(self.git.common):
             with suppress(OSError):
                 self.indexes[index] = os.open(index, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -73,21 +84,18 @@ class Layer:
         self._mounted = namespaces.mount(self.folder.parent, covers, [] if self._hidden is None else [self._hidden])
         return self
 
-    def mount_again(self, namespaces: Namespaces, seconds: float) -> None:
+    def mount_again(self, namespaces: Namespaces | None, seconds: float) -> None:
         """Mount what was written so far over the workspace as it is now. It must be sealed, or left by another process.
 
         Waits up to `seconds` for the end of the last mount. Raises Occupied, NamespacesRefused and OSError.
         """
+        assert namespaces is not None  # only a copy needs none
         if self._mounted is not None:
             self._mounted.close()
             self._mounted = None
         wait_for_end(self.folder, namespaces, seconds)
-        upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
-        try:
-            for path, _ in written_below(upper):
-                self.older.setdefault(path, self.stamp_ns)
-        finally:
-            os.close(upper)
+        for path in self.names_written():
+            self.older.setdefault(path, self.stamp_ns)
         for n in range(len(self.places)):
             work = self.folder / f"{_WORK}{n or ''}"  # a used one is refused (overlayfs.rst, `volatile`)
             with suppress(FileNotFoundError):
@@ -99,6 +107,28 @@ class Layer:
     def is_mounted(self) -> bool:
         """Whether processes can enter it."""
         return self._mounted is not None
+
+    @property
+    def copy(self) -> Path | None:
+        """The copy of the workspace that it is; None: it is mounted."""
+        return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all was written in it."""
+        return not any(any(upper.iterdir()) for upper in self.uppers)
+
+    def names_written(self) -> Iterator[bytes]:
+        """Yield the paths of what was written. Raises OSError and TooMuch."""
+        upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
+        try:
+            yield from [path for path, _ in written_below(upper)]
+        finally:
+            os.close(upper)
+
+    def outside(self, path: Path) -> Path:
+        """Return the path that commands know, of one in the workspace."""
+        return path
 
     @property
     def words(self) -> list[str]:
@@ -127,13 +157,17 @@ class Layer:
         """Return a change time of its file system that is later than all until now. `name`: of a file in its folder."""
         return next_tick(self.folder / name)
 
+    def mark(self, name: str) -> Mark:
+        """Return the present moment, for `effects`. `name`: of a file in its folder. Raises OSError."""
+        return Mark(self.next_tick(name))
+
     def effects(
-        self, reads: Callable[[str], bool] = lambda _: True, since_ns: int = 0
+        self, reads: Callable[[str], bool] = lambda _: True, since: Mark | None = None
     ) -> tuple[list[Effect], list[str]]:
         """Return what differs, and lines about what is never applied. Raises TooMuch and OSError.
 
         No process may run in the layer any more. Of git folders only settings, hooks and new ones are listed here;
-        `read_git` has the rest. `reads`: whether the bytes of a new file at a path are read. `since_ns`: what was
+        `read_git` has the rest. `reads`: whether the bytes of a new file at a path are read. `since`: what was
         written before is left out.
         """
         upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
@@ -142,7 +176,7 @@ class Layer:
             found = touched(upper, below)
             git = GitPaths([*found.folders, *found.deleted], found.new)
             ground = Ground(below, self.root, self.stamp_ns, self.older)
-            effects, left_out = list_effects(upper, ground, reads, git, since_ns)
+            effects, left_out = list_effects(upper, ground, reads, git, 0 if since is None else since.time_ns)
             return [one for one in effects if not self._is_hidden(one.path)], left_out
         finally:
             os.close(upper)
@@ -204,6 +238,19 @@ def wait_for_end(folder: Path, namespaces: Namespaces, seconds: float) -> None:
     for upper in sorted(folder.glob(f"{_UPPER}*")):
         work = upper.name.replace(_UPPER, _WORK, 1)
         wait_until_free(namespaces, folder, upper.name, work, max(0.0, until - time.monotonic()))
+
+
+def wait_until_unused(folder: Path, namespaces: Namespaces | None, seconds: float) -> None:
+    """Wait until nobody works in the layer or copy that another runner left in this folder.
+
+    `namespaces`: None: nobody can tell whether a layer is used. Raises Occupied, NamespacesRefused and OSError.
+    """
+    if has_copy(folder):
+        wait_for_copy(folder, seconds)
+    elif namespaces is None:
+        raise Occupied("layers do not work here now, so nobody can tell whether it is used")
+    else:
+        wait_for_end(folder, namespaces, seconds)
 
 
 def next_tick(file: Path) -> int:

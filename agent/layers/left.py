@@ -13,7 +13,7 @@ import msgspec
 from ..protocol.text.path_text import quoted_path
 from .effects import TooMuch, written_below
 from .fitness import places_of
-from .layer import wait_for_end
+from .layer import wait_until_unused
 from .namespaces import Namespaces, NamespacesRefused
 from .occupied import Occupied
 from .opening import FOLDER
@@ -58,10 +58,10 @@ def left_records(workspace: Path, state: Path) -> Iterator[tuple[Path, UnitRecor
                 yield folder, record
 
 
-def remove_left_unit(unit: LeftUnit, namespaces: Namespaces) -> bool:
-    """Delete what a unit left, unless a process still works in it. Raises OSError."""
+def remove_left_unit(unit: LeftUnit, namespaces: Namespaces | None) -> bool:
+    """Delete what a unit left, unless a process still works in it. A copy needs no `namespaces`. Raises OSError."""
     try:
-        wait_for_end(unit.folder, namespaces, 0.0)
+        wait_until_unused(unit.folder, namespaces, 0.0)
     except (Occupied, NamespacesRefused):
         return False
     remove_unit(unit.folder)
@@ -77,7 +77,7 @@ def remove_unit(folder: Path) -> None:
 def _measure(folder: Path) -> tuple[int, int]:
     """Return how many files and bytes the folder of a unit has. What cannot be read is left out."""
     files, size = 0, 0
-    for top in folder.glob("u*"):
+    for top in folder.glob("[tu]*"):
         for above, _, names in os.walk(top):
             for name in names:
                 try:

@@ -11,7 +11,7 @@ import msgspec
 
 from .fitness import places_of
 from .kept import Kept
-from .layer import wait_for_end
+from .layer import wait_until_unused
 from .namespaces import Namespaces, NamespacesRefused
 from .occupied import Occupied
 from .orders import Orders
@@ -45,7 +45,7 @@ def left_layers(workspace: Path, state: Path) -> LeftFiles:
             record = read_record(folder)
             if folder not in needed and (record is None or not record.lasts):
                 folders.append(folder)
-    files, size = _measure(upper for folder in folders for upper in folder.glob("u*"))
+    files, size = _measure(upper for folder in folders for upper in folder.glob("[tu]*"))
     return LeftFiles(folders=folders, files=files, size=size)
 
 
@@ -62,7 +62,7 @@ def remove_left_layers(left: LeftFiles, namespaces: Namespaces) -> int:
     for folder in left.folders:
         if time.time() - folder.stat().st_mtime > _MAKING_SECONDS:
             try:
-                wait_for_end(folder, namespaces, 0.0)
+                wait_until_unused(folder, namespaces, 0.0)
             except (Occupied, NamespacesRefused):
                 continue
             remove_tree(folder)

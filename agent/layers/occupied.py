@@ -44,7 +44,7 @@ def seal(namespaces: Namespaces, mounted: Mounted, seconds: float) -> None:
             raise
         return True
 
-    if not _becomes(is_sealed, seconds):
+    if not becomes(is_sealed, seconds):
         raise Occupied("a program still has a file of the layer open for writing")
 
 
@@ -53,7 +53,7 @@ def wait_until_free(namespaces: Namespaces, folder: Path, upper: str, work: str,
 
     For layers of other runners, killed ones included. `upper` and `work` begin at `folder`.
     """
-    if not _becomes(lambda: not namespaces.is_used(folder, upper, work), seconds):
+    if not becomes(lambda: not namespaces.is_used(folder, upper, work), seconds):
         raise Occupied("a program still runs in the layer, or has a file of it open")
 
 
@@ -62,7 +62,7 @@ def workspace_key(workspace: Path) -> str:
     return hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:24]
 
 
-def _becomes(is_so: Callable[[], bool], seconds: float) -> bool:
+def becomes(is_so: Callable[[], bool], seconds: float) -> bool:
     """Ask again and again until it is so; False after `seconds`."""
     until, pause = time.monotonic() + seconds, _FIRST_PAUSE
     while not is_so():

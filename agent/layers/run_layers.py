@@ -1,4 +1,4 @@
-"""The layers of one run: opened for its commands, listed when they have ended, applied or dropped."""
+"""The layers of one run: opened for its commands and units, listed when they have ended, applied or dropped."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from ..protocol.text.counts import plural
 from .applier import Applier
 from .apply import carry_out
 from .classes import Class, Group, classify
+from .copies import Copies, CopyLayer, sweep_copies
+from .copy_folder import has_copy
 from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
-from .layer import Layer, wait_for_end
+from .layer import Layer, wait_until_unused
 from .left import lost_at_restart
 from .live import live_folders
 from .namespaces import NamespacesRefused
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 """How long the end of a command may take to be final."""
+COPIES = "copies"
+"""Name of the folder with the copies that no unit uses."""
 _MAKING_SECONDS = 60.0
 """Age after which a layer that nobody has mounted was left by a killed runner."""
 _MOST_NAMED = 5
@@ -56,28 +60,35 @@ class Listed(NamedTuple):
 
 
 class RunLayers:
-    """The layers of one run over its workspace."""
+    """The layers of one run over its workspace, or where there are none, copies for its units of work."""
 
     def __init__(
         self,
         workspace: Workspace,
         base: Path,
         run: str,
-        namespaces: Namespaces,
+        namespaces: Namespaces | None,
         *,
         is_inside: bool = False,
         live: Sequence[str] = (),
+        copies: bool = False,
+        at_workspace: bool = False,
     ) -> None:
         """`base`: the layers' folder of this workspace. `run`: a name for the run. `namespaces`: closed with this.
 
         `is_inside`: `base` lies in what layers cover, so that commands must see it empty. `live`: folders that the user
-        lets background commands write, relative to the workspace.
+        lets background commands write, relative to the workspace. `copies`: units work in these, not in layers.
+        `at_workspace`: commands see a copy at the path of the workspace.
 
         Raises NamespacesRefused and OSError.
         """
         self.workspace = workspace
         self.namespaces = namespaces
-        self.namespaces.make_network()
+        if namespaces is not None:
+            namespaces.make_network()
+        self.has_copies = copies
+        """Whether its units work in copies, and not in layers."""
+        self._copies = Copies(base / COPIES / f"{run}-{os.getpid()}", at_workspace=at_workspace)
         self._applier = Applier(base)
         self.orders = self._applier.orders
         self.base, self.run = base, run
@@ -103,6 +114,7 @@ class RunLayers:
 
         To be called before anything else works in the workspace. Never raises OSError.
         """
+        sweep_copies(self.base / COPIES)
         orders, said, needed = self.orders, list[str](), set[Path]()
         orders.kept.expire()
         for name in orders.names():
@@ -134,8 +146,8 @@ class RunLayers:
             record = read_record(folder)
             stays = record is not None and record.lasts and (record.is_whole or record.run == self.run)
             if not stays and time.time() - folder.stat().st_mtime > _MAKING_SECONDS:
-                wait_for_end(folder, self.namespaces, 0.0)
-                lost = [] if record is not None else lost_at_restart(folder)
+                wait_until_unused(folder, self.namespaces, 0.0)
+                lost = [] if record is not None or has_copy(folder) else lost_at_restart(folder)
                 remove_tree(folder)
                 if record is not None and record.lasts:
                     return [f"the {record.kind} of the run {record.run} is lost: {LOST}"]
@@ -151,7 +163,9 @@ class RunLayers:
         layer = None
         try:
             self._applier.start()
-            layer = Layer(folder, self.workspace.root, self.hidden)
+            root = self.workspace.root
+            copies, hidden = self._copies, self.hidden
+            layer = CopyLayer(folder, root, copies, hidden) if self.has_copies else Layer(folder, root, hidden)
             prepare(layer)
             return layer.mount(self.namespaces)
         except (NamespacesRefused, OSError) as error:
@@ -161,6 +175,14 @@ class RunLayers:
                 else:
                     remove_tree(folder)
             raise LayerRefused(error, self.base) from error
+
+    def left(self, folder: Path) -> Layer | None:
+        """Return the layer of a unit that another process left; None: it cannot be mounted here. Raises OSError."""
+        if has_copy(folder):
+            return CopyLayer(folder, self.workspace.root, self._copies, self.hidden, is_left=True)
+        if self.namespaces is None:
+            return None
+        return Layer(folder, self.workspace.root, self.hidden, is_left=True)
 
     def listed(
         self,
@@ -285,7 +307,9 @@ class RunLayers:
     def close(self) -> None:
         """End what the run's layers need."""
         self._applier.close()
-        self.namespaces.close()
+        self._copies.close()
+        if self.namespaces is not None:
+            self.namespaces.close()
 
     def _note(self, row: Row) -> None:
         """Remember a write, so that the watcher of the workspace does not take it for one of the user's."""

@@ -21,9 +21,8 @@ import msgspec
 
 from ..workspace.files.temporary import TEMPORARY_FILES
 from .apply import force_out
-from .effects import bytes_at, target_at, written_below
+from .effects import bytes_at, target_at
 from .git.places import index_files
-from .layer import Layer
 from .namespaces import NamespacesRefused
 from .occupied import Occupied
 from .opening import FOLDER, open_below
@@ -34,6 +33,7 @@ from .unit_record import LOST, UnitRecord, boot_id, forget_record, read_record, 
 if TYPE_CHECKING:
     from ..workspace.sandbox.access import LayerAccess
     from .effects import Effect, Side
+    from .layer import Layer, Mark
     from .run_layers import Listed, RunLayers
     from .unit_record import UnitKind
 
@@ -59,8 +59,8 @@ class Unit:
     def __init__(self, layers: RunLayers, layer: Layer, record: UnitRecord, *, is_final: bool = False) -> None:
         """`layer` is mounted. `is_final`: nothing is written in it any more."""
         self._layers, self.layer, self._record = layers, layer, record
-        self._root = fcntl.fcntl(layer.root, fcntl.F_DUPFD_CLOEXEC, 0)
-        self.root = Path(f"/proc/self/fd/{self._root}")
+        self._root = -1 if layer.copy is not None else fcntl.fcntl(layer.root, fcntl.F_DUPFD_CLOEXEC, 0)
+        self.root = layer.copy or Path(f"/proc/self/fd/{self._root}")
         """Where this process reads and writes the view. It stays the same when the layer is mounted again."""
         self.is_watched = False
         """Whether somebody calls `note_change` at each change of the workspace."""
@@ -100,7 +100,9 @@ class Unit:
                 raise UnitLost(f"its folder {folder} is gone or damaged")
             if not record.is_whole:
                 raise UnitLost(LOST)
-            layer = Layer(folder, layers.workspace.root, layers.hidden, is_left=True)
+            layer = layers.left(folder)
+            if layer is None:
+                raise UnitLost("it is a layer, and layers do not work here now")
             if tuple(map(os.fsencode, layer.places)) != record.places:
                 raise UnitElsewhere("the workspace or its git folder is at another place now")
             layer.stamp_ns, layer.first_stamp_ns = record.stamp_ns, record.first_stamp_ns
@@ -130,7 +132,8 @@ class Unit:
 
     def outside(self, path: Path) -> Path:
         """Return the path that commands and people know, of what this process finds in the view."""
-        return self.layer.workspace / path.relative_to(self.root) if path.is_relative_to(self.root) else path
+        live = self.layer.workspace / path.relative_to(self.root) if path.is_relative_to(self.root) else path
+        return self.layer.outside(live)
 
     @property
     def is_stale(self) -> bool:
@@ -147,7 +150,7 @@ class Unit:
         Raises Occupied if a process still writes: then the view stays as it is. Raises NamespacesRefused and OSError:
         then the view may be closed, and nothing can be read or written in it until a later call succeeds.
         """
-        if self.layer.is_mounted:
+        if self.layer.is_mounted and self._root >= 0:
             self.layer.seal(_SECONDS)
         self._close_view()
         self._was_changed = False
@@ -160,10 +163,13 @@ class Unit:
         except BaseException:
             self._was_changed = True
             raise
-        os.dup2(self.layer.root, self._root, inheritable=False)
+        if self._root >= 0:
+            os.dup2(self.layer.root, self._root, inheritable=False)
 
     def _close_view(self) -> None:
         """Let the view end, and keep the number of its descriptor: in a deleted folder nothing can be made."""
+        if self._root < 0:  # a copy stays where it is
+            return
         closed = self.folder / _CLOSED
         closed.mkdir(exist_ok=True)
         opened = os.open(closed, FOLDER | os.O_CLOEXEC)
@@ -174,18 +180,22 @@ class Unit:
     @property
     def is_empty(self) -> bool:
         """Whether nothing at all was written in it."""
-        return not any(any(upper.iterdir()) for upper in self.layer.uppers)
+        return self.layer.is_empty
 
-    def mark(self) -> int:
-        """Return the present time of the layer's file system, for `effects_since`. Raises OSError."""
+    def tick(self) -> int:
+        """Return the present time of the layer's file system. Raises OSError."""
         return self.layer.next_tick(_MARK)
 
-    def effects_since(self, mark: int) -> list[Effect]:
+    def mark(self) -> Mark:
+        """Return the present moment, for `effects_since`. Raises OSError."""
+        return self.layer.mark(_MARK)
+
+    def effects_since(self, mark: Mark) -> list[Effect]:
         """Return what was written since a mark and differs from the workspace, to show it. Raises TooMuch and OSError.
 
         Processes may still write, so nothing is decided by it.
         """
-        return self.layer.effects(since_ns=mark)[0]
+        return self.layer.effects(since=mark)[0]
 
     def patch(self, listed: Listed, *, prefix: str = "", hash_name: str = "sha1") -> Iterator[bytes]:
         """Yield what the unit changed as a patch of the workspace, for plain git. Raises OSError and StaleFile.
@@ -202,7 +212,7 @@ class Unit:
 
     def note_applied(self, paths: Iterable[str]) -> None:
         """Note that the workspace has what was accepted of these paths, so that none is a conflict. Raises OSError."""
-        stamp = self.mark()
+        stamp = self.tick()
         self.layer.older.update((os.fsencode(path), stamp) for path in paths)
         self._write(self._record.boot)
 
@@ -249,17 +259,13 @@ class Unit:
 
 def _remove_temporary(layer: Layer) -> None:
     """Remove what a killed runner left of a file that it was writing in the view."""
-    upper = os.open(layer.upper, FOLDER | os.O_CLOEXEC)
-    try:
-        left = [path for path, _ in written_below(upper) if fnmatch(path.rpartition(b"/")[2], _TEMPORARY)]
-    finally:
-        os.close(upper)
-    for path in left:
-        folder = open_below(layer.root, path.rpartition(b"/")[0], FOLDER)
-        try:
-            os.unlink(path.rpartition(b"/")[2], dir_fd=folder)
-        finally:
-            os.close(folder)
+    for path in [path for path in layer.names_written() if fnmatch(path.rpartition(b"/")[2], _TEMPORARY)]:
+        with suppress(FileNotFoundError):
+            folder = open_below(layer.root, path.rpartition(b"/")[0], FOLDER)
+            try:
+                os.unlink(path.rpartition(b"/")[2], dir_fd=folder)
+            finally:
+                os.close(folder)
 
 
 def left_out_of_patch(listed: Listed) -> list[str]:

@@ -302,6 +302,12 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         return self.loop.traits.has_children or (self.improve is not None and self.improve.pass_loop is not None)
 
     @property
+    def has_units(self) -> bool:
+        """Whether it works in passes, tries or items, each apart from the workspace until it is applied."""
+        has_passes = self.interval is not None or self.improve is not None or self.tries is not None
+        return has_passes or (self.finder is not None and self.finder.check is not None)
+
+    @property
     def changes_files(self) -> bool:
         """Whether the run itself may change files. Most searches only read, and child runs change what they need."""
         return not self.loop.traits.has_children and (self.finder is None or self.finder.traits.changes_files)

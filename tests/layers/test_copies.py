@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
-from rundry.agent.layers.copies import Copy, size_of
-from rundry.agent.layers.direct import changes, read_tree
+from rundry.agent.layers.copies import Copies, CopyLayer, size_of
+from rundry.agent.layers.direct import read_tree
+from rundry.agent.layers.effects import Effect
+from rundry.agent.layers.layer import Mark
 
 from .conftest import AsUser
 from .test_direct import aged
@@ -20,32 +21,43 @@ def sh(folder: Path, script: str) -> None:
     subprocess.run(["sh", "-ec", script], cwd=folder, check=True)
 
 
+def copy_of(ws: Path, folder: Path) -> CopyLayer:
+    return CopyLayer(folder, ws, Copies(folder.with_name(f"{folder.name}-spare"), at_workspace=False))
+
+
+def effects(copy: CopyLayer) -> list[Effect]:
+    copy.seal(0)
+    return copy.effects()[0]
+
+
 def check_random(folder: Path, seeds: range) -> None:
     for seed in seeds:
         chance = random.Random(seed)
         ws = folder / f"ws-{seed}"
         ws.mkdir()
         grow(ws, chance)
-        copy = Copy(folder / f"copy-{seed}", ws)
-        for _ in range(4):
-            copy.refresh()
+        copies = Copies(folder / f"spare-{seed}", at_workspace=False)
+        for number in range(4):
+            copy = CopyLayer(folder / f"copy-{seed}-{number}", ws, copies).mount(None)
             before = seen(ws)
-            assert seen(copy.folder) == before, seed
-            assert copy.effects() == []
-            grow(copy.folder, chance)
+            assert seen(copy.tree) == before, seed
+            assert effects(copy) == []
+            grow(copy.tree, chance)
             assert seen(ws) == before, seed
             check_effects(copy, ws)
             grow(ws, chance)
-        copy.drop()
-        assert not copy.folder.exists()
+            copy.drop()
+            assert not copy.folder.exists()
+        copies.close()
+        assert not (folder / f"spare-{seed}").exists()
 
 
-def check_effects(copy: Copy, ws: Path) -> None:
+def check_effects(copy: CopyLayer, ws: Path) -> None:
     """Compare with a reading of both folders byte by byte."""
-    tops = [{line.split(" ", 1)[0] for line in seen(top)} for top in (ws, copy.folder)]
-    paths = {os.fsencode(path.relative_to(top)) for top in (ws, copy.folder) for path in top.rglob("*")}
+    tops = [{line.split(" ", 1)[0] for line in seen(top)} for top in (ws, copy.tree)]
+    paths = {os.fsencode(path.relative_to(top)) for top in (ws, copy.tree) for path in top.rglob("*")}
     files = [os.fsdecode(path) for path in paths]
-    here, there = (read_tree(top, digested=files).entries for top in (ws, copy.folder))
+    here, there = (read_tree(top, digested=files).entries for top in (ws, copy.tree))
     wanted = {
         os.fsdecode(path)
         for path in paths
@@ -53,8 +65,8 @@ def check_effects(copy: Copy, ws: Path) -> None:
         or (here[path].side.type, here[path].side.digest, here[path].side.executable)
         != (there[path].side.type, there[path].side.digest, there[path].side.executable)
     }
-    found = {one.path: one for one in copy.effects() if one.before != one.after}
-    assert wanted <= set(found), tops
+    found = {one.path: one for one in effects(copy)}
+    assert wanted == set(found), tops
     for name in wanted:
         one, path = found[name], os.fsencode(name)
         assert (one.before is None, one.after is None) == (path not in here, path not in there)
@@ -74,36 +86,67 @@ def test_only_what_differs_is_copied_again(tmp_path: Path):
     ws = tmp_path / "ws"
     ws.mkdir()
     sh(ws, "mkdir -p a/b; for i in 1 2 3 4 5 6 7 8 9; do echo $i > a/b/$i; done; printf x > big")
-    copy = Copy(tmp_path / "copy", ws, skipped=["a/b/9"])
-    assert copy.refresh() == 11
     aged(ws)
-    copy.refresh()
-    kept = (copy.folder / "a/b/1").stat()
-    assert copy.refresh() == 0
+    copies = Copies(tmp_path / "spare", at_workspace=False)
+    copy = CopyLayer(tmp_path / "copy", ws, copies).mount(None)
+    kept = (copy.tree / "a/b/1").stat().st_ino
     sh(ws, "echo new > a/b/2; rm a/b/3; echo more > a/b/more")
-    sh(copy.folder, "echo mine > a/b/4; rm a/b/5; echo mine > a/mine")
-    assert copy.refresh() == 6
-    assert (copy.folder / "a/b/1").stat() == kept
-    assert sorted(os.listdir(copy.folder / "a/b")) == ["1", "2", "4", "5", "6", "7", "8", "more"]
-    assert (copy.folder / "a/b/4").read_text() == "4\n" and os.listdir(copy.folder / "a") == ["b"]
+    sh(copy.tree, "echo mine > a/b/4; rm a/b/5; echo mine > a/mine")
+    copy.drop()
+    copy = CopyLayer(tmp_path / "again", ws, copies).mount(None)
+    assert (copy.tree / "a/b/1").stat().st_ino == kept
+    assert sorted(os.listdir(copy.tree / "a/b")) == ["1", "2", "4", "5", "6", "7", "8", "9", "more"]
+    assert (copy.tree / "a/b/4").read_text() == "4\n" and os.listdir(copy.tree / "a") == ["b"]
     assert size_of(ws, tmp_path)[:2] == (12, 24)
 
 
-def test_what_the_user_changed_meanwhile_is_a_conflict(tmp_path: Path):
+def test_what_the_user_changed_meanwhile_is_a_conflict_and_seen_where_nothing_was_written(tmp_path: Path):
     ws = tmp_path / "ws"
     ws.mkdir()
-    sh(ws, "echo 1 > one; echo 2 > two; echo 3 > three")
-    copy = Copy(tmp_path / "copy", ws)
-    copy.refresh()
-    sh(copy.folder, "echo mine > one; rm two; echo mine > three; echo mine > new")
-    sh(ws, "echo theirs > one; echo theirs > new; rm three")
-    said = {one.path: one.conflict for one in copy.effects()}
-    assert said == {
-        "one": "it changed meanwhile",
-        "two": "",
-        "three": "it changed meanwhile",
-        "new": "it was made meanwhile",
-    }
+    sh(ws, "echo 1 > one; echo 2 > two; echo 3 > three; echo 4 > four; mkdir d; echo 5 > d/five")
+    copy = copy_of(ws, tmp_path / "copy").mount(None)
+    sh(copy.tree, "echo mine > one; rm two; echo mine > new; echo mine > d/six")
+    sh(ws, "echo theirs > one; echo theirs > new; echo theirs > four; echo theirs > d/seven; rm three")
+    copy.mount_again(None, 0)
+    assert (copy.tree / "four").read_text() == (copy.tree / "d/seven").read_text() == "theirs\n"
+    assert (copy.tree / "one").read_text() == "mine\n" and not (copy.tree / "three").exists()
+    said = {one.path: one.conflict for one in effects(copy)}
+    late = "it changed while the command ran"
+    assert said == {"one": late, "two": "", "new": late, "d/six": ""}
+
+
+def test_each_mark_in_a_copy_tells_what_was_written_since(tmp_path: Path):
+    ws = tmp_path / "ws"
+    ws.mkdir()
+    sh(ws, "echo 1 > one; echo 2 > two")
+    copy = copy_of(ws, tmp_path / "copy").mount(None)
+
+    def written(mark: Mark) -> set[str]:
+        return {one.path for one in copy.effects(since=mark)[0]}
+
+    sh(copy.tree, "echo mine > one")
+    first = copy.mark("mark")
+    sh(copy.tree, "rm two")
+    second = copy.mark("mark")
+    sh(copy.tree, "echo mine > three")
+    assert (written(first), written(second)) == ({"two", "three"}, {"three"})
+    copy.drop()
+
+
+def test_a_copy_that_was_left_is_used_again(tmp_path: Path):
+    ws = tmp_path / "ws"
+    ws.mkdir()
+    sh(ws, "echo 1 > one; echo 2 > two")
+    copy = copy_of(ws, tmp_path / "copy").mount(None)
+    sh(copy.tree, "echo mine > one")
+    copy.unmount()
+    sh(ws, "echo theirs > two")
+    copies = Copies(tmp_path / "spare", at_workspace=False)
+    again = CopyLayer(copy.folder, ws, copies, is_left=True)
+    again.stamp_ns = copy.stamp_ns
+    again.mount_again(None, 1)
+    assert (again.tree / "two").read_text() == "theirs\n"
+    assert {one.path: one.conflict for one in effects(again)} == {"one": ""}
 
 
 def test_links_and_rights_that_a_unit_left_lead_nowhere_and_hinder_nothing(as_user: AsUser):
@@ -113,17 +156,14 @@ def test_links_and_rights_that_a_unit_left_lead_nowhere_and_hinder_nothing(as_us
             one.mkdir()
         sh(outside, "mkdir in; echo kept > in/kept")
         sh(ws, "mkdir -p in/deep; echo 1 > in/deep/one; echo 2 > in/two")
-        copy = Copy(folder / "copy", ws)
-        copy.refresh()
-        sh(copy.folder, f"mv in moved; ln -s {outside}/in in; chmod 000 moved/deep moved; mkfifo fifo; chmod 500 .")
-        assert {one.path for one in copy.effects()} >= {"in", "moved", "moved/deep/one", "in/two", "in/deep/one"}
-        copy.refresh()
-        assert seen(copy.folder) == seen(ws)
+        copies = Copies(folder / "spare", at_workspace=False)
+        copy = CopyLayer(folder / "copy", ws, copies).mount(None)
+        sh(copy.tree, f"mv in moved; ln -s {outside}/in in; chmod 000 moved/deep moved; mkfifo fifo; chmod 500 .")
+        assert {one.path for one in effects(copy)} >= {"in", "moved", "moved/deep/one", "in/two", "in/deep/one"}
+        copy.drop()
+        copy = CopyLayer(folder / "again", ws, copies).mount(None)
+        assert seen(copy.tree) == seen(ws)
         assert os.listdir(outside / "in") == ["kept"]
-        sh(copy.folder, "chmod 000 in/deep; echo x > in/two")
-        shutil.rmtree(ws / "in/deep")
-        copy.refresh()
-        assert changes(ws, read_tree(ws), read_tree(ws)) == [] and os.listdir(copy.folder / "in") == ["two"]
         copy.drop()
 
     as_user(act)

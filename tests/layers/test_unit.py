@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from rundry.agent.layers.layer import Mark
 from rundry.agent.layers.run_layers import Listed, RunLayers
 from rundry.agent.layers.unit import Unit, UnitLost, left_out_of_patch
 from rundry.agent.layers.unit_record import read_record, write_record
@@ -149,7 +150,7 @@ def test_only_what_one_command_wrote_is_shown_after_it(bench: Bench, layers: Run
     assert {one.path for one in unit.effects_since(mark)} == {"second", "third"}
     run(unit, "rm a; rm -f third")
     assert {(one.path, one.kind) for one in unit.effects_since(mark)} == {("a", "deleted"), ("second", "added")}
-    assert {one.path for one in unit.effects_since(0)} == {"a", "second"}
+    assert {one.path for one in unit.effects_since(Mark(0))} == {"a", "second"}
     unit.drop()
 
 

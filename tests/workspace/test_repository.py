@@ -151,8 +151,8 @@ async def test_a_file_behind_a_filter_is_not_committed_and_the_filter_is_named(p
     ("what", "said"),
     [
         ("nothing", None),
-        ("untracked", "dirty (mine.txt)"),
-        ("staged", "dirty (a.txt)"),
+        ("untracked", None),
+        ("staged", None),
         ("detached", "is not on a branch"),
         ("protected", "`work` is protected"),
         ("unborn", "has no commit yet"),

@@ -1,4 +1,4 @@
-"""State of the worktrees of a migration with `--parallel`."""
+"""State of the places in which the items of a migration are worked."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ class WorktreeFacts:
     """Key of an item to the number of the worktree that works it."""
     left: list[WorktreeStarted] = field(default_factory=list[WorktreeStarted])
     """Items whose runner died while they were worked in a layer, which may still exist."""
-    has_layers: bool = False
-    """Whether an item was worked in a layer."""
+    _old: dict[str, str] = field(default_factory=dict[str, str])
+    """Key of an item to its git worktree, which an older version used."""
     _layers: dict[str, WorktreeStarted] = field(default_factory=dict[str, WorktreeStarted])
     joins: dict[str, JoinStarted] = field(default_factory=dict[str, JoinStarted])
     """Key of an item to its merge that has not finished."""
+
+    @property
+    def old_places(self) -> list[str]:
+        """The git worktrees of items whose runner died, in an older version."""
+        return [*self._old.values()]
 
     def end_work(self) -> None:
         """Note that the runner of all work that has not ended is gone."""
@@ -37,8 +42,11 @@ class WorktreeFacts:
             case WorktreeStarted(key=key, tree=tree):
                 self.trees[key] = tree
                 if event.layer:
-                    self._layers[key], self.has_layers = event, True
+                    self._layers[key] = event
+                else:
+                    self._old[key] = event.place
             case WorktreeFinished(key=key):
+                self._old.pop(key, None)
                 self.trees.pop(key, None)
                 self._layers.pop(key, None)
                 self.left = [one for one in self.left if one.key != key]

@@ -60,6 +60,7 @@ class InsideGit:
             raise InsideFailed("git is not on the PATH outside of the workspace")
         settings = [word for key, value in _SETTINGS for word in ("-c", f"{key}={value}")]
         self._words = words
+        own = layer.outside(own)
         self._argv = [str(git), "--no-replace-objects", *settings, f"--git-dir={own}", "--work-tree=/"]
         self._folder = layer.folder
 

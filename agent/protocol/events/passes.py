@@ -18,12 +18,12 @@ PassVerdict = Literal[
     "reverted",
     "unmeasured",  # rolled back because the score could not be measured
     "skipped",  # the pass could not start
-    "undecided",  # it left changes that no tool wrote: they stay in the workspace, and a person decides
+    "undecided",  # a person has to decide about its changes, which are kept as a patch
 ]
 
 
 class PassStarted(EventBase, frozen=True, kw_only=True):
-    """A pass starts, with what is needed to return to its beginning."""
+    """A pass starts."""
 
     number: int
     lenses: list[str] = []
@@ -31,33 +31,33 @@ class PassStarted(EventBase, frozen=True, kw_only=True):
     began: float | None = None
     """Unix time of the run's own clock, for a pass of a clock or delay loop."""
     world: str | None = None
-    """The snapshot at the start of the pass: if its check fails, the files are restored to this state."""
+    """The state of the files at its start."""
     head: str | None = None
     """The commit at the start of the pass; None: the pass is not committed."""
     git: str | None = None
-    """State of the repository, in the snapshot store: HEAD, refs, index, stash, submodules, operations in progress."""
+    """In journals of older versions: the state of the repository, in the snapshot store."""
     green: bool = False
     """The success predicates already held at the start, so that they do not end the pass."""
     fresh: bool = False
     """The pass starts a new conversation after the system prompt."""
     layer: str | None = None
-    """Folder of the layer in which the pass works; None: it works in the folder of the run."""
+    """Folder of the layer or copy in which the pass works; None: it has tries, or an older version ran it in place."""
     tries: int = 1
-    """Number of candidates in the pass, each in its own worktree."""
+    """Number of candidates in the pass, each with files of its own."""
 
 
 class PatchKept(EventBase, frozen=True, kw_only=True):
-    """The changes of a pass, kept as a git patch before they are rolled back."""
+    """The changes of a pass, kept as a git patch before they are dropped."""
 
     number: int
     why: str
     patch: str
     """Blob of the patch."""
     world: str | None
-    """The snapshot that includes the change."""
+    """In journals of older versions: the snapshot that includes the change."""
     files: list[str] = []
     git: str | None = None
-    """State of the repository after the pass, in the snapshot store."""
+    """In journals of older versions: the state of the repository after the pass."""
     bundle: str | None = None
     """Blob of a git bundle with the commits of the pass, for `git fetch`."""
     commits: list[str] = []
@@ -70,6 +70,8 @@ class PatchKept(EventBase, frozen=True, kw_only=True):
     """Hash of the change without positions and trailing white space; the same hash twice means a repeated change."""
     undecided: list[str] = []
     """Why a person has to decide about the changes, one line each: then the pass is a hand-off."""
+    ends: Reason | None = None
+    """As in `PassFinished`."""
 
 
 class PassKept(EventBase, frozen=True, kw_only=True):

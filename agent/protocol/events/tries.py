@@ -1,4 +1,4 @@
-"""Events about the tries of a pass: candidates that each work in their own worktree."""
+"""Events about the tries of a pass: candidates that each work in a layer or copy of their own."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class TryStarted(EventBase, frozen=True, kw_only=True):
     tries: int
     """Number of candidates in the pass."""
     place: str
-    """Path of its worktree, or the folder of its layer."""
+    """The folder of its layer or copy."""
     layer: bool = False
-    """It works in a layer."""
+    """False: it worked in a git worktree, in an older version."""
 
 
 class TryFinished(EventBase, frozen=True, kw_only=True):
@@ -35,9 +35,9 @@ class TryFinished(EventBase, frozen=True, kw_only=True):
     patch: str | None = None
     """Blob of the patch; None: it changed nothing."""
     base: str | None = None
-    """The snapshot at its start."""
+    """In journals of older versions: the snapshot at its start."""
     world: str | None = None
-    """The snapshot of its worktree at its end."""
+    """In journals of older versions: the snapshot of its worktree at its end."""
     files: list[str] = []
     change: str = ""
     """As in `PatchKept`."""
@@ -51,7 +51,7 @@ class TryFinished(EventBase, frozen=True, kw_only=True):
 
 
 class TryMeasured(EventBase, frozen=True, kw_only=True):
-    """The score of a candidate in its own worktree, or why it cannot be chosen."""
+    """The score of a candidate in its own files, or why it cannot be chosen."""
 
     number: int
     candidate: int
@@ -71,17 +71,19 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
 
 
 class TryChosen(EventBase, frozen=True, kw_only=True):
-    """The best candidate, before its files are written to the run's tree and measured again there."""
+    """The best candidate. Its changes are those of the pass from here on."""
 
     number: int
     candidate: int
     tries: int
     score: float | None = None
-    """The score in its own worktree; None: the run has no score."""
-    world: str
-    """The snapshot of its worktree."""
-    base: str
-    """The snapshot of the run's tree before the files are written."""
+    """The score in its own files; None: the run has no score."""
+    place: str = ""
+    """The folder of its layer or copy."""
+    world: str = ""
+    """In journals of older versions: the snapshot of its worktree."""
+    base: str = ""
+    """In journals of older versions: the snapshot of the run's tree before the files are written."""
     files: list[str]
     said: str = ""
     """As in `TryFinished`."""

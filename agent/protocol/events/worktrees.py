@@ -1,4 +1,4 @@
-"""Events about the worktrees of a migration with `--parallel`: each works one file at a time."""
+"""Events about the places in which a migration works its files: each works one at a time."""
 
 from __future__ import annotations
 
@@ -9,28 +9,34 @@ _PREFIX = "tree:"
 
 
 class WorktreeStarted(EventBase, frozen=True, kw_only=True):
-    """Work on an item starts in a worktree, with the files of the run's tree. Its events have the work `tree:N:KEY`."""
+    """Work on an item starts in a layer or copy of the run's tree. Its events have the work `tree:N:KEY`."""
 
     tree: int
-    """Number of the worktree, from 1."""
+    """Number of the place, from 1."""
     key: str
     """Key of the item."""
     place: str
-    """Path of the worktree, or the folder of the layer."""
+    """The folder of the layer or copy."""
     layer: bool = False
-    """The item is worked in a layer."""
+    """False: an older version worked it in a git worktree."""
 
 
 class JoinStarted(EventBase, frozen=True, kw_only=True):
-    """The changes of an item are merged with the run's tree. They are written next."""
+    """The changes of an item are merged with the run's tree. From here on they are applied, whatever is killed."""
 
     tree: int
     key: str
-    world: str
-    """Snapshot that contains the merged files."""
-    base: str
-    """Snapshot of the run's tree before the files are written."""
     files: list[str]
+    order: str = ""
+    """The order that applies them, as in `effects_accepted`."""
+    merged: list[str] = []
+    """As in `join_finished`."""
+    left: list[str] = []
+    """As in `join_finished`."""
+    world: str = ""
+    """In journals of older versions: the snapshot that contains the merged files."""
+    base: str = ""
+    """In journals of older versions: the snapshot of the run's tree before the files are written."""
 
 
 class JoinFinished(EventBase, frozen=True, kw_only=True):
@@ -44,6 +50,8 @@ class JoinFinished(EventBase, frozen=True, kw_only=True):
     """The written files that had also changed in the run's tree."""
     conflicts: list[str] = []
     """One line for each conflict. If there is one, nothing was written."""
+    left: list[str] = []
+    """A line for each change that was not merged, because nobody approved it."""
 
 
 class WorktreeFinished(EventBase, frozen=True, kw_only=True):

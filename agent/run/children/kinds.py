@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...layers.copy_folder import copy_in
 from ...protocol import (
     Budget,
     ChildStarted,
@@ -93,6 +94,7 @@ def _of_pass(spec: RunSpec, facts: RunFacts, improve: ImproveSpec, number: int) 
     passing = _pass_facts(facts)
     return msgspec.structs.replace(
         spec,
+        workspace=str(copy_in(Path(passing.open.layer or ""))) if passing.open is not None else spec.workspace,
         loop=improve.pass_loop or LoopKind.GOAL,
         first_message=first_message(facts, passing, number),
         images=[*facts.spec.images, *passing.images],

@@ -32,4 +32,5 @@ class UndoContext:
 def undo_context(run: LiveRun) -> UndoContext:
     """Return the parts of a run that has a runner."""
     ctx = run.ctx
-    return UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record, ctx.layers)
+    layers = ctx.layers or ctx.units
+    return UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record, layers)

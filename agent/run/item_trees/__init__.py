@@ -1,1 +1,1 @@
-"""The worktrees of a migration with `--parallel`, and the merges of their changes into the run's tree."""
+"""The units of work of a migration's items, and the merges of their changes into the run's tree."""

@@ -1,145 +1,194 @@
-"""A worktree in use by one item: merge its changes into the run's tree, or drop them."""
+"""A unit of work in use by one item: merge its changes into the run's tree, or drop them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 from ...finder.item_trees import TreeFailed
-from ...protocol import JoinFinished, JoinStarted, WorktreeFinished
-from ...system.crash import crash_point
-from ...workspace.errors import SnapshotDamaged, WriteFailed
-from ...workspace.files.states import read_state
-from ...workspace.files.write import write_any_file
-from ...workspace.snapshots.patches import patch_of
-from .merging import Merged, plan_merge
-from .write_merge import write_merge
+from ...layers.rows import new_name
+from ...protocol import EffectsApplied, JoinFinished, JoinStarted, WorktreeFinished
+from ...step.tool_calls.apply_effects import Accepted, apply_effects
+from ...step.tool_calls.effect_entries import sort_effects
+from ...step.tool_calls.effects_at_gate import decide_effects
+from ..passes.left_patch import UNREADABLE
+from ..passes.work import pass_approved, work_of
+from .merging import Replaced, plan_merge
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...facts.tries import ItemFacts
+    from ...layers.run_layers import Listed, RunLayers
+    from ...protocol import Event, Record, Stamped
     from ...step.resources.context import RunContext
     from ...step.resources.unit_watch import UnitWatch
     from ...step.resources.watched_lock import WatchedLock
-    from ...workspace.snapshots.snapshots import Change
-    from .item_places import ItemPlace
+    from ..passes.pass_unit import PassUnit
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all worktrees of a run share."""
+    """What all places of a run share."""
 
     ctx: RunContext
     """Context of the run itself, for work on its own tree."""
+    units: RunLayers
     lock: WatchedLock
-    """Held while the whole tree of the run is read or written."""
+    """Held while changes are merged into the run's tree."""
     watch: UnitWatch
-    """Tells the layers of other items that the tree of the run changed."""
+    """Tells the units of other items that the tree of the run changed."""
+    replaced: dict[str, list[Replaced]] = field(default_factory=dict[str, "list[Replaced]"])
+    """What merges of this runner replaced, by path, oldest first."""
 
 
-class WorktreeInUse:
-    """A worktree that is in use by one item."""
+class Place(Protocol):
+    """Begins the units for one item."""
+
+    number: int
+    key: str
+    item_work: str | None
+    """Name of the item's work."""
+
+    async def open(self, known: ItemFacts | None = None) -> tuple[PassUnit, ItemFacts]:
+        """Begin a unit with the files of the run's tree. `known`: of the unit before. Raises TreeFailed."""
+        ...
+
+    async def drop(self, opened: PassUnit, facts: ItemFacts) -> None:
+        """Delete a unit. Raises OSError."""
+        ...
+
+
+class ItemInUse:
+    """A place that is in use by one item."""
 
     def __init__(
-        self,
-        shared: Shared,
-        number: int,
-        key: str,
-        item_work: str | None,
-        place: ItemPlace,
-        base: str,
+        self, shared: Shared, place: Place, free: Callable[[], object], opened: PassUnit, facts: ItemFacts
     ) -> None:
-        """`item_work`: name of the item's work. `base`: the first snapshot of the place."""
-        self._shared, self._number, self._key, self._item_work = shared, number, key, item_work
-        self._place, self._base = place, base
+        """`free`: lets another item have the place."""
+        self._shared, self._place, self._free = shared, place, free
+        self._opened, self._facts = opened, facts
+        self._is_merged = False
 
     @property
     def ctx(self) -> RunContext:
         """The context for work in it. Another one after `reset`."""
-        return self._place.ctx
+        return self._opened.ctx
 
     @property
     def work(self) -> str:
-        """Name of the work in this worktree, for the events of the item's steps."""
+        """Name of the work in it, for the events of the item's steps."""
         assert self.ctx.work is not None  # the context was made for this work
         return self.ctx.work
 
     async def merge(self) -> list[str]:
         """Merge the changes into the run's tree. Returns a line for each conflict; then nothing was written.
 
-        Raises TreeFailed.
+        Raises TreeFailed and PersonInterrupted.
         """
-        await self.ctx.background.end_all("its file is done")
         try:
-            async with self._shared.lock.held(f"the merge of {self._key}"):
-                return await self._merge()
-        except (SnapshotDamaged, WriteFailed, OSError) as error:
+            async with self._shared.lock.held(f"the merge of {self._place.key}"):
+                return await self._merge(await self._opened.listed())
+        except (*UNREADABLE, ValueError) as error:
             raise TreeFailed(f"its changes could not be merged: {error}") from error
 
-    async def _merge(self) -> list[str]:
-        run, snapshots = self._shared.ctx, self.ctx.snapshots
-        changes = await self._changes()
-        if not changes:
-            return []
-        base = await run.snapshots.take()
-        paths = [change.path for change in changes]
-        plan = plan_merge(changes, await snapshots.versions(self._base, paths), await snapshots.versions(base, paths))
+    async def _merge(self, listed: Listed) -> list[str]:
+        run, layer, key = self._shared.ctx, self._opened.unit.layer, self._place.key
+        record = run.events.bound(None, self._place.item_work)
+        plan = await asyncio.to_thread(plan_merge, listed, layer, self._shared.replaced, run.journal.blob)
         if plan.conflicts:
-            end = JoinFinished(tree=self._number, key=self._key, conflicts=plan.conflicts)
-            run.events.record(end, work=self._item_work)
+            record(JoinFinished(tree=self._place.number, key=key, conflicts=plan.conflicts))
             return plan.conflicts
-        world = await self._with(plan.merged)
-        started = JoinStarted(tree=self._number, key=self._key, world=world, base=base, files=plan.files)
-        run.events.record(started, work=self._item_work, durable=True)
-        crash_point("join: recorded")
-        left = await write_merge(run, started, [*plan.merged])
-        if not left:
-            self._base = world
-            self._shared.watch.changed()
-        return left
-
-    async def _with(self, merged: Mapping[str, Merged]) -> str:
-        """Write the merged files into the worktree, and return its snapshot. Raises WriteFailed, OSError."""
-        workspace = self.ctx.workspace
-        for path, file in merged.items():
-            await asyncio.to_thread(_write, self.ctx, workspace.root / path, file)
-        return await self.ctx.snapshots.take()
+        root, holds, name = run.workspace.root, run.guarded.holds, f"the work on {key}"
+        found = await asyncio.to_thread(sort_effects, run.gate, root, plan.listed, holds, is_hook=False)
+        pass_approved(found, work_of(self._facts.changes.standing[:]))
+        decided = await decide_effects(run, found, plan.listed, name, record, asks=True)
+        if not decided.rows:
+            if decided.refused:
+                record(JoinFinished(tree=self._place.number, key=key, left=decided.refused))
+            return []
+        started = JoinStarted(
+            tree=self._place.number,
+            key=key,
+            files=sorted(decided.recorded),
+            order=new_name(),
+            merged=plan.merged,
+            left=decided.refused,
+        )
+        accepted = Accepted(
+            rows=decided.rows,
+            contents=decided.contents,
+            recorded=decided.recorded,
+            guarded=decided.guarded,
+            counted=decided.counted,
+            git=[],
+        )
+        groups, units, ending = plan.listed.groups, self._shared.units, ending_join(record, started)
+        applied = await apply_effects(run, units, layer, groups, accepted, name, ending, started)
+        now = await asyncio.to_thread(self._opened.unit.tick)
+        for path, row in decided.recorded.items():
+            at = _changed_ns(root / path) or now
+            self._shared.replaced.setdefault(path, []).append(Replaced(at, row.before))
+        conflicts = [f"{one.path}: {one.conflict}" for one in applied.failed]
+        self._shared.watch.changed()
+        self._is_merged = not conflicts
+        return conflicts
 
     async def reset(self) -> None:
-        """Drop the changes, and copy the files of the run's tree. Raises TreeFailed."""
-        try:
-            async with self._shared.lock.held(f"the update of the worktree for {self._key}"):
-                await self._place.renew()
-            self._base = await self.ctx.snapshots.take()
-        except (SnapshotDamaged, OSError) as error:
-            raise TreeFailed(f"the worktree could not be updated: {error}") from error
+        """Drop the changes, and begin again with the files of the run's tree. Raises TreeFailed."""
+        opened, facts = self._opened, self._facts
+        self._opened, self._facts = await self._place.open(facts)
+        with suppress(OSError):  # it stays, and `rundry doctor` lists it
+            await self._place.drop(opened, facts)
 
     async def release(self, why: str) -> None:
         """End the work on the item. `why`: how it ended, for people."""
         run, patch = self._shared.ctx, None
         try:
-            await self.ctx.background.end_all("its work ended")
-            if changes := await self._changes():
-                patch = run.journal.keep(patch_of(changes))
-        except (SnapshotDamaged, TreeFailed, OSError):
-            pass  # the changes are unknown
+            if not self._is_merged:
+                listed = await self._opened.listed()
+                if self._opened.files(listed).effects:
+                    patch = run.journal.keep(await self._opened.patch(listed, ""))
+        except UNREADABLE as error:
+            why = f"{why}; what it changed cannot be read: {error}"
         finally:
-            end = WorktreeFinished(tree=self._number, key=self._key, why=why, patch=patch)
-            run.events.record(end, work=self._item_work)
-            await self._place.free()
-
-    async def _changes(self) -> list[Change]:
-        """Return the changes that are not merged yet. Raises SnapshotDamaged."""
-        changes = await self.ctx.snapshots.changes(self._base, await self.ctx.snapshots.take())
-        return [change for change in await self._place.own(changes) if self._may_change(change.path)]
-
-    def _may_change(self, path: str) -> bool:
-        """Return whether a change of this file may be merged: a guarded file must have been approved."""
-        sealing = self.ctx.facts.seals
-        return not self.ctx.guard.matches(path) or path in sealing.written or path in sealing.kept
+            end = WorktreeFinished(tree=self._place.number, key=self._place.key, why=why, patch=patch)
+            run.events.record(end, work=self._place.item_work)
+            with suppress(OSError):
+                await self._place.drop(self._opened, self._facts)
+            self._free()
 
 
-def _write(ctx: RunContext, real: Path, file: Merged) -> None:
-    write_any_file(ctx.workspace, read_state(real, beneath=ctx.workspace.root), file.data)
-    real.chmod(file.mode)
+def _changed_ns(path: Path) -> int:
+    """Return the change time of what is at a path; 0: nothing is there."""
+    try:
+        return path.lstat().st_ctime_ns
+    except OSError:
+        return 0
+
+
+def ending_join(record: Record, started: JoinStarted) -> Record:
+    """Return what records an event, and after the outcome of the merge's order also the end of the merge."""
+
+    def recorded(event: Event) -> Stamped:
+        stamped = record(event)
+        if isinstance(event, EffectsApplied):
+            record(_finished(started, event))
+        return stamped
+
+    return recorded
+
+
+def _finished(started: JoinStarted, applied: EffectsApplied) -> JoinFinished:
+    failed = {*started.files} if applied.lost else {line.partition(": ")[0] for line in applied.conflicts}
+    return JoinFinished(
+        tree=started.tree,
+        key=started.key,
+        files=[path for path in started.files if path not in failed],
+        merged=started.merged,
+        conflicts=applied.conflicts,
+        left=started.left,
+    )

@@ -1,4 +1,4 @@
-"""Note in the run what the child run of a pass changed, so that the change belongs to the pass."""
+"""Find out what the child run of a pass changed in the copy in which it worked."""
 
 from __future__ import annotations
 
@@ -7,45 +7,36 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...facts.logs.change_log import FileEffect
 from ...journal.journal import Journal
 from ...protocol import ChildFinished, FileChanged, GuardApproved, PassStarted, Reason, child_name
-from ...step.tool_calls.file_events import file_changed
-from .unproven import unproven
+from .work import Work
 
 if TYPE_CHECKING:
     from ...facts.common.children import Child
     from ...step.resources.context import RunContext
 
 
-async def note_child_changes(ctx: RunContext, started: PassStarted, world: str) -> None:
-    """Record a change for each file that the child run of the pass changed. `world`: the present snapshot.
+async def work_of_child(ctx: RunContext, started: PassStarted) -> Work:
+    """Return what the child run of a pass changed. `ctx`: of the pass.
 
     A child that has not ended does not continue, because its pass ends. Repeating the call changes nothing.
     """
     child = ctx.facts.common.children.by_number.get(started.number)
     if child is None:
-        return
-    effects, approved = await asyncio.to_thread(_changed_files, Path(child.journal))
-    changes = await ctx.snapshots.changes(started.world or "", world)
-    doubtful = set(unproven(changes, effects))
-    known = ctx.facts.changes.files
-    with ctx.events.together():
-        for change in changes:
-            if change.path in effects:
-                event = file_changed(ctx.journal, change, "command" if change.path in doubtful else "model")
-                if change.path not in known or known[change.path][1] != event.after:
-                    ctx.events.record(event)
-        if child.is_open:
-            ctx.events.record(_given_up(child), work=child_name(child.number))
+        return Work(frozenset(), {})
+    edited, approved = await asyncio.to_thread(_changes, Path(child.journal))
+    if child.is_open:
+        ctx.events.record(_given_up(child), work=child_name(child.number))
     same = [path for path, digest in approved.items() if _digest(ctx.workspace.root / path) == digest]
     await ctx.guarded.approve_user_changes(same, ctx.events.bound(None, None))
+    newest = {path: after for path, (after, is_edit) in edited.items() if is_edit}
+    return Work(frozenset(edited), newest)
 
 
-def _changed_files(journal: Path) -> tuple[dict[str, list[FileEffect | None]], dict[str, str]]:
-    """Return the edits of each file in a run, and the content (SHA-256) of guarded files that a person approved.
+def _changes(journal: Path) -> tuple[dict[str, tuple[str | None, bool]], dict[str, str]]:
+    """Return the newest content of each file that a run changed, and whether an edit wrote it that its gate let pass.
 
-    None in the list of edits stands for a command.
+    Second, the content (SHA-256) of guarded files that a person approved.
     """
     if not journal.exists():
         return {}, {}
@@ -54,12 +45,8 @@ def _changed_files(journal: Path) -> tuple[dict[str, list[FileEffect | None]], d
         events = [stamped.event for stamped in found.read_types((FileChanged, GuardApproved))]
     finally:
         found.close()
-    effects: dict[str, list[FileEffect | None]] = {}
-    for event in events:
-        if isinstance(event, FileChanged):
-            is_edit = event.by in ("model", "person", "undo", "restore")
-            effects.setdefault(event.path, []).append(FileEffect(event.before, event.after) if is_edit else None)
-    return effects, {event.path: event.digest for event in events if isinstance(event, GuardApproved) and event.digest}
+    files = {e.path: (e.after, e.by in ("model", "person", "undo")) for e in events if isinstance(e, FileChanged)}
+    return files, {e.path: e.digest for e in events if isinstance(e, GuardApproved) and e.digest}
 
 
 def _digest(path: Path) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...layers.run_layers import RunLayers
     from ...step.resources.context import RunContext
 
-_UNREADABLE = (LayerRefused, UnitLost, Occupied, NamespacesRefused, TooMuch, StaleFile, OSError)
+UNREADABLE = (LayerRefused, UnitLost, Occupied, NamespacesRefused, TooMuch, StaleFile, OSError)
 _KILLED = "the program was killed"
 _BY_THE_WAY = frozenset[str]({"bytecode", "built", "ignored_new", "git"})
 
@@ -38,10 +38,9 @@ class Left(NamedTuple):
 async def keep_left(ctx: RunContext, folder: Path) -> Left:
     """Keep what was changed in a left layer as a patch, and remove the layer, unless it cannot be read."""
     try:
-        if ctx.layers is None:
-            return _unread(folder, "layers do not work here now")
-        patch, files = await asyncio.to_thread(_take_patch, ctx.layers, folder)
-    except _UNREADABLE as error:
+        assert ctx.units is not None  # the run has tries or items
+        patch, files = await asyncio.to_thread(_take_patch, ctx.units, folder)
+    except UNREADABLE as error:
         return _unread(folder, str(error))
     return Left(ctx.journal.keep(patch) if patch else None, files, _KILLED)
 
@@ -63,7 +62,7 @@ def stays_in(folder: Path) -> str:
 
 
 def _take_patch(layers: RunLayers, folder: Path) -> tuple[bytes, list[str]]:
-    """Return what was changed in a left layer as a patch, and the paths. Removes the layer. Raises `_UNREADABLE`."""
+    """Return what was changed in a left layer as a patch, and the paths. Removes the layer. Raises `UNREADABLE`."""
     unit = Unit.left(layers, folder)
     try:
         listed = layers.listed(unit.layer, os.environ)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 _LINK, _SUBMODULE = "120000", "160000"
 _SQUASHED = "its own commits were squashed, because they have more than its changes to HEAD"
 _HEADS = "refs/heads/"
+
+
+Before = Callable[[str], Awaitable[None]]
+"""Is given the tree of a commit that is about to be made. Raises GitFailed if it must not be made."""
 
 
 class Overlaps(Exception):
@@ -80,10 +84,11 @@ async def make_commit(
     start: str,
     message: str,
     protected: Sequence[str],
+    before: Before | None = None,
 ) -> Committed:
     """Make the commit of a pass on the present HEAD. `start`: the commit at its start. `listed`: of its unit.
 
-    Raises GitFailed if nothing can be committed here, Overlaps, and OSError.
+    `before`: called before the commit is made. Raises GitFailed if nothing can be committed, Overlaps, and OSError.
     """
     places = await places_of(repository)
     at_top = repository.at(places.top)
@@ -100,7 +105,7 @@ async def make_commit(
     await work.read()
     modules, left = work.submodules(files.effects)
     wanted = set(await repository.without_ignored([one.path for one in left]))
-    return await work.commit([one for one in left if one.path in wanted], modules, start, branch, message)
+    return await work.commit([one for one in left if one.path in wanted], modules, start, branch, message, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +178,13 @@ class _Work:
             raise GitFailed(str(error)) from error
 
     async def commit(
-        self, chosen: Sequence[Effect], modules: dict[bytes, str], start: str, branch: str, message: str
+        self,
+        chosen: Sequence[Effect],
+        modules: dict[bytes, str],
+        start: str,
+        branch: str,
+        message: str,
+        before_commit: Before | None,
     ) -> Committed:
         """Make the commit and the rows. Raises GitFailed, Overlaps and OSError."""
         base, own, remarks = await self._base(chosen, start)
@@ -195,6 +206,8 @@ class _Work:
         if tree == (await self.repository.run_checked("rev-parse", f"{base}^{{tree}}")).line:
             commit = base
         else:
+            if before_commit is not None:
+                await before_commit(tree)
             commit = await self.repository.commit_tree(tree, base, message)
         rows = await self._index_rows(contents, modules, staged, entries)
         git = self._rows(branch, commit, rows)

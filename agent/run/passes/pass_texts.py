@@ -22,6 +22,10 @@ SUBJECT = 60
 """Maximum number of characters of a commit's subject, after its prefix."""
 
 
+COPY_WORDS = "\n\nThis pass works in a copy of the workspace, {folder}: use relative paths, or paths in it."
+"""Added to the first message where commands do not see the copy at the path of the workspace."""
+
+
 def describe_failure(facts: RunFacts) -> str:
     """Describe which check fails, or which other predicate does not hold."""
     checks = failing_checks(facts)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...layers.run_layers import Listed, RunLayers
     from ...step.resources.context import RunContext
     from ...step.resources.unit_watch import UnitWatch
+    from .work import Work
 
 _REVIEWED = frozenset[str]({"protected", "ordinary", "ignored_existed", "install"})
 """Classes of effects that are the work of a pass. The others are what programs built by the way."""
@@ -36,6 +37,8 @@ class PassUnit:
     """Of the run, whose files are the workspace."""
     layers: RunLayers
     watch: UnitWatch
+    work: Work | None = None
+    """What the try changed whose unit it was; None: that of the pass itself."""
 
     async def listed(self) -> Listed:
         """End what runs in the unit, and return what it changed. To work in it, call `open_again` first.
@@ -43,8 +46,8 @@ class PassUnit:
         Raises Occupied, NamespacesRefused, TooMuch and OSError.
         """
         await self.ctx.background.end_all("the pass ended")
-        run = self.run
-        inside = partial(run.sandbox.words_in, self.unit.access, run.workspace.root)
+        run, unit = self.run, self.unit
+        inside = partial(run.sandbox.words_in, unit.access, unit.outside(unit.root))
         return await asyncio.to_thread(self.layers.listed, self.unit.layer, os.environ, inside)
 
     async def open_again(self) -> None:
@@ -85,19 +88,26 @@ async def begin_pass_unit(run: RunContext, layers: RunLayers, watch: UnitWatch) 
 
 
 async def left_pass_unit(run: RunContext, layers: RunLayers, watch: UnitWatch, folder: Path) -> PassUnit:
-    """Mount the unit of a pass that an earlier runner left. Raises LayerRefused, UnitLost and Occupied."""
+    """Mount the unit of a pass or a try that an earlier runner left. Raises LayerRefused, UnitLost and Occupied."""
     unit = await asyncio.to_thread(Unit.left, layers, folder)
     return await _in_use(run, layers, watch, unit, is_new=False)
 
 
-async def _in_use(run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, *, is_new: bool) -> PassUnit:
+async def pass_unit_of_try(run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, work: Work) -> PassUnit:
+    """Let the unit of the chosen try be that of its pass. Raises Refusal."""
+    return await _in_use(run, layers, watch, unit, is_new=False, work=work)
+
+
+async def _in_use(
+    run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, *, is_new: bool, work: Work | None = None
+) -> PassUnit:
     try:
         ctx = await context_in_unit(run, unit, is_new=is_new)
     except BaseException:
         await asyncio.to_thread(unit.drop if is_new else unit.leave)
         raise
     watch.add(unit)
-    return PassUnit(unit, ctx, run, layers, watch)
+    return PassUnit(unit, ctx, run, layers, watch, work)
 
 
 def _is_folder(effect: Effect) -> bool:

@@ -1,6 +1,6 @@
-"""Begin passes, judge them, and commit them or roll them back.
+"""Begin passes, judge them, and commit them or drop them. Each works in a layer or a copy of its own (decision 0039).
 
-Before a roll-back, the changes are stored as a patch in the journal (docs/requirements.md 2.5, 2.7).
+The changes of a pass that is not kept are stored as a patch in the journal (docs/requirements.md 2.5, 2.7).
 """
 
 from __future__ import annotations
@@ -32,28 +32,26 @@ from ...protocol import (
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
 from ...step.resources.unit_watch import UnitWatch
+from ...step.resources.watched_lock import LockEvents
 from ...step.tool_calls.apply_effects import finish_accepted
+from ...workspace.git.locks import wait_for_locks
 from ...workspace.git.pass_preflight import why_no_pass
+from ...workspace.git.places import places_of
 from ...workspace.git.repository import GitFailed, Repository
-from ...workspace.snapshots.patches import change_hash
 from ..suspect import accept_same_results
 from ..tries.candidates import Candidates
 from ..tries.verdict import predicates_met
-from .child_changes import note_child_changes
 from .left_patch import remove_left, stays_in
 from .measure import Measured, judge_score, measure_baseline
-from .pass_end import PassEnd
-from .pass_repository import PassRepository, RepositoryChange
-from .pass_texts import commit_message, describe_failure, first_message, pass_summary
-from .pass_unit import PassUnit, begin_pass_unit, left_pass_unit
-from .tries_end import TriesEnd, applied_to
+from .pass_end import finish_pass
+from .pass_texts import COPY_WORDS, describe_failure, first_message
+from .pass_unit import PassUnit, begin_pass_unit, left_pass_unit, pass_unit_of_try
 from .unit_end import UnitEnd
-from .unproven import edits_by_file, unproven, unproven_in_git
 
 if TYPE_CHECKING:
     from ...facts.passes import PassFacts
+    from ...layers.run_layers import RunLayers
     from ...step.resources.context import RunContext
-    from ...workspace.snapshots.snapshots import Change
 
 CUT = "the run ended during the pass"
 
@@ -71,13 +69,11 @@ class Passes:
     def __init__(self, ctx: RunContext, tools: Sequence[str]) -> None:
         self.ctx = ctx
         self.candidates = Candidates(ctx, tools)
-        self._repository = PassRepository(ctx, self._branch)
-        self._end = PassEnd(ctx, self._repository)
-        self._tries_end = TriesEnd(ctx, self.candidates, self._repository, self._end, self._keep_or_roll_back)
-        self._unit_end = UnitEnd(ctx, self._end, lambda: self._branch, self._judge)
+        self._end = UnitEnd(ctx, lambda: self._branch, self._judge)
+        self._locks = LockEvents(ctx.events.bound(None, None))
         self._watch = UnitWatch(ctx.workspace)
         self._unit: PassUnit | None = None
-        """That of the open pass, if it works in a layer."""
+        """That of the open pass, or of its chosen try."""
         self._asks = True
         """Whether a person is asked about a suspect check before the pass is closed."""
 
@@ -100,11 +96,9 @@ class Passes:
         return self._improve is not None and self._improve.pass_loop is not None
 
     @property
-    def uses_layers(self) -> bool:
-        """Whether a new pass works in a layer."""
-        improve = self._improve
-        has_own_steps = self._goal_tries is None and (improve is None or (improve.tries == 1 and not self._is_run))
-        return self.ctx.layers is not None and has_own_steps
+    def _units(self) -> RunLayers:
+        assert self.ctx.units is not None  # a run with passes has them
+        return self.ctx.units
 
     @property
     def work_ctx(self) -> RunContext:
@@ -119,7 +113,7 @@ class Passes:
 
     @property
     def is_open(self) -> bool:
-        """Whether changes in the workspace belong to an open pass: one without tries that is not being rolled back."""
+        """Whether a pass is open whose files a person can change: one without tries that is not being dropped."""
         started = self.facts.open
         return started is not None and started.tries == 1 and self.facts.rolling_back is None
 
@@ -145,36 +139,31 @@ class Passes:
         return WorkResult()
 
     async def reopen(self) -> WorkResult | None:
-        """Continue the pass that an earlier runner left in a layer. Returns a hand-off that ends it, or None.
+        """Continue the pass that an earlier runner left. Returns a hand-off that ends it, or None.
 
         To be called before anything works with the files of the pass.
         """
-        started, ctx = self.facts.open, self.ctx
-        if started is None or started.layer is None:
+        started, chosen = self.facts.open, self.facts.chosen
+        if started is None:
             return None
-        if ctx.layers is None:
-            if self.facts.keeping is not None:
-                why = "is being applied, and layers cannot be used here now: resume it where they work"
-                return WorkResult(handoff=f"pass {started.number} {why}")
-            self._unit_end.finish_lost(
-                started, f"it worked in a layer, which cannot be mounted here now: {started.layer}"
-            )
+        place = started.layer if chosen is None else chosen.place
+        if place is None:  # its tries begin again
             return None
-        await finish_accepted(ctx, ctx.layers, ctx.events.bound(None, None))
+        ctx = self.ctx
+        await finish_accepted(ctx, self._units, ctx.events.bound(None, None))
         if self.facts.keeping is not None:
-            await asyncio.to_thread(remove_left, Path(started.layer))
-            return self._unit_end.finish_kept(started)
+            await asyncio.to_thread(remove_left, Path(place))
+            return self._end.finish_kept(started)
         try:
-            self._unit = await left_pass_unit(ctx, ctx.layers, self._watch, Path(started.layer))
+            self._unit = await left_pass_unit(ctx, self._units, self._watch, Path(place))
         except (LayerRefused, UnitLost, Occupied) as error:
             if self.facts.rolling_back is not None:
-                return self._unit_end.finish_dropped(started, self.facts.rolling_back)
-            why = f"its layer cannot be mounted again: {error}{stays_in(Path(started.layer))}"
-            self._unit_end.finish_lost(started, why)
+                return self._end.finish_dropped(started, self.facts.rolling_back)
+            self._end.finish_lost(started, f"its layer cannot be mounted again: {error}{stays_in(Path(place))}")
         return None
 
     async def close_unit(self) -> None:
-        """Let go of the layer of the open pass, because the runner ends. A later runner continues in it."""
+        """Let go of the unit of the open pass, because the runner ends. A later runner continues in it."""
         unit, self._unit = self._unit, None
         if unit is not None:
             with suppress(
@@ -186,7 +175,7 @@ class Passes:
     async def end(self, *, judged: bool, asks: bool) -> WorkResult:
         """Close the open pass, if there is one, because the run ends. The result has the hand-off, if there is one.
 
-        `judged`: whether there is time for a verdict; otherwise the pass is rolled back. `asks`: whether a pass with a
+        `judged`: whether there is time for a verdict; otherwise the pass is dropped. `asks`: whether a pass with a
         suspect check stays open until a person was asked about it.
         """
         if self.facts.open is None:
@@ -203,15 +192,18 @@ class Passes:
         return result
 
     async def _begin(self) -> None:
-        """Begin a pass with a new conversation, or skip it if the tree is not clean."""
+        """Begin a pass with a new conversation, or skip it if it could not be committed."""
         number = self.facts.number + 1
-        head, git, why_not = await self._find_base()
+        head, why_not = await self._base()
         if why_not is not None:
             self._skip(number, why_not)
             return
+        having = self._goal_tries or self._improve
+        tries = 1 if having is None or self._is_run else having.tries
         try:
-            await self._begin_unit()
-            await self._start(number, head, git)
+            if tries == 1:
+                self._unit = await begin_pass_unit(self.ctx, self._units, self._watch)
+            await self._start(number, head, tries)
         except LayerRefused as refused:
             self._skip(number, str(refused))
         finally:
@@ -224,12 +216,7 @@ class Passes:
             self.ctx.events.record(PassStarted(number=number, began=self.ctx.clock.now()))
             self.ctx.events.record(PassFinished(number=number, verdict="skipped", why=why))
 
-    async def _begin_unit(self) -> None:
-        """Give the pass a layer, if the run has layers. Raises LayerRefused."""
-        if self.uses_layers and self.ctx.layers is not None:
-            self._unit = await begin_pass_unit(self.ctx, self.ctx.layers, self._watch)
-
-    async def _start(self, number: int, head: str | None, git: str | None) -> None:
+    async def _start(self, number: int, head: str | None, tries: int) -> None:
         """Record the start of a pass. Raises PersonInterrupted."""
         ctx = self.work_ctx
         began = ctx.clock.now()
@@ -239,9 +226,8 @@ class Passes:
             await verify(ctx, ctx.events.bound(None, None), claim=False, baseline=True, compared=False)
         ctx.stalls.forget(None)
         green = met(LoopState(ctx.facts)) is not None
-        having, is_run = self._goal_tries or self._improve, self._is_run
-        tries = 1 if having is None or is_run else having.tries
-        text, images = first_message(ctx.facts, self.facts, number), [*ctx.facts.spec.images, *self.facts.images]
+        seen = "" if ctx.workspace.seen == self.ctx.workspace.seen else COPY_WORDS.format(folder=ctx.workspace.seen)
+        text, images = first_message(ctx.facts, self.facts, number) + seen, [*ctx.facts.spec.images, *self.facts.images]
         with ctx.events.together():
             ctx.events.record(
                 PassStarted(
@@ -249,41 +235,34 @@ class Passes:
                     began=began,
                     world=world,
                     head=head,
-                    git=git,
                     green=green,
                     fresh=True,
                     layer=None if self._unit is None else str(self._unit.unit.folder),
                     tries=tries,
                 )
             )
-            if self._goal_tries is None and not is_run:
+            if self._goal_tries is None and not self._is_run:
                 ctx.events.record(Prompted(kind="task", text=text, images=images))
 
-    async def _find_base(self) -> tuple[str | None, str | None, str | None]:
-        """Return the commit to build on (None: no commits), the repository's state, and why no pass can start."""
-        try:
-            found = await self._repository.find()
-            head, why = await self._head(found)
-            if why or self.uses_layers:
-                await self._repository.wait(None if why or head is None else found)
-                return head, None, why
-            return head, await self._repository.record(found), None
-        except GitFailed as error:
-            return None, None, str(error) if self._interval is not None else None
-
-    async def _head(self, found: Repository | None) -> tuple[str | None, str | None]:
-        root, protected = self.ctx.workspace.root, self._branch.protected
+    async def _base(self) -> tuple[str | None, str | None]:
+        """Return the commit to build on (None: the pass is not committed), and why no pass can start."""
         if self._goal_tries is not None:
             return None, None
-        if self._interval is not None:
-            why = await why_no_pass(found, root, protected, is_clean=not self.uses_layers)
-            return (None, why) if why or found is None else (await found.head(), None)
-        last = self.facts.last
-        if found is None or (last is not None and last.head is None):
-            return None, None
-        if last is None and await why_no_pass(found, root, protected, is_clean=not self.uses_layers):
-            return None, None
-        return await found.head(), None
+        root, last = self.ctx.workspace.root, self.facts.last
+        try:
+            found = await Repository.find(root, self.ctx.env)
+            if self._interval is None and last is not None and last.head is None:
+                return None, None
+            if self._interval is not None or last is None:
+                why = await why_no_pass(found, root, self._branch.protected)
+                if why is not None:
+                    return None, why if self._interval is not None else None
+            if found is None:
+                return None, None
+            await wait_for_locks(await places_of(found), self._locks)
+            return await found.head(), None
+        except GitFailed as error:
+            return None, str(error) if self._interval is not None else None
 
     @property
     def _branch(self) -> Branch:
@@ -295,98 +274,28 @@ class Passes:
         """Close the pass. `is_whole`: it ended by itself, not because the run ends, so the run may be handed over."""
         started = self.facts.open
         assert started is not None  # only an open pass is closed
-        if self._unit is not None:
-            try:
-                return await self._unit_end.close(self._unit, started, why, is_whole=is_whole, judged=judged)
-            finally:
-                self._unit = self._unit if self.facts.open is not None else None
-        if self.facts.rolling_back is not None:
-            await self._end.roll_back(applied_to(started, self.facts.chosen), self.facts.rolling_back)
-        elif started.tries == 1:
-            return await self._keep_or_roll_back(started, why, is_whole=is_whole, judged=judged)
-        else:
-            return await self._tries_end.close(started, why, is_whole=is_whole, judged=judged)
-        return WorkResult()
-
-    async def _keep_or_roll_back(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> WorkResult:
-        """Keep the changes of the pass or roll them back. In the user's folder, hand over other changes."""
-        ctx = self.ctx
-        world = await self._world_at_end(started)
-        changes = await ctx.snapshots.changes(started.world or "", world)
-        moved = await self._repository.moved(started)
-        if self._goal_tries is None and (left := await self._unproven(changes, moved, world)):
-            return self._end.hand_over(started, changes, left)
-        own = ctx.facts.changes.paths_in_pass
-        change = change_hash([change for change in changes if change.path in own])
-        if not change and (self._improve is not None or moved is None or not moved.history):
-            if changes or moved is not None:  # files that a check wrote, or changes by git commands
-                why = "only a check changed files" if changes else why
-                kept = await self._end.keep_patch(started, changes, moved, world, Measured(False, why), "")
-                await self._end.roll_back(started, kept)
-            else:
-                self._end.finish(started, "unchanged", why)
+        found = await self._choose(started, why, judged=judged) if self._unit is None else None
+        if found is not None:
+            await self.candidates.clear()
+            changed = any(end is not None and end.files for end in self.facts.tries.values())
+            verdict = "unmeasured" if not found.is_measured else "reverted" if changed else "unchanged"
+            finish_pass(self.ctx, started, verdict, found.why, ends=found.ends)
             return WorkResult()
-        found = await self._judge(ctx, started, why, is_whole) if judged else Measured(False, why)
-        if found is None:
-            return WorkResult()
-        moved = await self._repository.moved(started)  # a check may run git too
-        if not self._repository.is_own_tree:
-            world = await ctx.fingerprint.take()
-            changes = await ctx.snapshots.changes(started.world or "", world)
-            is_done = found.kept and self._goal_tries is not None  # a try of a goal run is not committed
-            if not is_done and (left := await self._unproven(changes, moved, world)):
-                return self._end.hand_over(started, changes, left)
-        commit, why, is_committed = None, found.why, False
-        if found.kept:
-            try:
-                commit, why = await self._commit(started, moved, changes, found.why)
-                is_committed = started.head is not None
-            except GitFailed as error:
-                if self._improve is None:  # otherwise the next pass could not start clean
-                    found = Measured(False, f"it could not be committed: {error}")
-                why = f"{why}; not committed: {error}"
-        if found.kept:
-            is_left = is_committed or not self._repository.is_own_tree
-            left = [] if is_left else await self._repository.forget_history(started, moved)
-            files = [one.path for one in changes]
-            self._end.finish(started, "kept", why, files=files, commit=commit, change=change, left=left)
-            return WorkResult()
-        kept = await self._end.keep_patch(started, changes, moved, world, found, change)
-        await self._end.roll_back(started, kept)
-        return WorkResult()
+        assert self._unit is not None  # `_choose` took the one of the chosen try
+        try:
+            return await self._end.close(self._unit, started, why, is_whole=is_whole, judged=judged)
+        finally:
+            self._unit = self._unit if self.facts.open is not None else None
 
-    async def _unproven(self, changes: Sequence[Change], moved: RepositoryChange | None, world: str) -> list[str]:
-        """Return the changes in the user's folder that no tool wrote, one line each. `world`: the present snapshot."""
-        if self._repository.is_own_tree:
-            return []
-        edits, chosen = edits_by_file(self.ctx.facts.changes.in_pass), self.facts.chosen
-        as_chosen = frozenset[str]()
-        if chosen is not None:  # rundry wrote these files as they are in the chosen try
-            since = await self.ctx.snapshots.changes(chosen.world, world)
-            as_chosen = frozenset(chosen.files) - {one.path for one in since}
-        doubtful = [one for one in changes if one.path not in as_chosen]
-        left = [*unproven(doubtful, edits), *self.ctx.facts.seals.undecided]
-        return [*dict.fromkeys(left), *unproven_in_git(moved)]
-
-    async def hand_over_after_kill(self) -> WorkResult | None:
-        """Hand over the pass that an earlier runner left open, if it has changes that no tool wrote."""
-        started = self.facts.open
-        if started is None or started.layer or not self.is_open or self._goal_tries is not None or self._is_run:
-            return None  # a child run continues with its own part, and the end of its pass compares
-        world = await self._world_at_end(started)
-        changes = await self.ctx.snapshots.changes(started.world or "", world)
-        left = await self._unproven(changes, await self._repository.moved(started), world)
-        return self._end.hand_over(started, changes, left) if left else None
-
-    async def _world_at_end(self, started: PassStarted) -> str:
-        """Take the snapshot at the end of the pass. The changes of its child run, if it is one, then belong to it."""
-        if self._is_run:
-            self.ctx.files.mark_changed()
-        world = await self.ctx.fingerprint.take()
-        if self._is_run:
-            await note_child_changes(self.ctx, started, world)
-        self.ctx.files.forget_changed()
-        return world
+    async def _choose(self, started: PassStarted, why: str, *, judged: bool) -> Measured | None:
+        """Choose a try, and let its unit be that of the pass. Returns why none is chosen. Raises PersonInterrupted."""
+        found = await self.candidates.choose(started, why, judged=judged)
+        if found is not None:
+            return found
+        chosen = await self.candidates.take_chosen()
+        self._unit = await pass_unit_of_try(self.ctx, self._units, self._watch, *chosen)
+        await self.candidates.clear()
+        return None
 
     async def _judge(self, ctx: RunContext, started: PassStarted, why: str, is_whole: bool) -> Measured | None:
         """Return the verdict on the pass, or None if a person must be asked about a suspect check first.
@@ -409,13 +318,3 @@ class Passes:
             return Measured(True, why)
         ended = is_whole and (ctx.facts.finish is not None or self.facts.silences > 0)
         return Measured(ended, why if ended else f"{why}, before the model called finish")
-
-    async def _commit(
-        self, started: PassStarted, moved: RepositoryChange | None, changes: Sequence[Change], why: str
-    ) -> tuple[str | None, str]:
-        """Commit a kept pass. Returns the commit, if the repository has any, and the reason. Raises GitFailed."""
-        if started.head is None:
-            return None, why if self._goal_tries is not None else f"{why}; not committed"
-        words = commit_message(self.ctx.facts, started.number, pass_summary(self.ctx.facts), why)
-        commit, remark = await self._repository.commit(started, moved, changes, words)
-        return commit, f"{why}; {remark}" if remark else why

@@ -1,4 +1,4 @@
-"""Close a pass that worked in a layer: apply what it changed and commit it, or drop it and keep a patch.
+"""Close a pass: apply what it changed and commit it, or drop it and keep a patch.
 
 The workspace is written in one order, and only if the pass is kept (decision 0039).
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...layers.effects import Effect, TooMuch
+from ...layers.effects import TooMuch
 from ...layers.git.rows import GitChanges, HeadRow, RefRow, StashRow
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
@@ -22,24 +22,28 @@ from ...protocol import FileChanged, PassKept, PatchKept, Reason, ToolFinished, 
 from ...protocol.text.counts import plural
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.apply_effects import Accepted, apply_effects
-from ...step.tool_calls.effect_entries import Sorted, row_of, sort_effects
-from ...step.tool_calls.effects_at_gate import decide_effects
+from ...step.tool_calls.effect_entries import sort_effects
+from ...step.tool_calls.effects_at_gate import Decided, decide_effects
 from ...workspace.errors import StaleFile
 from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.sandbox.private_git.refs import ID, read_refs
 from ...workspace.snapshots.patches import change_hash
+from ..tries.review import review
+from .child_changes import work_of_child
 from .measure import Measured
-from .pass_commit import Committed, Overlaps, make_commit
+from .pass_commit import Before, Committed, Overlaps, make_commit
+from .pass_end import finish_pass
 from .pass_texts import commit_message, pass_summary
+from .work import Work, pass_approved, work_of
 
 if TYPE_CHECKING:
     from ...facts.passes import PassFacts
     from ...layers.run_layers import Listed
     from ...protocol import Branch, PassStarted
     from ...step.resources.context import RunContext
+    from ...workspace.git.hooks import CommitHooks
     from ...workspace.snapshots.snapshots import Change
     from .pass_commit import PassFiles
-    from .pass_end import PassEnd
     from .pass_unit import PassUnit
 
 _UNREADABLE = (Occupied, NamespacesRefused, TooMuch, OSError, StaleFile)
@@ -58,6 +62,7 @@ class _Found(NamedTuple):
     changes: list[Change]
     change: str
     """Hash of what its tools and commands changed; empty: nothing."""
+    work: Work
 
     @property
     def history(self) -> list[str]:
@@ -67,11 +72,10 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnitEnd:
-    """Closes the passes of one run that work in layers."""
+    """Closes the passes of one run."""
 
     _ctx: RunContext
     """Of the run: its files are the workspace."""
-    _end: PassEnd
     _branch: Callable[[], Branch]
     _judge: Judge
 
@@ -79,6 +83,12 @@ class UnitEnd:
     def _facts(self) -> PassFacts:
         assert self._ctx.facts.pass_facts is not None  # facts of these loops always have it
         return self._ctx.facts.pass_facts
+
+    @property
+    def _is_run(self) -> bool:
+        """Whether each pass is a child run."""
+        improve = self._ctx.facts.spec.improve
+        return improve is not None and improve.pass_loop is not None
 
     async def close(
         self, opened: PassUnit, started: PassStarted, why: str, *, is_whole: bool, judged: bool
@@ -102,19 +112,23 @@ class UnitEnd:
     async def _close(
         self, opened: PassUnit, started: PassStarted, why: str, *, is_whole: bool, judged: bool
     ) -> WorkResult:
-        found = await self._found(opened)
+        found = await self._found(opened, started)
         if not found.change and (not found.history or self._ctx.facts.spec.improve is not None):
             if not found.changes and not found.history:
                 await _forget(opened)
-                self._end.finish(started, "unchanged", why)
+                finish_pass(self._ctx, started, "unchanged", why)
                 return WorkResult()
             why = "only a check changed files" if found.changes else why
             return await self._keep_patch(opened, started, found, Measured(False, why))
         await opened.open_again()
+        if started.tries > 1 or self._is_run:  # its own steps did not check it
+            opened.ctx.files.mark_changed()
+            opened.ctx.files.note_verified(None)
+            await opened.ctx.fingerprint.take()
         measured = await self._judge(opened.ctx, started, why, is_whole) if judged else Measured(False, why)
         if measured is None:
             return WorkResult()
-        found = await self._found(opened)  # a check may write files and run git, too
+        found = await self._found(opened, started)  # a check may write files and run git, too
         if not measured.kept:
             return await self._keep_patch(opened, started, found, measured)
         try:
@@ -123,36 +137,41 @@ class UnitEnd:
             await opened.open_again()
             raise
 
-    async def _found(self, opened: PassUnit) -> _Found:
+    async def _found(self, opened: PassUnit, started: PassStarted) -> _Found:
         listed = await opened.listed()
         files = opened.files(listed)
         changes = await opened.changes(files)
-        own = self._ctx.facts.changes.paths_in_pass
-        return _Found(listed, files, changes, change_hash([one for one in changes if one.path in own]))
+        work = await self._work(opened, started)
+        return _Found(listed, files, changes, change_hash([one for one in changes if one.path in work.paths]), work)
+
+    async def _work(self, opened: PassUnit, started: PassStarted) -> Work:
+        chosen = self._facts.chosen
+        if opened.work is not None:
+            return opened.work
+        if chosen is not None:  # its runner is gone, and with it what was approved in it
+            return Work(frozenset(chosen.files), {})
+        if self._is_run:
+            return await work_of_child(opened.ctx, started)
+        return work_of(self._ctx.facts.changes.in_pass)
 
     async def _keep(self, opened: PassUnit, started: PassStarted, found: _Found, measured: Measured) -> WorkResult:
         """Decide on what the pass changed, commit and apply it."""
         ctx, record = self._ctx, self._ctx.events.bound(None, None)
-        listed, name = found.listed._replace(git=[]), f"pass {started.number}"
-        holds = ctx.guarded.holds
-        entries = await asyncio.to_thread(sort_effects, ctx.gate, ctx.workspace.root, listed, holds, is_hook=False)
-        _pass_approved(entries, self._is_approved)
-        decided = await decide_effects(ctx, entries, listed, name, record, asks=True)
-        if decided.refused:
-            return await self._hand_over(opened, started, found, decided.refused)
-        why, made = measured.why, Committed(None, (), "")
         try:
-            if started.head is not None:
-                made = await self._committed(started, found, why)
+            found, made, why = await self._made(opened, started, found, measured.why)
         except Overlaps as overlaps:
             return await self._hand_over(opened, started, found, overlaps.lines)
         except GitFailed as error:
-            if ctx.facts.spec.improve is None:
-                failed = Measured(False, f"it could not be committed: {error}")
-                return await self._keep_patch(opened, started, found, failed)
-            why = f"{why}; not committed: {error}"
-        if started.head is None:
-            why = f"{why}; not committed"
+            failed = Measured(False, f"it could not be committed: {error}")
+            return await self._keep_patch(opened, started, await self._found(opened, started), failed)
+        listed, name = found.listed._replace(git=[]), f"pass {started.number}"
+        decided = await self._decided(found, listed, name)
+        if isinstance(decided, WorkResult):
+            return decided
+        if isinstance(decided, Measured):
+            return await self._keep_patch(opened, started, found, decided)
+        if decided.refused:
+            return await self._hand_over(opened, started, found, decided.refused)
         kept = PassKept(
             number=started.number,
             order=new_name(),
@@ -170,30 +189,95 @@ class UnitEnd:
             git=made.git,
         )
         await apply_effects(ctx, opened.layers, opened.unit.layer, listed.groups, accepted, name, record, kept)
-        result = self.finish_kept(started)
+        remark = ""
+        if ctx.hooks is not None and made.commit is not None and (own := await self._repository()) is not None:
+            await ctx.hooks.after(own)
+            remark = ctx.hooks.take_notes()
+        result = self.finish_kept(started, remark)
         await _forget(opened)
         await ctx.fingerprint.take()
         return result
 
-    async def _committed(self, started: PassStarted, found: _Found, why: str) -> Committed:
-        """Make the commit of the pass. Raises GitFailed and Overlaps."""
-        ctx = self._ctx
-        repository = await Repository.find(ctx.workspace.root, ctx.env)
+    async def _decided(self, found: _Found, listed: Listed, name: str) -> Decided | Measured | WorkResult:
+        """Decide on what is applied, or return why nothing is. Raises PersonInterrupted."""
+        ctx, chosen = self._ctx, self._facts.chosen
+        if chosen is not None and ctx.facts.spec.tries is not None:
+            return await review(ctx, chosen, listed)
+        root, holds = ctx.workspace.root, ctx.guarded.holds
+        entries = await asyncio.to_thread(sort_effects, ctx.gate, root, listed, holds, is_hook=False)
+        pass_approved(entries, found.work)
+        return await decide_effects(ctx, entries, listed, name, ctx.events.bound(None, None), asks=True)
+
+    async def _made(
+        self, opened: PassUnit, started: PassStarted, found: _Found, why: str
+    ) -> tuple[_Found, Committed, str]:
+        """Make the commit of the pass. Returns what it changed, the commit, and the reason of its verdict.
+
+        Raises Overlaps and GitFailed.
+        """
+        spec, message = self._ctx.facts.spec, ""
+        nothing = Committed(None, (), "")
+        if started.head is None:
+            return found, nothing, why if spec.tries is not None else f"{why}; not committed"
+        try:
+            if self._ctx.hooks is not None:
+                message = await self._through_hooks(opened, started, found, why, self._ctx.hooks)
+                found = await self._found(opened, started)
+            return found, await self._committed(started, found, why, message), why
+        except GitFailed as error:
+            if spec.improve is None:
+                raise
+            return await self._found(opened, started), nothing, f"{why}; not committed: {error}"
+
+    async def _committed(
+        self, started: PassStarted, found: _Found, why: str, message: str, before: Before | None = None
+    ) -> Committed:
+        """Make the commit of the pass. `message`: empty: the usual one. Raises GitFailed and Overlaps."""
+        ctx, repository = self._ctx, await self._repository()
         if repository is None:
             raise GitFailed(f"{ctx.workspace.root} is no longer in a git repository")
-        message = commit_message(ctx.facts, started.number, pass_summary(ctx.facts), why)
-        protected = self._branch().protected
-        return await make_commit(repository, found.files, found.listed, started.head or "", message, protected)
+        message = message or commit_message(ctx.facts, started.number, pass_summary(ctx.facts), why)
+        start, protected = started.head or "", self._branch().protected
+        return await make_commit(repository, found.files, found.listed, start, message, protected, before)
 
-    def finish_kept(self, started: PassStarted) -> WorkResult:
-        """Record the end of a pass whose changes are applied."""
+    async def _repository(self) -> Repository | None:
+        return await Repository.find(self._ctx.workspace.root, self._ctx.env)
+
+    async def _through_hooks(
+        self, opened: PassUnit, started: PassStarted, found: _Found, why: str, hooks: CommitHooks
+    ) -> str:
+        """Run the user's hooks in the unit, on the commit that would be made, and return its message.
+
+        Raises GitFailed if they refuse it or change files, and Overlaps.
+        """
+        ctx = self._ctx
+        message = commit_message(ctx.facts, started.number, pass_summary(ctx.facts), why)
+
+        async def before(tree: str) -> None:
+            nonlocal message
+            repository = await self._repository()
+            assert repository is not None  # the commit is made in it
+            await opened.open_again()  # so that it has the new objects
+            own = opened.ctx
+            message = await hooks.before_in(repository, tree, message, own.sandbox, own.workspace.root)
+            now = {one.path: one.after for one in (await self._found(opened, started)).changes}
+            was = {one.path: one.after for one in found.changes}
+            if changed := sorted(path for path in now.keys() | was.keys() if now.get(path) != was.get(path)):
+                raise GitFailed(f"a hook changed {changed[0]}, and rundry commits only what was decided")
+
+        await self._committed(started, found, why, message, before)
+        return message
+
+    def finish_kept(self, started: PassStarted, remark: str = "") -> WorkResult:
+        """Record the end of a pass whose changes are applied. `remark`: for people."""
         kept, conflicts = self._facts.keeping, self._facts.kept_conflicts or []
         assert kept is not None  # the caller applied it
         if not conflicts:
-            self._end.finish(started, "kept", kept.why, files=kept.files, commit=kept.commit, change=kept.change)
+            why = f"{kept.why}; {remark}" if remark else kept.why
+            finish_pass(self._ctx, started, "kept", why, of=kept)
             return WorkResult()
         why = f"pass {started.number} was applied, but not committed, because of changes meanwhile: {conflicts[0]}"
-        self._end.finish(started, "undecided", why, files=kept.files, left=conflicts, ends=Reason.HANDOFF)
+        finish_pass(self._ctx, started, "undecided", why, of=kept, left=conflicts, ends=Reason.HANDOFF)
         return WorkResult(handoff=why)
 
     async def _hand_over(
@@ -222,7 +306,7 @@ class UnitEnd:
             except StaleFile:
                 if tried == _TRIES - 1:
                     raise
-                found = await self._found(opened)
+                found = await self._found(opened, started)
         bundles = [one for one in map(_bundle, found.listed.git) if one is not None]
         kept = PatchKept(
             number=started.number,
@@ -236,6 +320,7 @@ class UnitEnd:
             change=found.change,
             unmeasured=not measured.is_measured,
             undecided=[*undecided],
+            ends=measured.ends,
         )
         ctx.events.record(kept, durable=True)
         return await self._drop(opened, started, kept)
@@ -251,11 +336,11 @@ class UnitEnd:
             self._record_restored()
             if kept.undecided:
                 left, ends = kept.undecided, Reason.HANDOFF
-                self._end.finish(started, "undecided", kept.why, files=kept.files, left=left, ends=ends)
+                finish_pass(self._ctx, started, "undecided", kept.why, of=kept, left=left, ends=ends)
             else:
                 is_moved = bool(kept.history) and self._ctx.facts.spec.improve is None
                 verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_moved else "unchanged"
-                self._end.finish(started, verdict, kept.why, files=kept.files, change=kept.change)
+                finish_pass(self._ctx, started, verdict, kept.why, of=kept, ends=kept.ends)
         return WorkResult(handoff=kept.why) if kept.undecided else WorkResult()
 
     def finish_lost(self, started: PassStarted, why: str) -> None:
@@ -268,7 +353,7 @@ class UnitEnd:
                 )
                 ctx.events.record(lost, step=ctx.facts.step)
             self._record_restored()
-            self._end.finish(started, "reverted", why)
+            finish_pass(ctx, started, "reverted", why)
 
     def _record_restored(self) -> None:
         """Record for each file that the pass changed that it is as before."""
@@ -280,16 +365,6 @@ class UnitEnd:
         for path, before in first.items():
             if before != last[path]:
                 self._ctx.events.record(FileChanged(path=path, by="restore", before=last[path], after=before))
-
-    def _is_approved(self, effect: Effect) -> bool:
-        """Return whether this is exactly what an edit of the pass wrote, which the gate let pass."""
-        newest = next((one for one in reversed(self._ctx.facts.changes.in_pass) if effect.path in one.files), None)
-        if newest is None or newest.command is not None:
-            return False
-        before, after = effect.before, effect.after
-        if after is None or after.type != "file" or after.executable != (before is not None and before.executable):
-            return False
-        return newest.files[effect.path].after == after.digest
 
     async def _prefix(self) -> str:
         """Return the workspace below the top of its repository, with `/`; empty: there is none, or it is the top."""
@@ -305,15 +380,6 @@ async def _forget(opened: PassUnit) -> None:
     """Delete the layer. What cannot be deleted stays, and `rundry doctor` lists it."""
     with suppress(OSError):
         await opened.drop()
-
-
-def _pass_approved(found: Sorted, is_approved: Callable[[Effect], bool]) -> None:
-    """Let what was approved at the gate pass: nobody is asked twice."""
-    for part in list(found.asking):
-        if part.git is None and not part.draft.shown.conflict and part.effects and all(map(is_approved, part.effects)):
-            found.asking.remove(part)
-            found.passing += [row_of(effect) for effect in part.effects]
-            found.recorded |= {effect.path for effect in part.effects}
 
 
 def _history(changes: GitChanges) -> list[str]:

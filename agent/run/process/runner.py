@@ -163,8 +163,8 @@ async def _close(ctx: RunContext) -> None:
     if ctx.stage is not None:
         await ctx.stage.close()
         await asyncio.to_thread(ctx.stage.layers.close)
-    if ctx.layers is not None:
-        await asyncio.to_thread(ctx.layers.close)
+    for layers in {one for one in (ctx.layers, ctx.units) if one is not None}:
+        await asyncio.to_thread(layers.close)
     await ctx.activity.close()
     ctx.ancestors.close()
 

@@ -36,11 +36,9 @@ from .surroundings.stage import stage_of, view_of
 from .surroundings.variables import commands_env
 from .tree_tools import guard_of
 from .worktree_preflight import (
-    check_clean_tree,
     check_run_folder,
     check_snapshots,
     make_run_worktree,
-    missing_in_worktrees,
 )
 
 if TYPE_CHECKING:
@@ -74,12 +72,6 @@ async def _assembled(
 ) -> Assembled:
     """Build the objects of the run, and make the checks that need them. Raises Refusal, UserError."""
     spec, facts = inputs.journal.spec, inputs.facts
-    has_tries = spec.improve is not None and spec.improve.tries > 1
-    writes_live = tree.layers is None and tree.stage is None
-    if writes_live or has_tries:  # the winner of tries is committed from the folder of the user
-        notes += [line for line in await check_clean_tree(spec, facts, git_env) if line not in notes]
-    if writes_live:
-        notes += await missing_in_worktrees(spec, facts, git_env)
     git = committing(inputs, tree, git_env)
     assembled = build(inputs, tree, models, git)
     ctx = assembled.ctx
@@ -172,6 +164,7 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
         files=files,
         is_own=is_own or stage is not None,
         layers=found.layers if stage is None else None,
+        units=found.units,
         why_no_layers=found.why_none,
         unit=None if stage is None else stage.unit,
         stage=stage,
@@ -216,7 +209,7 @@ def _gate(
             workspace=workspace,
             guard=guard.matches,
             sandbox=sandbox.kind,
-            layers=found.layers is not None,
+            layers=found.layers is not None or found.units is not None,
             why_no_layers=found.why_none,
             starts=sandbox.is_confirmed or not wanted.falls_back,
         ),

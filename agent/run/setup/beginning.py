@@ -39,7 +39,7 @@ from ..commands.control_report import end_manual_control
 from ..commands.reconfigure import model_switched
 from ..commands.undo import finish_undo
 from ..damaged.resuming import note_damage, settle_spend
-from ..passes.rolling_back import roll_back_items
+from ..item_trees.left_items import finish_left_items
 from ..proposals.settle import settle
 from ..suspect_decisions import accept_result, send_suspects
 from .build_context import takes_snapshots
@@ -166,15 +166,13 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     left = None if run.passes is None else await run.passes.reopen()
     ctx = run.ctx
     if run.finder is not None:
-        left = await roll_back_items(run)
+        await finish_left_items(ctx)
         run.finder.resume(after_end=before is not None and before.reason is Reason.DRY)
     if changes.decision is not None:
         ctx.gate.decide_later(changes.decision)
     await finish_undo(run)
     results = await settle(run, said=changes.hint, by=changes.by)
     await end_manual_control(ctx)
-    if run.passes is not None:
-        left = left or await run.passes.hand_over_after_kill()
     if left is not None:
         return [left]
     if changes.accept is not None and not facts.main.unanswered():

@@ -156,6 +156,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
         before_acting=core.dependencies.ready,
         layers=tree.layers,
+        units=tree.units,
         unit=tree.unit,
         stage=tree.stage,
         headless=inputs.order.is_headless,

@@ -12,7 +12,7 @@ import msgspec
 from ...finder.finder import Finder
 from ...model.no_model import NO_MODEL
 from ...workspace.paths import Workspace
-from ..item_trees.trees import Worktrees
+from ..item_trees.trees import ItemUnits
 from .surroundings.confinement import detect_sandbox
 from .surroundings.variables import key_names
 
@@ -46,8 +46,8 @@ def search_of(ctx: RunContext, process: ProcessContext, order: Order) -> Finder 
     if not spec.loop.traits.has_search or spec.finder is None:
         return None
     has_model = ctx.models.of_run.name != NO_MODEL
-    is_apart = spec.finder.parallel > 1 or (ctx.layers is not None and spec.finder.check is not None)
-    trees = Worktrees(ctx, max(1, spec.finder.parallel)) if is_apart else None
+    is_migration = ctx.units is not None and spec.finder.check is not None
+    trees = ItemUnits(ctx, ctx.units, max(1, spec.finder.parallel)) if is_migration and ctx.units is not None else None
     worker = worker_of(ctx, spec.finder)
     return Finder(
         ctx,

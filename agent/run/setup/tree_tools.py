@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ...config.finder.recipes import EVERY_FILE
 from ...mcp.servers import no_servers
 from ...protocol import LoopKind
@@ -14,12 +16,11 @@ from ...step.file_edits import FileEdits
 from ...stops.guard import Guard, default_guard, guard_of_items
 from ...tools.context import ToolContext
 from ...tools.reading.fetching import Fetcher
-from .worktree_preflight import guarded
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
-    from ...protocol import RunSpec
+    from ...protocol import Predicates, RunSpec
     from ...step.checks.guarded import Guarded
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.tree import Tree
@@ -32,7 +33,7 @@ def guard_of(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
     """Return the guard of a tree. A migration guards what its check depends on, except the files that it changes."""
     finder = spec.finder
     if finder is None or finder.check is None:
-        return default_guard(guarded(spec), spec.task, root, env)
+        return default_guard(_guarded(spec), spec.task, root, env)
     globs = [glob for glob in finder.globs if glob != EVERY_FILE]
     return guard_of_items(finder.check, spec.predicates, spec.task, globs, root, env)
 
@@ -80,3 +81,9 @@ def _result_limit(window: int) -> int:
     It is at most about a quarter of a small window, so that several rounds fit.
     """
     return max(1_000, min(12_000, window))
+
+
+def _guarded(spec: RunSpec) -> Predicates:
+    """Return the predicates for the guard. A score command counts as a check: the files it executes are guarded."""
+    more = spec.guarded_commands if spec.improve is None else [spec.improve.score]
+    return msgspec.structs.replace(spec.predicates, until=[*spec.predicates.until, *more]) if more else spec.predicates

@@ -11,8 +11,8 @@ from ...step.resources.recorder import record_snapshot
 from ...step.resources.tree import Tree
 from ...step.tool_calls.background import Background
 from ...workspace.snapshots.snapshots import Snapshots
-from ..tries.try_context import unit_folder
 from .tree_tools import guard_of, text_edits
+from .unit_folder import unit_folder
 
 if TYPE_CHECKING:
     from ...layers.unit import Unit
@@ -74,6 +74,7 @@ async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunCo
         guarded=guarded,
         background=background,
         layers=None,
+        units=None,
         unit=unit,
         commits=None,
         hooks=None,

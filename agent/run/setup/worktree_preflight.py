@@ -7,20 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ...loops.improve import NO_BUDGET, is_finite
-from ...protocol import Branch, GoalTries, Predicates, Refusal, RunSpec
-from ...workspace.git.pass_preflight import ignored_paths, why_no_pass
+from ...protocol import Branch, Refusal, RunSpec
+from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ...workspace.snapshots.scan import TooLarge, measure
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...workspace.snapshots.snapshots import Snapshots
-
-_NAMED = 6
-"""Number of ignored paths that a note names."""
 
 
 def branch_of(spec: RunSpec) -> Branch | None:
@@ -35,8 +30,8 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
     branch, improve = branch_of(spec), spec.improve
     if improve is not None and not facts.started and not (improve.bounded and is_finite(spec.budget)):
         raise Refusal(NO_BUDGET)
-    if spec.tries is not None and not facts.started:
-        return await _check_for_tries(Path(spec.workspace), spec.tries, env)
+    if why := _why_old(facts):
+        raise Refusal(why)
     if branch is None:
         return []
     try:
@@ -51,6 +46,24 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
     except GitFailed as error:
         raise Refusal(str(error)) from error
     return []
+
+
+def _why_old(facts: RunFacts) -> str:
+    """Return why a run cannot continue that an older rundry left in the middle of a pass, try or item; empty: it can.
+
+    Those worked in the workspace itself or in git worktrees, which this version does not write any more.
+    """
+    passing, finder, place, what = facts.pass_facts, facts.finder, "", ""
+    if facts.spec.has_units and passing is not None and passing.open is not None:
+        what = f"pass {passing.open.number}"
+        is_old = passing.open.tries == 1 and passing.open.layer is None
+        if is_old or (passing.chosen is not None and not passing.chosen.place):
+            place = facts.spec.workspace
+        elif old := [one.place for one in passing.unfinished if not one.layer]:
+            what, place = f"a try of {what}", old[0]
+    elif finder is not None and (old := finder.worktrees.old_places):
+        what, place = "an item", old[0]
+    return f"an older rundry left {what} open, with its changes in {place}: start a new run" if place else ""
 
 
 async def make_run_worktree(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
@@ -105,73 +118,15 @@ def _no_roll_back(why: str) -> str:
     return f"{why}, so a pass could not be rolled back: add what the task does not need to .gitignore"
 
 
-def guarded(spec: RunSpec) -> Predicates:
-    """Return the predicates for the guard. A score command counts as a check: the files it executes are guarded."""
-    more = spec.guarded_commands if spec.improve is None else [spec.improve.score]
-    return msgspec.structs.replace(spec.predicates, until=[*spec.predicates.until, *more]) if more else spec.predicates
-
-
-async def check_clean_tree(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
-    """Check that a tree is clean whose passes do not work in layers. Returns notes. Raises Refusal if it is not."""
-    branch = branch_of(spec)
-    if branch is None or branch.worktree_of is not None or facts.started:
-        return []
-    try:
-        return await _check_branch(spec, branch, env, is_clean=True)
-    except GitFailed as error:
-        raise Refusal(str(error)) from error
-
-
-async def _check_branch(spec: RunSpec, branch: Branch, env: Mapping[str, str], *, is_clean: bool = False) -> list[str]:
-    """Check that passes can be committed. If not, raise Refusal, or return the note that nothing is committed.
-
-    `is_clean`: whether the tree must be clean.
-    """
+async def _check_branch(spec: RunSpec, branch: Branch, env: Mapping[str, str]) -> list[str]:
+    """Check that passes can be committed. If not, raise Refusal, or return the note that nothing is committed."""
     folder = Path(spec.workspace)
-    why = await why_no_pass(await Repository.find(folder, env), folder, branch.protected, is_clean=is_clean)
+    why = await why_no_pass(await Repository.find(folder, env), folder, branch.protected)
     if why is None:
         return []
     if spec.interval is not None:
         raise Refusal(why)
     return [f"kept changes are not committed: {why}"]
-
-
-async def _check_for_tries(folder: Path, spec: GoalTries, env: Mapping[str, str]) -> list[str]:
-    """Check that worktrees can be made, and return the note about what they lack. Raises Refusal."""
-    option = f"--tries {spec.tries}"
-    try:
-        found = await Repository.find(folder, env)
-        if found is None:
-            raise Refusal(f"{option}: {folder} is not in a git repository: `git init` and commit first")
-        if await found.head() is None:
-            raise Refusal(f"{option}: {folder} has no commit yet: commit once first")
-        if (busy := await found.operation()) is not None:
-            raise Refusal(f"{option}: {busy} is in progress: finish or abort it first")
-        return await _note_on_ignored(found, folder, "the tries")
-    except GitFailed as error:
-        raise Refusal(str(error)) from error
-
-
-async def missing_in_worktrees(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
-    """Return the note about what the git worktrees of tries or items lack. Without a repository, there is none."""
-    if facts.started or spec.tries is not None:  # `_check_for_tries` returned it
-        return []
-    has_tries = spec.improve is not None and spec.improve.tries > 1
-    if not has_tries and not _is_parallel(spec):
-        return []
-    folder, whose = Path(spec.home), "the tries" if has_tries else "the items"
-    try:
-        found = await Repository.find(folder, env)
-        return [] if found is None else await _note_on_ignored(found, folder, whose)
-    except GitFailed:
-        return []  # what needs the repository reports this
-
-
-async def _note_on_ignored(found: Repository, folder: Path, whose: str) -> list[str]:
-    """Return a note that names the ignored files. Raises GitFailed."""
-    missing = await ignored_paths(found, folder)
-    named = ", ".join(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" * (len(missing) > _NAMED))
-    return [f"git ignores {named}: the worktrees of {whose} do not have them"] if missing else []
 
 
 async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from ...facts.checkpoint import facts_of
 from ...journal.claim import claim
 from ...journal.journal import Journal
+from ...layers.copy_folder import has_copy
 from ...layers.fitness import places_of
 from ...layers.left import left_records, left_units, remove_left_unit, remove_unit
 from ...layers.left_files import left_layers, remove_left_layers
@@ -59,7 +61,7 @@ def drop_all_left(workspace: Path, runs: Path) -> Sequence[str]:
             if path.exists() and _stage_of(path) == unit.folder.name:
                 drop_stage(path)
             else:
-                with Namespaces() as namespaces:
+                with nullcontext() if has_copy(unit.folder) else Namespaces() as namespaces:
                     if not remove_left_unit(unit, namespaces):
                         raise RunHeld(unit.run)
         except NamespacesRefused as refused:

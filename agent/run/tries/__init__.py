@@ -1,1 +1,1 @@
-"""Tries of a pass: candidates in separate worktrees, of which the best is applied."""
+"""Tries of a pass: candidates, each in a unit of work, of which the best is applied."""

@@ -1,11 +1,9 @@
-"""One try of a pass: run its steps in its worktree."""
+"""One try of a pass: run its steps in its own unit of work."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...loops.shared.continue_pass import continue_pass
@@ -13,13 +11,15 @@ from ...loops.shared.passes import CLOSE
 from ...loops.shared.state import LoopState
 from ...protocol import Again, Exhausted, Finish, Prompted, Reason, TryFinished, WorkResult
 from ...step.perform import perform
-from ...workspace.snapshots.patches import change_hash, patch_of
+from ...workspace.snapshots.patches import change_hash
+from ..passes.left_patch import UNREADABLE
 from ..passes.pass_texts import model_summary
 
 if TYPE_CHECKING:
     from ...facts.tries import TryFacts
-    from ...layers.unit import Unit
     from ...step.resources.context import RunContext
+    from ...workspace.snapshots.snapshots import Change
+    from ..passes.pass_unit import PassUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class TryEnd:
     """The limit that ended it; None: no limit did."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Attempt:
     """A try that is being worked or waits to be measured."""
 
@@ -41,15 +41,17 @@ class Attempt:
     """Number of the pass."""
     candidate: int
     tries: int
-    place: Path
-    """Folder of its worktree or layer."""
-    base: str
-    """The snapshot that it started from."""
-    ctx: RunContext
+    opened: PassUnit
+    """Its unit, with the context in which it works."""
     facts: TryFacts
-    """The facts of its context."""
-    unit: Unit | None = None
-    """Its layer; None: it works in a git worktree."""
+    """The facts of that context."""
+    changes: list[Change] = field(default_factory=list["Change"])
+    """What it changed, once it has ended."""
+
+    @property
+    def ctx(self) -> RunContext:
+        """The context in which it works."""
+        return self.opened.ctx
 
     async def work(self, tools: Sequence[str]) -> TryEnd | WorkResult:
         """Run the steps until the try ends. A WorkResult: it was interrupted, or waits for a decision."""
@@ -99,33 +101,26 @@ class Attempt:
 
     async def finish(self, over: TryEnd) -> None:
         """Store the changes as a patch, and record the end of the try."""
-        ctx = self.ctx
-        await ctx.background.end_all("the try ended")
-        world = await ctx.snapshots.take()
-        written = await self._written()
-        changes = await ctx.snapshots.changes(self.base, world)
-        changes = [one for one in changes if written is None or one.path in written]
+        ctx, patch, why = self.ctx, None, over.why
+        try:
+            listed = await self.opened.listed()
+            self.changes = await self.opened.changes(self.opened.files(listed))
+            patch = ctx.journal.keep(await self.opened.patch(listed, "")) if self.changes else None
+        except UNREADABLE as error:
+            self.changes, why = [], f"{why}; what it changed cannot be read: {error}"
         ctx.events.record(
             TryFinished(
                 number=self.number,
                 candidate=self.candidate,
                 tries=self.tries,
-                why=over.why,
+                why=why,
                 said=model_summary(self.facts),
-                patch=ctx.journal.keep(patch_of(changes)) if changes else None,
-                base=self.base,
-                world=world,
-                files=[one.path for one in changes],
-                change=change_hash(changes),
+                patch=patch,
+                files=[one.path for one in self.changes],
+                change=change_hash(self.changes),
                 fault=over.fault,
                 retryable=over.retryable,
                 exhausted=over.exhausted is not None,
             ),
             durable=True,
         )
-
-    async def _written(self) -> frozenset[str] | None:
-        """Return the paths that were written in its layer, because the user changes others; None: all are its own."""
-        if self.unit is None:
-            return None
-        return frozenset(one.path for one in await asyncio.to_thread(self.unit.effects_since, 0))

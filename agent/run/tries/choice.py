@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import stat
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...loops.shared.passes import steps_used
-from ...protocol import ImproveSpec, PassStarted, Reason, TryFinished, TryMeasured
+from ...protocol import ImproveSpec, PassStarted, Reason, TryMeasured
 from ...stops.score import is_better
 from ...workspace.snapshots.patches import changed_lines
+from ..passes.left_patch import UNREADABLE
 from ..passes.measure import Measured, Score, measure, record_no_score, record_score
 from .try_texts import summary
 from .verdict import why_failing
@@ -17,18 +16,16 @@ from .verdict import why_failing
 if TYPE_CHECKING:
     from ...facts.passes import PassFacts
     from ...step.resources.context import RunContext
-    from ...workspace.snapshots.snapshots import Change
     from .attempt import Attempt
 
 
-async def measure_try(ctx: RunContext, attempt: Attempt, end: TryFinished) -> None:
-    """Check a try in its worktree, measure its score if the run has one, and record both. `ctx`: the run's.
+async def measure_try(ctx: RunContext, attempt: Attempt) -> None:
+    """Check a try in its own files, measure its score if the run has one, and record both. `ctx`: the run's.
 
     Raises PersonInterrupted.
     """
-    own, spec = attempt.ctx, ctx.facts.spec.improve
-    changes = [one for one in await own.snapshots.changes(attempt.base, end.world or "") if one.path in end.files]
-    why = await _why_not(ctx, attempt, end, changes)
+    own, spec, changes = attempt.ctx, ctx.facts.spec.improve, attempt.changes
+    why = await _why_not(ctx, attempt)
     score = await measure(own, spec) if why is None and spec is not None else None
     if score is not None and score.value is None:
         why = f"the score could not be measured: the command {score.why_not}"
@@ -48,24 +45,19 @@ async def measure_try(ctx: RunContext, attempt: Attempt, end: TryFinished) -> No
     )
 
 
-async def _why_not(ctx: RunContext, attempt: Attempt, end: TryFinished, changes: Sequence[Change]) -> str | None:
+async def _why_not(ctx: RunContext, attempt: Attempt) -> str | None:
     """Return why this try cannot be chosen, whatever its score, or None. Raises PersonInterrupted."""
-    for change in changes:
+    for change in attempt.changes:
         if ctx.guard.matches(change.path) or attempt.ctx.guard.matches(change.path):
             return f"it changed {change.path}, which decides the score or a check"
-        if change.kind == "large":
-            return f"it changed {change.path}, which is too large for a snapshot"
-        if ctx.facts.spec.tries is not None and (hidden := _hidden_in_diff(change)):
-            return f"it changed {hidden} {change.path}, which the gate cannot show"
-    attempt.facts.world = end.world
+    try:
+        await attempt.opened.open_again()
+    except UNREADABLE as error:
+        return f"its files cannot be used again: {error}"
+    attempt.ctx.files.mark_changed()
+    attempt.ctx.files.note_verified(None)
+    await attempt.ctx.fingerprint.take()
     return await why_failing(attempt.ctx)
-
-
-def _hidden_in_diff(change: Change) -> str | None:
-    """Return what of a change a diff of texts does not show, as words before the path; None: it shows all."""
-    if any(mode is not None and stat.S_ISLNK(mode) for mode in (change.before_mode, change.after_mode)):
-        return "the link"
-    return "only the mode of" if change.before == change.after else None
 
 
 def best_try(ctx: RunContext) -> TryMeasured | None:
@@ -118,14 +110,6 @@ def _is_limited(ctx: RunContext, facts: PassFacts) -> bool:
     spec, ended = ctx.facts.spec.tries, [end for end in facts.tries.values() if end is not None]
     most = None if spec is None else spec.most_steps(ctx.facts.budget.steps)
     return any(end.exhausted or (most is not None and end.why == steps_used(most)) for end in ended)
-
-
-def record_not_applied(ctx: RunContext, started: PassStarted, why: str, seconds: float = 0.0) -> Measured:
-    """Record that the chosen try is not in the run's tree. `why`: a text that continues "the command cannot run"."""
-    spec = ctx.facts.spec.improve
-    if spec is None:
-        return Measured(False, why)
-    return record_no_score(ctx, spec, started.number, f"cannot run on it: {why}", seconds)
 
 
 def _pass_facts(ctx: RunContext) -> PassFacts:

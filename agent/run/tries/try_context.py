@@ -1,67 +1,28 @@
-"""Make the `RunContext` of a worktree, with its own tools, gate and guard, and the journal and budget of the run."""
+"""Make the `RunContext` of a unit of work, with tools, gate and guard of its own, and the journal of the run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...facts.tries import TryFacts
 from ...step.checks.guarded import Guarded
 from ...step.resources.change_tracker import ChangeTracker, Fingerprint
 from ...step.resources.prompt_limits import PromptLimits
 from ...step.resources.stall_watches import StallWatches
 from ...step.resources.tree import Tree
 from ...step.tool_calls.background import Background
-from ...workspace.paths import Workspace
-from ...workspace.snapshots.snapshots import Snapshots
 from ..setup.tree_tools import guard_of, text_edits, tool_context
 
 if TYPE_CHECKING:
-    from ...layers.unit import Unit
-    from ...protocol import PassStarted
+    from ...facts.tries import TryFacts
     from ...step.resources.context import RunContext
     from ...step.resources.recorder import Recorder
-    from ...workspace.sandbox.sandbox import Sandbox
-
-
-@dataclass(frozen=True, slots=True)
-class WorkFolder:
-    """A worktree of a run or the view of a unit of work, with its sandbox and its snapshots."""
-
-    workspace: Workspace
-    sandbox: Sandbox
-    snapshots: Snapshots
-    unit: Unit | None = None
-    """The unit of work whose view it is."""
-
-
-def work_folder(ctx: RunContext, root: Path) -> WorkFolder:
-    """Return the worktree whose workspace is this folder. `ctx`: the run's."""
-    run = ctx.workspace
-    workspace = Workspace(root, run.private, run.leftovers, run.hook_scripts, run.hide_rules)
-    store = ctx.journal.path.with_suffix(".snapshots")
-    return WorkFolder(workspace, ctx.sandbox.separate_copy(), Snapshots(workspace, store))
-
-
-def unit_folder(ctx: RunContext, unit: Unit) -> WorkFolder:
-    """Return the view of a unit of work over the workspace. `ctx`: the run's."""
-    run = ctx.workspace
-    workspace = Workspace(unit.root, run.private, None, run.hook_scripts, run.hide_rules, seen=unit.outside(unit.root))
-    store = ctx.journal.path.with_suffix(".snapshots")
-    return WorkFolder(workspace, ctx.sandbox.in_unit(unit), Snapshots(workspace, store), unit)
-
-
-async def context_of_try(
-    ctx: RunContext, root: Path, work: str, who: str, started: PassStarted
-) -> tuple[RunContext, TryFacts]:
-    """Return the context of a try and its facts. `root`: its workspace. `who`: its name for people."""
-    facts = TryFacts(ctx.facts, started, str(root))
-    return await context_in(ctx, work_folder(ctx, root), facts, work, who), facts
+    from ...workspace.snapshots.snapshots import Snapshots
+    from ..setup.unit_folder import WorkFolder
 
 
 async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work: str, who: str) -> RunContext:
-    """Return the context for work in a worktree."""
+    """Return the context for work in a unit. `who`: its name for people."""
     workspace = folder.workspace
     guard = guard_of(facts.spec, workspace.root, ctx.env)
     tree = Tree(
@@ -121,7 +82,8 @@ def _with_tree(
         stalls=StallWatches(facts),
         prompts=PromptLimits(),
         stall_ends=lambda: "stop",
-        layers=tree.layers,
+        layers=None,
+        units=None,
         unit=tree.unit,
         commits=None,
         hooks=None,

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ...step.resources.context import RunContext
 
 _TASK = """\
-You are try {candidate} of {tries} of this pass. All tries work on the same task at the same time, each in a git \
-worktree of its own, and do not see each other. The program measures them afterwards and keeps the best one. So the \
+You are try {candidate} of {tries} of this pass. All tries work on the same task at the same time, each with \
+files of its own, and do not see each other. The program measures them afterwards and keeps the best one. So the \
 tries should differ: choose an approach that the other tries probably do not choose. {approach} Change only files in \
 {root}."""
 _GOAL = """\
-You are try {candidate} of {tries}. All tries work on the same task at the same time, each in a git worktree of its \
-own, and do not see each other. The program then keeps the smallest change that reaches the goal. So the tries should \
+You are try {candidate} of {tries}. All tries work on the same task at the same time, each with files of its own, \
+and do not see each other. The program then keeps the smallest change that reaches the goal. So the tries should \
 differ: choose an approach that the other tries probably do not choose. {approach} Change no more than the task needs. \
 Change only files in {root}."""
 _APPROACHES = (

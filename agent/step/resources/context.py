@@ -131,6 +131,8 @@ class RunContext:
     """Whether no screen owns the run: without a view the policy decides, and nobody is waited for."""
     layers: RunLayers | None = None
     """Where commands write; None: they write to the workspace, and what they changed is found out afterwards."""
+    units: RunLayers | None = None
+    """Where passes, tries and items work: layers or copies; None: there are none, or this is one of them."""
     unit: Unit | None = None
     """The unit of work in which everything happens: `workspace` is its view, and commands enter it; None: none."""
     stage: Stage | None = None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...facts.changes import Changes
     from ...journal.journal import Journal
     from ...layers.effects import Effect
+    from ...layers.layer import Mark
     from ...layers.unit import Unit
     from ...workspace.paths import Workspace
 
@@ -35,7 +36,7 @@ class Moment:
     _tree: Tree
     _unit: Unit | None = None
     """The unit whose files they are; None: those of the workspace."""
-    _mark: int = 0
+    _mark: Mark | None = None
 
     async def changes(self) -> list[Effect]:
         """Return what changed since, without folders and what is ignored, sorted by path. Raises OSError, TooMuch."""
@@ -43,7 +44,7 @@ class Moment:
 
     def _changes(self) -> list[Effect]:
         ignore = Ignore(self.root)
-        if self._unit is not None:
+        if self._unit is not None and self._mark is not None:
             found = self._unit.effects_since(self._mark)
         else:
             after = read_tree(self.root, skipped=self._skipped, digested=_digested(self._tree), settled=True)

@@ -32,6 +32,8 @@ class Tree:
     """Where commands write; None: in the workspace."""
     why_no_layers: str = ""
     """Why they do not write into layers; empty: they do."""
+    units: RunLayers | None = None
+    """Where passes, tries and items of the run work; None: it has none, or this is the tree of one."""
     unit: Unit | None = None
     """The unit of work whose view `workspace` is; None: it is a folder of its own."""
     stage: Stage | None = None

@@ -6,11 +6,12 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...layers.classes import STORED, displaced_bytes
 from ...layers.rows import decode_git, decode_rows, encode_git, encode_rows, new_name
-from ...protocol import EffectsAccepted, EffectsApplied, Record
+from ...protocol import EffectsAccepted, EffectsApplied, PassKept, Record
 from ...protocol.text.counts import plural
 from ...protocol.text.path_text import quoted_path
 from ...system.crash import crash_point
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from ...layers.layer import Layer
     from ...layers.rows import Row
     from ...layers.run_layers import RunLayers
-    from ...protocol import PassKept
+    from ...protocol import JoinStarted
     from ..resources.context import RunContext
 
 _MOST_NAMED = 5
+_NO_ENDS = MappingProxyType[str, Record]({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,12 @@ async def apply_effects(
     accepted: Accepted,
     command: str,
     record: Record,
-    of_pass: PassKept | None = None,
+    of_unit: PassKept | JoinStarted | None = None,
 ) -> Applied:
     """Apply the rows, and record what changed. `groups`: the effects by their classes.
 
-    `of_pass`: recorded together with what is accepted, because a pass changed it in its layer; changes of files that
-    the journal already has are then not recorded again.
+    `of_unit`: recorded together with what is accepted, because a pass or an item changed it in its unit; changes of
+    files that the journal already has are then not recorded again.
     """
     kinds: dict[str, Class] = {entry.effect.path: group.kind for group in groups for entry in group.entries}
     built = [row for row in accepted.rows if kinds.get(row.path) == "built"]
@@ -89,7 +91,7 @@ async def apply_effects(
             if data is not None:
                 ctx.journal.keep(data)
     of_builds = [group.title for group in groups if group.kind == "built"]
-    name = new_name() if of_pass is None else of_pass.order
+    name = new_name() if of_unit is None else of_unit.order
     with ctx.events.together():
         record(
             EffectsAccepted(
@@ -101,18 +103,18 @@ async def apply_effects(
                 git=git,
                 also=[*(words for words in accepted.counted if words not in of_builds), *_bare_folders(rows)],
                 built=[words for words in accepted.counted if words in of_builds],
-                pass_number=0 if of_pass is None else of_pass.number,
+                pass_number=of_unit.number if isinstance(of_unit, PassKept) else 0,
             )
         )
-        if of_pass is not None:
-            record(of_pass)
+        if of_unit is not None:
+            record(of_unit)
     crash_point("effects: accepted")
     ctx.files.mark_changed()
     every = [*rows, *built]
     await asyncio.to_thread(layers.order, name, layer, every, accepted.contents, accepted.git, keep)
     results = await asyncio.to_thread(layers.apply, name, every, accepted.git)
     crash_point("effects: applied")
-    if of_pass is not None:
+    if of_unit is not None:
         changes = _unrecorded(ctx, changes)
     record_applied(ctx, name, rows, accepted.git, results, changes, record)
     await ctx.guarded.approve_user_changes(accepted.guarded, record)
@@ -231,14 +233,20 @@ def record_applied(
         )
 
 
-async def finish_accepted(ctx: RunContext, layers: RunLayers, record: Record) -> list[str]:
-    """Finish what an earlier runner accepted and did not record as applied. Returns lines for the user."""
+async def finish_accepted(
+    ctx: RunContext, layers: RunLayers, record: Record, ends: Mapping[str, Record] = _NO_ENDS
+) -> list[str]:
+    """Finish what an earlier runner accepted and did not record as applied. Returns lines for the user.
+
+    `ends`: what records the outcome of an order instead of `record`, by its name.
+    """
     said = list[str]()
     for name, accepted in list(ctx.facts.changes.accepted.items()):
         results = await asyncio.to_thread(layers.outcome, name)
         if results is None:  # it was killed before the order was stored, so nothing is in the workspace
             conflicts = [f"nothing of `{accepted.command}`: it was killed before"]
-            record(EffectsApplied(order=name, conflicts=conflicts, lost=True))
+            with ctx.events.together():
+                ends.get(name, record)(EffectsApplied(order=name, conflicts=conflicts, lost=True))
             said.append(f"Nothing that `{accepted.command}` changed was applied: its runner was killed before.")
             continue
         rows = decode_rows(ctx.journal.blob(accepted.rows))
@@ -247,7 +255,7 @@ async def finish_accepted(ctx: RunContext, layers: RunLayers, record: Record) ->
         changes = {row.path: stored_contents(ctx.journal, row) for row in rows[: accepted.shown] if not _is_folder(row)}
         if accepted.pass_number:
             changes = _unrecorded(ctx, changes)
-        record_applied(ctx, name, rows, git, results, changes, record)
+        record_applied(ctx, name, rows, git, results, changes, ends.get(name, record))
         layers.forget(name)
         said.append(f"What `{accepted.command}` changed ({plural(accepted.files, 'file')}) was applied.")
     return said

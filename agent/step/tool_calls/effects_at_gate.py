@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -187,10 +187,24 @@ class Decided:
         self.git += found.git
 
 
+Ask = Callable[[EffectsDraft], Coroutine[Any, Any, "Ruling"]]
+"""Shows a proposal at the gate, and returns the ruling."""
+
+
 async def decide_effects(
-    ctx: RunContext, found: Sorted, listed: Listed, command: str, record: Record, *, asks: bool
+    ctx: RunContext,
+    found: Sorted,
+    listed: Listed,
+    command: str,
+    record: Record,
+    *,
+    asks: bool,
+    ask: Ask | None = None,
 ) -> Decided:
-    """Decide what is applied; a person is asked if `asks`. Raises PersonInterrupted."""
+    """Decide what is applied; a person is asked if `asks`. Raises PersonInterrupted.
+
+    `ask`: how; None: at the gate of the context, as long as this runner is there.
+    """
     decided = Decided(dict(listed.contents), refused=list(found.refused))
     if not asks or not found.can_be_decided:
         decided.pass_on(found)
@@ -199,7 +213,7 @@ async def decide_effects(
         with ctx.journal.transaction():
             found.asking = with_blobs(found.asking, ctx.journal.keep)
         draft = effects_draft(ctx, found, command)
-        opening = ctx.gate.propose(draft, call_id="", record=with_waiting(record))
+        opening = ctx.gate.propose(draft, call_id="", record=with_waiting(record)) if ask is None else ask(draft)
         ruling = await ctx.activity.interruptible(opening)
         if ruling.approved or not draft.along_waits or ruling.refused_by == "policy":
             decided.pass_on(found)  # only a person drops what needs no approval

@@ -64,10 +64,25 @@ class CommitHooks:
 
         The hooks see this tree as the index. `paths`: the new files in it, which are restored if a hook changes them.
         """
+        files = await asyncio.to_thread(self._states, repository.folder, paths)
+        return await self._before(repository, tree, message, self._sandbox, self._ws.root, files)
+
+    async def before_in(self, repository: Repository, tree: str, message: str, sandbox: Sandbox, view: Path) -> str:
+        """As `before`, in a unit of work whose view and sandbox these are; the caller compares its files."""
+        return await self._before(repository, tree, message, sandbox, view, [])
+
+    async def _before(
+        self,
+        repository: Repository,
+        tree: str,
+        message: str,
+        sandbox: Sandbox,
+        root: Path,
+        files: Sequence[FileState],
+    ) -> str:
         hooks = await find_hooks(repository)
         if not hooks.keys() & set(COMMIT_HOOKS[:-1]):
             return message
-        files = await asyncio.to_thread(self._states, repository.folder, paths)
         with temp_folder("hooks") as folder:
             index, text = folder / "index", folder / "COMMIT_EDITMSG"
             separate = repository.with_index(index)
@@ -82,7 +97,7 @@ class CommitHooks:
                     ("commit-msg", [str(text)]),
                 ):
                     if name in hooks:
-                        await self._run_hook(repository, [str(hooks[name]), *argv], index)
+                        await self._run_hook(repository, [str(hooks[name]), *argv], index, sandbox, root)
             finally:
                 restored = await asyncio.to_thread(self._restore, files)
             if restored or _entries(index, len(tree) // 2) != listed:
@@ -95,17 +110,19 @@ class CommitHooks:
         hook = (await find_hooks(repository)).get("post-commit")
         if hook is not None:
             try:
-                await self._run_hook(repository, [str(hook)], None)
+                await self._run_hook(repository, [str(hook)], None, self._sandbox, self._ws.root)
             except HookRefused as error:
                 self._notes.append(str(error))
 
-    async def _run_hook(self, repository: Repository, argv: list[str], index: Path | None) -> None:
+    async def _run_hook(
+        self, repository: Repository, argv: list[str], index: Path | None, sandbox: Sandbox, root: Path
+    ) -> None:
         folder, top = await _hook_folders(repository)
         more = {} if index is None else {"GIT_INDEX_FILE": str(index)}
         try:
-            done = await self._sandbox.run(
+            done = await sandbox.run(
                 argv,
-                self._ws.root,
+                root,
                 Access(writable=[] if index is None else [index.parent], readable=[folder]),
                 cwd=top,
                 env={**self._env(), **more, "GIT_EDITOR": ":"},

@@ -26,12 +26,17 @@ class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The folders that the layer covers. The command can write to these; all else on the machine is as without it."""
     cwd: Path | None = None
     """The folder in which the command starts; entering a layer leads to the root."""
+    copy: Path | None = None
+    """The folder that is the workspace for the command, where there are no layers. bubblewrap shows it at the path of
+    the workspace, elsewhere the command runs in it, and cannot read the workspace. Nothing has to be entered then."""
     begin: Callable[[ProcessTree], object] | None = None
     """Called with the processes of the command when they have started; None: nobody watches how much they write."""
 
     @property
     def env(self) -> dict[str, str]:
-        """Variables that the command needs there: git does not look for its folder beyond a mount by itself."""
+        """Variables that the command needs there: which folders git looks for its own in."""
+        if self.copy is not None:  # no repository above it is meant
+            return {"GIT_CEILING_DIRECTORIES": str(self.copy.parent)}
         return {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"} if len(self.places) > 1 else {}
 
 

@@ -106,6 +106,8 @@ def _mounts(layout: Layout, access: Access) -> list[str]:
     neither connections to sockets nor writing to FIFOs.
     """
     ws, stage = layout.ws, layout.stage
+    copy = None if access.layer is None else access.layer.copy
+    instead = copy if stage is None else stage.folder
     hidden_places = layout.hidden_places
     words = _system(layout)
     if access.network:
@@ -117,15 +119,16 @@ def _mounts(layout: Layout, access: Access) -> list[str]:
     words += mounts.hide_parents(hidden, ws)
     # After the temp folder is mounted; otherwise a workspace below /tmp disappears.
     words += _workspace(layout, access) if stage is None else _staged(ws, stage)
-    shows = stage is None or (layout.layers is not None and not layout.layers.is_relative_to(ws))
-    if layout.layers is not None and layout.layers in visible and shows and access.layer is None:
+    shows = instead is None or (layout.layers is not None and not layout.layers.is_relative_to(ws))
+    is_hidden = access.layer is not None and copy is None  # the layer hides it
+    if layout.layers is not None and layout.layers in visible and shows and not is_hidden:
         words += ["--tmpfs", str(layout.layers), "--remount-ro", str(layout.layers)]
     shown = mounts.Places(layout.readable)
     for place in access.readable:
         words += ["--ro-bind-try", str(place), str(place)] if place not in shown else []
     if access.empty is not None:
         words += ["--tmpfs", f"/tmp/{access.empty.relative_to(layout.temp)}"]
-    words += mounts.hide(hidden, ws, _blank(layout.temp), root=None if stage is None else stage.folder)
+    words += mounts.hide(hidden, ws, _blank(layout.temp), root=instead)
     gone = mounts.Places([ws, *hidden.hidden])
     for folder in layout.socket_folders:
         if folder in visible and folder not in gone:
@@ -155,9 +158,20 @@ def _staged(ws: Path, stage: Stage) -> list[str]:
         words += ["--ro-bind", str(source), str(seen)]
     for folder in stage.empty:
         words += ["--tmpfs", str(folder)]
-    if INTERPRETER.is_relative_to(ws):  # the workspace, which is covered, contains the Python of `restricted`
-        words += ["--ro-bind", sys.base_prefix, sys.base_prefix]
-    return words
+    return [*words, *_interpreter(ws)]
+
+
+def _copied(ws: Path, copy: Path, access: Access) -> list[str]:
+    """Bind the copy of a unit of work in place of the workspace."""
+    words = ["--ro-bind" if access.keeps_workspace else "--bind", str(copy), str(ws)]
+    for path in _files(access, []):
+        words += ["--ro-bind-try", str(copy / path.relative_to(ws)), str(path)]
+    return [*words, *_interpreter(ws)]
+
+
+def _interpreter(ws: Path) -> list[str]:
+    """Bind the Python of `restricted`, if it is in the workspace, which is covered."""
+    return ["--ro-bind", sys.base_prefix, sys.base_prefix] if INTERPRETER.is_relative_to(ws) else []
 
 
 def _resolver() -> list[str]:
@@ -193,6 +207,8 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
 def _workspace(layout: Layout, access: Access) -> list[str]:
     """Bind the workspace, with the files that this command must not change as read-only."""
     ws, seen = layout.ws, layout.git
+    if access.layer is not None and access.layer.copy is not None:
+        return _copied(ws, access.layer.copy, access)
     if access.keeps_workspace:
         live = [word for place in access.live for word in ("--bind-try", str(place), str(place))]
         return ["--ro-bind", str(ws), str(ws), *live]

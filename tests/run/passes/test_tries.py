@@ -1,4 +1,4 @@
-"""Several tries of each pass of `improve`, each in a worktree of its own: the best one is applied."""
+"""Several tries of each pass of `improve`, each with files of its own: the best one is applied."""
 
 from __future__ import annotations
 
@@ -180,7 +180,8 @@ async def test_a_try_sees_what_is_not_committed_and_leaves_it_alone(trying: Make
     seen = "".join(e["result"] for e in run.of("tool_finished") if e["work"] == "try:1.1")
     assert "mine, not committed" in seen and "not known to git" in seen
     assert (work / "a.txt").read_text() == "mine, not committed\n" and (work / "score.txt").read_text() == "6\n"
-    assert subjects(work) == ["First"] and run.of("pass_finished")[0]["files"] == ["score.txt"]
+    assert run.of("pass_finished")[0]["files"] == ["score.txt"]
+    assert subjects(work) == ["rundry pass 1: wrote 6", "First"] and changed_files(work) == ["a.txt", "new.txt"]
 
 
 async def test_a_branch_that_a_try_made_is_rolled_back(trying: Make, work: Path):

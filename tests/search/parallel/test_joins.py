@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from pathlib import Path
 
@@ -12,63 +13,91 @@ from fakes.turns import call
 from search.migrate.fixer import Fixer, texts
 from search.parallel.conftest import worktrees
 
-from rundry.agent.run.item_trees.merging import Merged, plan_merge
-from rundry.agent.workspace.snapshots.objects import blob_id
-from rundry.agent.workspace.snapshots.restore import FileVersion
-from rundry.agent.workspace.snapshots.snapshots import Change
-
-FILE, SCRIPT, LINK = 0o100644, 0o100755, 0o120000
-
-
-def was(data: bytes, mode: int = FILE) -> FileVersion:
-    return FileVersion(blob_id(data), lambda: data, mode)
+from rundry.agent.layers.classes import Entry, Group
+from rundry.agent.layers.effects import Effect, Side, Type
+from rundry.agent.layers.layer import Layer
+from rundry.agent.layers.run_layers import Listed
+from rundry.agent.run.item_trees.merging import Plan, Replaced, plan_merge
 
 
-def changed(before: bytes | None, after: bytes | None, *modes: int | None) -> Change:
-    old, new = modes or (None if before is None else FILE, None if after is None else FILE)
-    return Change(path="f", kind="changed", before=before, after=after, before_mode=old, after_mode=new)
+class Sides:
+    """A file in the run's tree and in the layer of an item, and what a merge of another item replaced there."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.ws = tmp_path / "ws"
+        self.ws.mkdir()
+        self.layer = Layer(tmp_path / "layer", self.ws)
+        self.layer.stamp_ns = self.layer.next_tick("stamp")
+        self.blobs: dict[str, bytes] = {}
+
+    def side(self, data: bytes | None, *, runs: bool = False, kind: Type = "file", ctime: int = 1) -> Side | None:
+        if data is None:
+            return None
+        digest = hashlib.sha256(data).hexdigest()
+        self.blobs[digest] = data
+        return Side(type=kind, digest=digest, size=len(data), executable=runs, inode=1, ctime_ns=ctime)
+
+    def plan(
+        self, base: Side | None, now: Side | None, after: Side | None, *, is_known: bool = True, conflict: str = "late"
+    ) -> Plan:
+        for place, side in ((self.ws, now), (self.layer.upper, after)):
+            if side is not None:
+                (place / "f").write_bytes(self.blobs[side.digest])
+        effect = Effect(path="f", kind="changed", before=now, after=after, conflict=conflict)
+        listed = Listed([Group("ordinary", "", (Entry(effect, "", True),))], [], {}, [], [])
+        replaced = {"f": [Replaced(self.layer.stamp_ns + 1, base)]} if is_known else {}
+        return plan_merge(listed, self.layer, replaced, self.blobs.__getitem__)
 
 
-def plan(change: Change, now: FileVersion | None):
-    base = None if change.before is None else was(change.before, change.before_mode or FILE)
-    return plan_merge([change], {"f": base}, {"f": now})
+@pytest.fixture
+def sides(tmp_path: Path) -> Sides:
+    return Sides(tmp_path)
 
 
-def test_a_file_that_only_the_worktree_changed_is_taken_from_it():
-    for change in (changed(b"a\n", b"b\n"), changed(b"a\n", None), changed(None, b"a\n")):
-        now = None if change.before is None else was(change.before)
-        found = plan(change, now)
-        assert (found.files, found.merged, found.conflicts) == (["f"], {}, [])
+def effects(plan: Plan) -> list[Effect]:
+    return [entry.effect for group in plan.listed.groups for entry in group.entries]
 
 
-def test_a_change_that_the_runs_tree_has_already_is_not_written_again():
-    assert plan(changed(b"a\n", b"b\n"), was(b"b\n")).files == []
-    assert plan(changed(b"a\n", None), None).files == []
+def test_what_only_the_item_changed_is_applied_as_it_is(sides: Sides):
+    found = sides.plan(None, sides.side(b"a\n"), sides.side(b"b\n"), is_known=False, conflict="")
+    assert (found.merged, found.conflicts) == ([], []) and len(effects(found)) == 1
 
 
-def test_changes_of_both_sides_are_joined_by_line_and_keep_the_permissions_of_either():
-    found = plan(changed(b"1\n2\n3\n", b"1\n2\nthree\n"), was(b"one\n2\n3\n", SCRIPT))
-    assert found.merged == {"f": Merged(b"one\n2\nthree\n", 0o755)}
-    found = plan(changed(b"1\n2\n3\n", b"1\n2\nthree\n", FILE, SCRIPT), was(b"one\n2\n3\n"))
-    assert found.merged == {"f": Merged(b"one\n2\nthree\n", 0o755)}
+def test_changes_of_both_sides_are_joined_by_line_and_keep_the_permissions_of_either(sides: Sides):
+    base, after = sides.side(b"1\n2\n3\n"), sides.side(b"1\n2\nthree\n")
+    found = sides.plan(base, sides.side(b"one\n2\n3\n", runs=True), after)
+    (effect,) = effects(found)
+    assert found.merged == ["f"] and found.listed.contents["f"] == b"one\n2\nthree\n"
+    assert effect.after is not None and effect.after.executable and not effect.conflict
+    found = sides.plan(base, sides.side(b"one\n2\n3\n"), sides.side(b"1\n2\nthree\n", runs=True))
+    after = effects(found)[0].after
+    assert after is not None and after.executable
 
 
 @pytest.mark.parametrize(
-    ("change", "now", "why"),
+    ("base", "now", "after", "why"),
     [
-        (changed(b"1\n", b"2\n"), was(b"3\n"), "1 of its changes overlap"),
-        (changed(b"1\n", b"2\n"), None, "removed from the run's tree"),
-        (changed(b"1\n", None), was(b"3\n"), "the item removed it"),
-        (changed(None, b"2\n"), was(b"3\n"), "created in the run's tree too"),
-        (changed(b"\0a", b"\0b"), was(b"\0c"), "not text"),
-        (changed(b"a", b"b", LINK, LINK), was(b"c", LINK), "a link changed on both sides"),
+        (b"1\n", b"3\n", b"2\n", "1 of its changes overlap"),
+        (b"1\n", None, b"2\n", "removed from the run's tree"),
+        (b"1\n", b"3\n", None, "the item removed it"),
+        (None, b"3\n", b"2\n", "created in the run's tree too"),
+        (b"\0a", b"\0c", b"\0b", "not text"),
     ],
 )
-def test_what_cannot_be_joined_is_a_conflict_and_nothing_is_written(change: Change, now: FileVersion | None, why: str):
-    found = plan(change, now)
-    assert found.files == []
-    assert len(found.conflicts) == 1
-    assert why in found.conflicts[0]
+def test_what_cannot_be_joined_is_a_conflict(
+    sides: Sides, base: bytes | None, now: bytes | None, after: bytes | None, why: str
+):
+    found = sides.plan(sides.side(base), sides.side(now), sides.side(after))
+    assert len(found.conflicts) == 1 and why in found.conflicts[0] and not effects(found)
+
+
+def test_links_that_changed_on_both_sides_and_what_the_user_changed_are_conflicts(sides: Sides):
+    link = sides.side(b"c", kind="link")
+    found = sides.plan(sides.side(b"a", kind="link"), sides.side(b"b"), link)
+    assert "a link changed on both sides" in found.conflicts[0]
+    late = sides.side(b"1\n2\n", ctime=sides.layer.stamp_ns)
+    found = sides.plan(late, sides.side(b"one\n2\n"), sides.side(b"1\ntwo\n"))
+    assert found.conflicts == ["f: late"], "nobody knows what the item saw"
 
 
 async def test_new_removed_and_executable_files_of_an_item_are_joined(parallel, place):
@@ -99,7 +128,7 @@ async def test_a_workspace_may_be_a_folder_of_a_repository_or_outside_of_git(tmp
 
 
 async def killed_in_a_join(parallel, place: Path) -> Driven:
-    """A run that was killed after it recorded the merge of `a.txt`, before it wrote the file."""
+    """A run that was killed after it recorded the merge of `a.txt`; its order is gone, and nothing was written."""
     whole = parallel(None, "a.txt")
     await whole.run()
     killed = whole.killed_at("join_started")
@@ -108,21 +137,10 @@ async def killed_in_a_join(parallel, place: Path) -> Driven:
     return killed
 
 
-async def test_a_merge_that_a_killed_runner_had_begun_is_finished_and_not_asked_for_again(parallel, place):
+async def test_a_merge_that_was_killed_before_its_order_is_worked_again(parallel, place):
     killed = await killed_in_a_join(parallel, place)
     outcome = await killed.run()
     assert (outcome.reason, outcome.complete) == ("dry", True), killed.story()
-    assert texts(place)["a.txt"] == "a: new\n"
-    assert not killed.model.turns, "the model is not asked again"
-    assert [(e["files"], e["conflicts"]) for e in killed.of("join_finished")] == [(["a.txt"], [])]
-    assert outcome.files_changed == ["a.txt"]
-
-
-async def test_a_file_that_changed_before_the_merge_is_finished_is_left_and_worked_again(parallel, place):
-    killed = await killed_in_a_join(parallel, place)
-    (place / "a.txt").write_text("mine, old\n")
-    outcome = await killed.run()
-    assert (outcome.reason, outcome.complete) == ("dry", True), killed.story()
-    assert texts(place)["a.txt"] == "mine, new\n"
-    assert "someone changed it" in killed.of("join_finished")[0]["conflicts"][0]
-    assert killed.model.turns == ["a.txt"]
+    assert texts(place)["a.txt"] == "a: new\n" and killed.model.turns == ["a.txt"]
+    first = killed.of("join_finished")[0]
+    assert first["files"] == [] and "killed before" in first["conflicts"][0]

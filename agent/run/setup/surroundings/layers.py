@@ -1,4 +1,4 @@
-"""Give a run its layers, where they work, and find out in which mode its gate begins."""
+"""Give a run its layers, or copies for its units of work, and find out in which mode its gate begins."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....gate.policy import NOT_STARTED
-from ....layers.fitness import Fitness, try_workspace, unfit
+from ....layers.copies import size_of, skipped_in
+from ....layers.fitness import Fitness, try_copies_of, try_workspace, unfit
 from ....layers.namespaces import Namespaces, NamespacesRefused
 from ....layers.run_layers import RunLayers
-from ....protocol import GateMode, LoopKind, RunSpec
+from ....protocol import GateMode, LoopKind, Refusal, RunSpec
+from ....protocol.text.counts import plural
+from ....protocol.text.effect_words import size_words
 
 if TYPE_CHECKING:
     from ....workspace.paths import Workspace
     from ....workspace.sandbox.sandbox import Sandbox
     from ..inputs import Inputs
 
-_OF_PASSES = (LoopKind.INTERVAL, LoopKind.IMPROVE)
-"""Loops whose passes and tries work in layers."""
 _LIFTS = "`rundry doctor` prints the commands."
 _SPEAKING = ("place", "sandbox")
 """Steps whose reason says what was tried."""
@@ -27,7 +28,7 @@ class FoundLayers(NamedTuple):
     """The layers of a run, or why it has none."""
 
     layers: RunLayers | None
-    """None: commands write to the workspace itself."""
+    """None: commands that belong to no unit of work write to the workspace itself."""
     why_none: str = ""
     """Why it has none; empty: it has."""
     is_news: bool = False
@@ -36,13 +37,59 @@ class FoundLayers(NamedTuple):
     """How a person lifts that."""
     recovered: tuple[str, ...] = ()
     """Lines for the user about what killed runs left here."""
+    units: RunLayers | None = None
+    """Where its passes, tries or items work: these layers, or copies; None: it has none."""
+    copies: str = ""
+    """A line about the copies; empty: there are none."""
 
 
 async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> FoundLayers:
-    """Return the layers of a run that works in this workspace."""
+    """Return the layers of a run that works in this workspace. Raises Refusal if it needs copies and can have none."""
+    spec = inputs.journal.spec
+    why = _why_never(spec, sandbox)
+    found = FoundLayers(None, why) if why else await _layers(inputs, workspace, sandbox)
+    if not spec.has_units:
+        return found
+    if found.layers is not None:
+        return found._replace(units=found.layers)
+    try:
+        return await asyncio.to_thread(_with_copies, inputs, workspace, sandbox, found)
+    except OSError as error:
+        raise Refusal(f"no copy of the workspace can be made: {error}") from error
+
+
+def _with_copies(inputs: Inputs, workspace: Workspace, sandbox: Sandbox, found: FoundLayers) -> FoundLayers:
+    """Give a run without layers copies for its units. Raises Refusal and OSError."""
+    spec, path, why = inputs.journal.spec, inputs.journal.path, found.why_none
+    fit = try_copies_of(workspace.root, path.parent)
+    if fit.place is None:
+        raise Refusal(
+            f"{spec.loop.a_run} works in a copy of the workspace here, because {why}, and there is no place for it: "
+            f"{fit.why}. `git init` makes one"
+        )
+    at_workspace = sandbox.kind == "bubblewrap" and not _needs_folder(spec)
+    layers = RunLayers(
+        workspace, fit.place, path.stem, None, is_inside=fit.is_inside, copies=True, at_workspace=at_workspace
+    )
+    layers.others_write = True
+    recovered = tuple(layers.recover())
+    layers.base.mkdir(mode=0o700, parents=True, exist_ok=True)
+    size = size_of(workspace.root, layers.base, skipped=skipped_in(workspace.root, layers.hidden))
+    shared = ", whose blocks are shared until they change" if size.shares else ""
+    line = f"it works in copies of the workspace ({plural(size.files, 'file')}, {size_words(size.size)} each{shared})"
+    return found._replace(units=layers, recovered=recovered, copies=f"{line}, because {why}")
+
+
+def _needs_folder(spec: RunSpec) -> bool:
+    """Return whether others work in a unit too, so that it must be a folder: a run of a pass, or a cluster."""
+    improve, finder = spec.improve, spec.finder
+    return (improve is not None and improve.pass_loop is not None) or (
+        finder is not None and finder.executor is not None
+    )
+
+
+async def _layers(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> FoundLayers:
     spec, path = inputs.journal.spec, inputs.journal.path
-    if why := _why_never(spec, sandbox):
-        return FoundLayers(None, why, is_news=spec.loop in _OF_PASSES or _is_migration(spec))
 
     def begin() -> FoundLayers:
         try:
@@ -73,7 +120,7 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> F
         found = await asyncio.to_thread(begin)
     except (NamespacesRefused, OSError) as error:
         return FoundLayers(None, str(error), is_news=True)
-    if found.layers is not None:
+    if found.layers is not None and found.layers.namespaces is not None:
         sandbox.network_words, sandbox.layers = found.layers.namespaces.words, found.layers.hidden
     return found
 
@@ -99,11 +146,12 @@ def first_mode(inputs: Inputs, sandbox: Sandbox, found: FoundLayers) -> tuple[Ga
         elif not sandbox.is_confirmed:
             found = found._replace(recovered=(*found.recovered, NOT_STARTED))
     elif spec.gate.falls_back and not inputs.facts.started and changes.gate is None:
-        if found.layers is None:
+        if found.layers is None and found.units is None:
             why = f"the gate is set to `ask`, because {writes}"
         elif not sandbox.is_confirmed:
             why = "the gate is set to `ask`, because the sandbox gives too few guarantees here (see `rundry doctor`)"
-    notes = [why] if why else [writes] if found.is_news else []
+    writes = found.copies or writes
+    notes = [why] if why else [writes] if found.is_news or found.copies else []
     if notes and found.layers is None and found.remedy and found.remedy not in why:
         notes = [f"{notes[0]}. {found.remedy}"]
     return GateMode.ASK if why else mode, [*notes, *found.recovered]
@@ -113,28 +161,13 @@ def _why_never(spec: RunSpec, sandbox: Sandbox) -> str:
     """Return why a run has no layers whatever its workspace allows; empty: it can have them."""
     if sandbox.kind is None:
         return "there is no sandbox"
-    if spec.loop in _OF_PASSES:
-        return _why_no_passes(spec)
-    if _is_migration(spec):
-        return "not with an executor" if spec.finder is not None and spec.finder.executor is not None else ""
+    if _needs_folder(spec):
+        return "each pass is a run of its own" if spec.improve is not None else "a cluster runs its checks"
+    if spec.has_units:
+        return ""
     if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL):
         return f"not in a run of the kind {spec.loop}"
-    if spec.guarded_commands:  # a pass of an improve run, which is rolled back as a whole
-        return "not in a pass"
     return "" if spec.changes_files else "this run changes no files"
-
-
-def _why_no_passes(spec: RunSpec) -> str:
-    """Return why the passes of a run do not work in layers; empty: they can."""
-    if spec.commit_hooks:
-        return "not with --commit-hooks"
-    improve = spec.improve
-    return "not where each pass is a run of its own" if improve is not None and improve.pass_loop is not None else ""
-
-
-def _is_migration(spec: RunSpec) -> bool:
-    """Return whether a model changes items until a check passes: each works in a layer."""
-    return spec.finder is not None and spec.finder.check is not None
 
 
 def why_no_stage(spec: RunSpec, found: FoundLayers) -> str:

@@ -203,7 +203,7 @@ class Confinement:
             access = msgspec.structs.replace(access, network=True)
         if self.kind == "landlock":
             return self._landlock(argv, ws, access, report)
-        hidden_places = self._hidden_places(ws)
+        hidden_places = self._hidden_places(ws, None if access.layer is None else access.layer.copy)
         readable = self._readable_places(ws, hidden_places)
         named = [Path.home(), *tool_folders(), *hidden_places.at_home, *self._settings.hide_rules.show]
         layout = Layout(
@@ -245,18 +245,22 @@ class Confinement:
 
     def _joined(self, access: Access) -> Sequence[str]:
         """Return the words before a command that enter its layer, and the network of the run."""
-        if access.layer is not None:
+        if access.layer is not None and access.layer.copy is None:
             return access.layer.online if access.network else access.layer.offline
         return [] if access.network else self._join()
 
     def _landlock(self, argv: list[str], ws: Path, access: Access, report: int) -> list[str]:
         stage, layer = self._settings.stage, access.layer
+        hidden_places, hidden = self._hidden_places(ws), list[Path]()
+        if layer is not None and layer.copy is not None:
+            hidden, layer = [*layer.places], None
+            hidden_places = msgspec.structs.replace(hidden_places, hidden=[*hidden_places.hidden, *hidden])
         covered = layer.places if layer is not None and not access.keeps_workspace else ()
         own = landlock(
             argv,
             ws,
             temp=self.temp,
-            hidden_places=self._hidden_places(ws),
+            hidden_places=hidden_places,
             network=access.network or layer is not None,  # a layer has a network of its own
             writable=[*access.writable, *access.live, *covered],
             processes=_PROCESSES,
@@ -265,7 +269,7 @@ class Confinement:
             show=[*self._settings.hide_rules.show, *repository_places(ws), *access.readable],
             keeps_workspace=access.keeps_workspace,
             apart=Apart(cwd=layer.cwd) if layer is not None else self._apart(),
-            env=layer.env if layer is not None else None,
+            env=access.layer.env if access.layer is not None else None,
         )
         return [*self._joined(access), *own] if layer is not None else own
 
@@ -284,8 +288,9 @@ class Confinement:
         """Return the places in this folder that commands cannot read."""
         return [place for place in self._hidden_places(ws).hidden if place.is_relative_to(ws)]
 
-    def _hidden_places(self, ws: Path) -> HiddenPlaces:
-        seen = self._settings.stage.folder if self._settings.stage is not None and self.kind == "bubblewrap" else None
+    def _hidden_places(self, ws: Path, copy: Path | None = None) -> HiddenPlaces:
+        """`copy`: the folder that bubblewrap shows at `ws`."""
+        seen = self._settings.stage.folder if self._settings.stage is not None and self.kind == "bubblewrap" else copy
         rules = self._settings.hide_rules
         rules = msgspec.structs.replace(rules, hide=(*rules.hide, *self.further_hidden))
         return rules.resolve(ws, None if seen is None else Path(os.path.realpath(seen)))
