@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ...journal.encoding import recorded_text
 from ...layers.classes import CACHE_TAG, Class, Group, Surroundings, classify
 from ...layers.direct import Tree, bytes_of, changes, digest_of, read_tree
-from ...layers.effects import IN_MEMORY, Effect, Side, is_same
+from ...layers.effects import IN_MEMORY, Effect, Side, is_same, status_at
 from ...layers.opening import FOLDER
 from ...layers.rows import Row, encode_rows, new_name
 from ...layers.surroundings import read_surroundings
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
     from ...journal.journal import Journal
     from ...layers.git_contents import GitContents
+    from ...layers.unit import Unit
     from ...workspace.paths import Workspace
     from ..resources.context import RunContext
 
@@ -119,7 +120,7 @@ async def record_changes(
     made = frozenset(path for path, (first, _) in files.items() if first is None)
     author = _Author(others, read_only, made)
     try:
-        found = await asyncio.to_thread(_compare, ctx.workspace, ctx.journal, before, author)
+        found = await asyncio.to_thread(_compare, ctx.workspace, ctx.journal, before, author, ctx.unit)
     except OSError:  # the workspace is gone
         return Changed([], [])
     if not (found.shown or found.folders or found.counted):
@@ -168,8 +169,8 @@ async def record_background_changes(ctx: RunContext, record: Record) -> list[str
     return await ctx.guarded.keep_or_restore(record, title, full=False, protected=changed.protected)
 
 
-def _compare(ws: Workspace, journal: Journal, before: Before, author: _Author) -> _Found:
-    """Return what changed since. Raises OSError if the workspace is gone."""
+def _compare(ws: Workspace, journal: Journal, before: Before, author: _Author, unit: Unit | None) -> _Found:
+    """Return what changed since. `unit`: the one whose view it is. Raises OSError if the workspace is gone."""
     after = read_tree(ws.root, only=before.only, skipped=left_out(ws), settled=True)
     effects = [
         one
@@ -182,7 +183,7 @@ def _compare(ws: Workspace, journal: Journal, before: Before, author: _Author) -
     root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
     try:
         groups = classify(effects, _surroundings(ws, root, before, effects, author.made))
-        reading = _Reading(root, journal, before.git)
+        reading = _Reading(root, journal, before.git, unit)
         for group in groups:
             _add(found, group, reading, before.tree, author, ws)
     finally:
@@ -221,10 +222,14 @@ def _had_tag(folder: str, names: Mapping[bytes, Collection[str]], touched: Colle
 
 
 class _Reading:
-    """Reads the contents of changed files, and finds those from before in the journal and in git."""
+    """Reads what changed files contain, and finds what they contained before.
 
-    def __init__(self, root: int, journal: Journal, git: GitContents) -> None:
+    The journal has that, git, and of what a unit of work changed, the workspace.
+    """
+
+    def __init__(self, root: int, journal: Journal, git: GitContents, unit: Unit | None) -> None:
         self._root, self._journal, self._git = root, journal, git
+        self._below = None if unit is None else unit.layer.workspace
 
     def rows(self, effects: Sequence[Effect]) -> list[tuple[Row, FileContents]]:
         """Return what became of these files and links, with the contents that are known. Without what is as before."""
@@ -254,7 +259,32 @@ class _Reading:
             with suppress(KeyError):
                 if one.before is not None and one.before.digest:
                     found[one.path] = self._journal.blob(one.before.digest)
+        found |= self._of_workspace([one for one in effects if one.path not in found])
         return found | self._git.find([one for one in effects if one.path not in found], IN_MEMORY)
+
+    def _of_workspace(self, effects: Sequence[Effect]) -> dict[str, bytes]:
+        """Return the contents of those of these files that a unit of work showed as they are in the workspace."""
+        found = dict[str, bytes]()
+        if self._below is None or not effects:
+            return found
+        below = os.open(self._below, FOLDER | os.O_CLOEXEC)
+        try:
+            for one in effects:
+                path = os.fsencode(one.path)
+                if one.before is None or not _is_as_shown(status_at(below, path), one.before):
+                    continue
+                data = bytes_of(below, path, IN_MEMORY)
+                if data is not None and one.before.digest in ("", hashlib.sha256(data).hexdigest()):
+                    found[one.path] = data
+        finally:
+            os.close(below)
+        return found
+
+
+def _is_as_shown(status: os.stat_result | None, shown: Side) -> bool:
+    if status is None or (status.st_size, status.st_mtime_ns) != (shown.size, shown.mtime_ns):
+        return False
+    return stat.S_ISLNK(status.st_mode) if shown.type == "link" else stat.S_ISREG(status.st_mode)
 
 
 def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _Author, ws: Workspace) -> None:

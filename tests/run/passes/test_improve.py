@@ -62,6 +62,16 @@ async def test_what_is_better_is_kept_the_rest_is_rolled_back_and_it_ends_on_the
     run.assert_legal()
 
 
+async def test_outside_of_git_it_is_known_what_a_command_of_a_pass_replaced(improving: Make, work: Path):
+    run = improving(call("run_command", command="echo 7 > score.txt"), DONE, patience=1, steps=2)
+    await through_hours(run, ManualClock())
+    assert (work / "score.txt").read_text() == "7\n"
+    changed = next(e for e in run.of("file_changed") if e["path"] == "score.txt")
+    journal = Journal.open(run.path)
+    assert journal.blob(changed["before"]) == b"5\n"
+    journal.close()
+
+
 async def test_the_lower_score_wins_where_it_is_asked_for(improving: Make, work: Path):
     run = improving(write(4.5), DONE, write(6), DONE, goal=Better.MIN, patience=1)
     await through_hours(run, ManualClock())
