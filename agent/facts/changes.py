@@ -111,20 +111,6 @@ class Changes:
         """The changes since the newest pass started that are not undone, oldest first."""
         return self.standing[self._before_pass :]
 
-    @property
-    def paths_in_pass(self) -> frozenset[str]:
-        """Files with changes since the newest pass started that are not undone."""
-        return frozenset(path for change in self.in_pass for path in change.files)
-
-    @property
-    def is_snapshot_due(self) -> bool:
-        """Whether a command is about to run that has no snapshot of the workspace before it yet."""
-        return any(not running.has_snapshot for running in self._running.values())
-
-    def world_before(self, call_id: str) -> str | None:
-        """Return the snapshot right before a command that has no result yet; None: unknown."""
-        return next((running.world for running in self._running.values() if running.call_id == call_id), None)
-
     def step_start(self, step: int | None) -> int:
         """Return the position at which a step started; 0 for None."""
         return self._steps.get(step) or 0

@@ -182,7 +182,7 @@ def test_a_test_that_a_command_emptied_and_made_unchangeable_ends_no_run_as_done
     no_false_end(ran, [f"chattr +{flag}"])
 
 
-def test_in_a_workspace_that_is_too_large_for_snapshots_the_check_is_guarded(attack: Attacker, server: ScriptedServer):
+def test_in_a_workspace_of_30_000_files_the_check_is_guarded(attack: Attacker, server: ScriptedServer):
     place = attack("script")
 
     def fill(project: Path) -> None:

@@ -16,8 +16,7 @@ from rundry.agent.protocol import ProposalOpened, Stamped, to_json_line
 from rundry.agent.protocol.text.changed_lines import find_changes
 from rundry.agent.protocol.text.hunks import apply_hunks, split
 from rundry.agent.workspace.files.states import FileState, read_state
-from rundry.agent.workspace.snapshots.patches import patch_of
-from rundry.agent.workspace.snapshots.snapshots import Change
+from rundry.agent.workspace.git.patch_format import Version, file_patch
 
 _TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d\re\n", "}\n", "x"]), max_size=30).map("".join)
 
@@ -135,9 +134,7 @@ def test_no_name_of_a_file_adds_a_line_to_a_diff_and_git_reads_the_name_back(nam
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     (tmp_path / name.rpartition("/")[0]).mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_bytes(b"a\n")
-    kind = {"kind": "changed", "before_mode": 0o100644, "after_mode": 0o100644}
-    change = Change(path=name, before=b"a\n", after=b"b\n", **kind)
-    patch = patch_of([change])
+    patch = file_patch(name, Version("100644", b"a\n"), Version("100644", b"b\n"))
     assert len(patch.decode().splitlines()) == 6
     for text in (shown.encode(), patch):
         subprocess.run(["git", "apply"], cwd=tmp_path, input=text, check=True)

@@ -178,7 +178,7 @@ async def test_the_question_before_a_command_says_what_an_undo_cannot_restore(dr
     assert line in writing["asks"] and line not in reading["asks"]
 
 
-async def test_more_files_than_a_snapshot_takes_are_compared(driven, work):
+async def test_the_files_of_a_large_workspace_are_compared(driven, work):
     (work / "plant.sh").write_text("echo x > .envrc; echo y >> a.txt")
     run = driven("mkdir many; cd many; seq 31000 | xargs touch", "sh plant.sh", gate=GateMode.AUTO)
     await run.run(within=120)

@@ -1,4 +1,4 @@
-"""Git where passes commit: what it commits, what it leaves, what it never runs; and patches that git takes back."""
+"""Git where passes commit: what it commits, what it leaves, what it never runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import pytest
 from fakes.in_process.hours import make_repository, subjects
 from fakes.project import changed_files, git
 
+from rundry.agent.run.passes.changes import Change, change_hash
 from rundry.agent.workspace.git.hooks import find_hooks
 from rundry.agent.workspace.git.pass_preflight import why_no_pass
 from rundry.agent.workspace.git.repository import GitFailed, Repository
-from rundry.agent.workspace.snapshots.patches import change_hash, patch_of
-from rundry.agent.workspace.snapshots.snapshots import Change
 
 PLAIN = 0o100644
 
@@ -184,66 +183,9 @@ async def test_where_git_is_missing_it_says_so(place: Path, tmp_path: Path):
         await Repository.find(place, {"PATH": str(tmp_path), "HOME": str(tmp_path)})
 
 
-def test_a_patch_applies_and_reverts_with_binary_files_modes_links_and_odd_names(place: Path):
-    old = {"a.txt": b"one\n", "bin": bytes(range(256)) * 9, "crlf": b"x\r\ny", "gone": b"bye\n", "run.sh": b"echo\n"}
-    new = {"a.txt": b"1\n", "bin": bytes(reversed(range(256))) * 70, "crlf": b"x\r\nz", "run.sh": b"echo\n",
-           "new/deep": b"no newline", "empty": b"", 'q"\tuo': b"q\n", "ü\udcff": b"\xff\xfe\n"}  # fmt: skip
-    changes = [
-        Change(
-            path=path,
-            kind="changed",
-            before=old.get(path),
-            after=new.get(path),
-            before_mode=PLAIN if path in old else None,
-            after_mode=None if path not in new else 0o100755 if path == "run.sh" else PLAIN,
-        )
-        for path in sorted(old | new)
-    ]
-    for path, data in old.items():
-        (place / path).write_bytes(data)
-    patch = patch_of(changes)
-
-    def apply(*argv: str) -> None:
-        done = subprocess.run(["git", "apply", *argv, "-"], cwd=place, input=patch, capture_output=True)
-        assert done.returncode == 0, done.stderr
-
-    apply()
-    assert {path: (place / path).read_bytes() for path in new} == new and not (place / "gone").exists()
-    assert (place / "run.sh").stat().st_mode & 0o100
-    apply("-R")
-    assert {path: (place / path).read_bytes() for path in old} == old and not (place / "new/deep").exists()
-
-
-def test_a_patch_applies_if_a_file_became_a_link_or_only_rights_changed_that_git_does_not_know(place: Path):
-    link, shared = 0o120000, 0o100664
-    states = [
-        ("to-link", b"text\n", b"sub", PLAIN, link),
-        ("to-file", b"sub", b"text\n", link, PLAIN),
-        ("rights", b"same\n", b"same\n", PLAIN, shared),
-        ("other", b"one\n", b"two\n", shared, PLAIN),
-    ]
-    changes = [
-        Change(path=path, kind="changed", before=old, after=new, before_mode=old_mode, after_mode=new_mode)
-        for path, old, new, old_mode, new_mode in states
-    ]
-    for path, old, _, mode, _ in states:
-        if mode == link:
-            (place / path).symlink_to(old.decode())
-        else:
-            (place / path).write_bytes(old)
-    patch = patch_of(changes)
-    for argv in (["git", "apply"], ["git", "apply", "-R"], ["git", "apply"]):
-        done = subprocess.run(argv, cwd=place, input=patch, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
-    assert (place / "to-link").readlink() == Path("sub") and (place / "to-file").read_bytes() == b"text\n"
-    assert (place / "other").read_bytes() == b"two\n" and not patch_of(changes[2:3])
-
-
 def test_the_same_change_elsewhere_in_the_file_is_the_same_and_another_is_not():
     def changed(before: bytes, after: bytes, path: str = "a") -> str:
-        return change_hash(
-            [Change(path=path, kind="changed", before=before, after=after, before_mode=PLAIN, after_mode=PLAIN)]
-        )
+        return change_hash([Change(path=path, before=before, after=after, after_mode=PLAIN)])
 
     one = changed(b"a\nb\nc\n", b"a\nX\nc\n")
     assert one == changed(b"new\n\na\nb\nc\n", b"new\n\na\nX  \nc\n")

@@ -1,17 +1,68 @@
+"""What a run of an older version stored next to its journal is read, and files are restored from it."""
+
+from __future__ import annotations
+
+import hashlib
 import os
-import statistics
+import stat
 import subprocess
-import time
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from rundry.agent.workspace.errors import SnapshotDamaged
 from rundry.agent.workspace.paths import Workspace
-from rundry.agent.workspace.snapshots import scan as scanning
+from rundry.agent.workspace.snapshots.objects import Entry, ObjectStore
+from rundry.agent.workspace.snapshots.restore import Restorer
 from rundry.agent.workspace.snapshots.snapshots import Snapshots
+
+LARGE = 1_000_000
+"""Bytes of a file that the store of these tests does not keep."""
+
+
+class Store:
+    """A store in the format of the older versions."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("objects", "refs"):
+            (folder / name).mkdir(parents=True)
+        (folder / "HEAD").write_text("ref: refs/heads/none\n")
+
+    def put(self, kind: bytes, data: bytes) -> str:
+        whole = b"%s %d\0" % (kind, len(data)) + data
+        sha = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+        place = self.folder / "objects" / sha[:2] / sha[2:]
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(zlib.compress(whole))
+        return sha
+
+    def put_tree(self, entries: dict[bytes, Entry]) -> str:
+        lines = sorted(entries.items(), key=lambda item: item[0] + b"/" if stat.S_ISDIR(item[1].mode) else item[0])
+        return self.put(b"tree", b"".join(b"%o %s\0%s" % (e.mode, name, bytes.fromhex(e.sha)) for name, e in lines))
+
+    def take(self, folder: Path) -> str:
+        """Store the files of a folder with all permissions, as a run did. Returns the id of the tree."""
+        entries = dict[bytes, Entry]()
+        for path in folder.iterdir():
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode):
+                if any(path.iterdir()):
+                    entries[os.fsencode(path.name)] = Entry(0o040000, self.take(path))
+            elif stat.S_ISLNK(mode):
+                entries[os.fsencode(path.name)] = Entry(0o120000, self.put(b"blob", os.fsencode(path.readlink())))
+            elif path.stat().st_size > LARGE:
+                entries[os.fsencode(path.name)] = Entry(0o160000, "1" * 40)
+            else:
+                entries[os.fsencode(path.name)] = Entry(mode, self.put(b"blob", path.read_bytes()))
+        return self.put_tree(entries)
 
 
 @pytest.fixture
-def ws(tmp_path):
+def ws(tmp_path: Path) -> Workspace:
     root = tmp_path / "w"
     (root / "src").mkdir(parents=True)
     (root / "src/a.py").write_text("a = 1\n")
@@ -20,99 +71,46 @@ def ws(tmp_path):
 
 
 @pytest.fixture
-def snapshots(ws, tmp_path):
-    return Snapshots(ws, tmp_path / "store")
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
 
 
-def git(tmp_path, *words):
-    command = ["git", f"--git-dir={tmp_path / 'store'}", *words]
-    return subprocess.run(command, capture_output=True, check=True).stdout
+async def restore(ws: Workspace, store: Store, tree: str, paths: Sequence[str], have: str) -> list[str]:
+    """Restore files from a tree, unless they differ from the tree `have`, as an undo does."""
+    snapshots = Snapshots(store.folder)
+    folders = await snapshots.parent_folders(tree, paths)
+    restorer = Restorer(ws, folders.__contains__)
+    wanted, known = await snapshots.versions(tree, paths), await snapshots.versions(have, paths)
+    order = sorted(paths, key=lambda path: (wanted[path] is not None, path))
+    return [line for path in order if (line := restorer.restore(path, wanted[path], known[path])) is not None]
 
 
-async def test_the_same_content_has_the_same_id_and_any_change_another(ws, snapshots):
-    first = await snapshots.take()
-    assert first and await snapshots.take() == first == snapshots.fingerprint()
-    (ws.root / "src/a.py").write_text("a = 2\n")
-    second = await snapshots.take()
-    assert second != first
-    (ws.root / "src/a.py").write_text("a = 1\n")
-    assert await snapshots.take() == first
+async def test_all_permissions_come_back(ws: Workspace, store: Store):
+    file = ws.root / "src/a.py"
+    for before, after in pairwise((0o640, 0o666, 0o755, 0o600)):
+        file.chmod(before)
+        tree = store.take(ws.root)
+        file.chmod(after)
+        assert await restore(ws, store, tree, ["src/a.py"], store.take(ws.root)) == []
+        assert file.stat().st_mode & 0o777 == before
 
 
-async def test_a_change_within_the_clocks_tick_and_of_the_same_size_is_seen(ws, snapshots):
-    seen = set()
-    for number in range(40):
-        (ws.root / "src/a.py").write_text(f"{number:02d}")
-        seen.add(await snapshots.take())
-    assert len(seen) == 40
-
-
-@pytest.mark.parametrize("ignored", ["", ".rundry.toml\n", "*\n"])
-async def test_a_new_config_of_rundrys_own_is_seen_and_taken_back_whatever_is_ignored(ws, snapshots, ignored):
-    (ws.root / ".gitignore").write_text(ignored)
-    before = await snapshots.take()
-    (ws.root / ".rundry.toml").write_text('until = "true"\n')
-    after = await snapshots.take()
-    (change,) = await snapshots.changes(before, after)
-    assert (change.path, change.kind, change.after) == (".rundry.toml", "added", b'until = "true"\n')
-    assert await snapshots.restore(before, [change.path]) == []
-    assert not (ws.root / ".rundry.toml").exists()
-    assert await snapshots.take() == before
-
-
-async def test_changes_name_what_differs_with_both_contents(ws, snapshots):
-    a = await snapshots.take()
-    (ws.root / "src/a.py").write_text("a = 2\n")
-    (ws.root / "b.txt").unlink()
-    (ws.root / "new").mkdir()
-    (ws.root / "new/c").write_bytes(b"\0\1")
-    (ws.root / "new/link").symlink_to("c")
-    b = await snapshots.take()
-    assert [(each.path, each.kind, each.before, each.after) for each in await snapshots.changes(a, b)] == [
-        ("b.txt", "removed", b"b\r\n\xff\n", None),
-        ("new/c", "added", None, b"\0\1"),
-        ("new/link", "added", None, b"c"),
-        ("src/a.py", "changed", b"a = 1\n", b"a = 2\n"),
-    ]
-    assert await snapshots.changes(b, b) == []
-
-
-async def test_a_file_that_became_executable_is_a_change_of_mode(ws, snapshots):
-    a = await snapshots.take()
+async def test_permissions_that_someone_changed_since_are_left(ws: Workspace, store: Store):
+    first = store.take(ws.root)
     (ws.root / "src/a.py").chmod(0o755)
-    (change,) = await snapshots.changes(a, await snapshots.take())
-    assert (change.kind, change.before_mode, change.after_mode) == ("mode", 0o100644, 0o100755)
-    assert await snapshots.restore(a, ["src/a.py"]) == []
-    assert not (ws.root / "src/a.py").stat().st_mode & 0o111
-
-
-async def test_all_permissions_come_back_and_git_still_reads_the_store(ws, snapshots, tmp_path):
-    (ws.root / "src/a.py").chmod(0o640)
-    a = await snapshots.take()
-    (ws.root / "src/a.py").chmod(0o666)
-    await snapshots.take()
-    assert await snapshots.restore(a, ["src/a.py"]) == []
-    assert (ws.root / "src/a.py").stat().st_mode & 0o777 == 0o640
-    assert await snapshots.take() == a
-    subprocess.run(["git", "fsck", "--strict"], cwd=tmp_path / "store", check=True, capture_output=True)
-
-
-async def test_permissions_that_someone_changed_since_are_left(ws, snapshots):
-    a = await snapshots.take()
-    (ws.root / "src/a.py").chmod(0o755)
-    b = await snapshots.take()
+    second = store.take(ws.root)
     (ws.root / "src/a.py").chmod(0o600)
-    (line,) = await snapshots.restore(a, ["src/a.py"], expected=b)
+    (line,) = await restore(ws, store, first, ["src/a.py"], second)
     assert "someone changed its permissions since" in line
     assert (ws.root / "src/a.py").stat().st_mode & 0o777 == 0o600
 
 
-async def test_restoring_brings_back_what_a_command_changed_made_and_removed(ws, snapshots):
+async def test_restoring_brings_back_what_a_command_changed_made_and_removed(ws: Workspace, store: Store):
     (ws.root / "link").symlink_to("b.txt")
     secret = ws.root / ".env"
     secret.write_text("KEY=1")
     secret.chmod(0o600)
-    a = await snapshots.take()
+    first = store.take(ws.root)
     (ws.root / "src/a.py").write_text("other")
     (ws.root / "link").unlink()
     (ws.root / "link").write_text("now a file")
@@ -122,153 +120,88 @@ async def test_restoring_brings_back_what_a_command_changed_made_and_removed(ws,
     (ws.root / "b.txt/inner").write_text("a folder where a file was")
     (ws.root / "new/deep").mkdir(parents=True)
     (ws.root / "new/deep/x").write_text("x")
-    b = await snapshots.take()
-    paths = [change.path for change in await snapshots.changes(a, b)]
-    assert await snapshots.restore(a, paths) == []
-    assert await snapshots.take() == a
+    paths = [".env", "b.txt", "b.txt/inner", "link", "new/deep/x", "src/a.py"]
+    assert await restore(ws, store, first, paths, store.take(ws.root)) == []
+    assert store.take(ws.root) == first
     assert os.readlink(ws.root / "link") == "b.txt" and (ws.root / "b.txt").read_bytes() == b"b\r\n\xff\n"
     assert secret.stat().st_mode & 0o777 == 0o600
     assert not (ws.root / "new").exists()
 
 
-async def test_restoring_leaves_a_file_that_someone_changed_since_and_says_so(ws, snapshots):
-    a = await snapshots.take()
-    (ws.root / "src/a.py").write_text("command")
-    (ws.root / "b.txt").write_text("command")
-    (ws.root / "made").write_text("command")
-    await snapshots.take()
+async def test_restoring_leaves_a_file_that_someone_changed_since_and_says_so(ws: Workspace, store: Store):
+    first = store.take(ws.root)
+    for name in ("src/a.py", "b.txt", "made"):
+        (ws.root / name).write_text("command")
+    second = store.take(ws.root)
     (ws.root / "src/a.py").write_text("person")
     (ws.root / "made").write_text("person")
-    said = await snapshots.restore(a, ["src/a.py", "b.txt", "made"])
+    said = await restore(ws, store, first, ["src/a.py", "b.txt", "made"], second)
     assert sorted(line.partition(":")[0] for line in said) == ["made", "src/a.py"]
     assert all("someone changed it" in line for line in said)
     assert (ws.root / "src/a.py").read_text() == "person" and (ws.root / "made").read_text() == "person"
     assert (ws.root / "b.txt").read_bytes() == b"b\r\n\xff\n"
 
 
-async def test_restoring_does_not_go_through_a_link_that_leads_out(ws, snapshots, tmp_path):
-    a = await snapshots.take()
+async def test_restoring_does_not_go_through_a_link_that_leads_out(ws: Workspace, store: Store, tmp_path: Path):
+    first = store.take(ws.root)
     outside = tmp_path / "outside"
     (ws.root / "src").rename(outside)
     (ws.root / "src").symlink_to(outside)
     (outside / "a.py").unlink()
-    await snapshots.take()
-    assert len(await snapshots.restore(a, ["src/a.py"])) == 1
+    assert len(await restore(ws, store, first, ["src/a.py"], store.take(ws.root))) == 1
     assert not (outside / "a.py").exists()
 
 
-async def test_a_snapshot_outlives_the_process_that_took_it(ws, snapshots, tmp_path):
-    a = await snapshots.take()
-    (ws.root / "src/a.py").write_text("changed")
-    later = Snapshots(Workspace(ws.root), tmp_path / "store")
-    b = await later.take()
-    assert [change.path for change in await later.changes(a, b)] == ["src/a.py"]
-    assert await later.restore(a, ["src/a.py"]) == []
-    assert (ws.root / "src/a.py").read_text() == "a = 1\n"
+async def test_a_file_that_was_too_large_to_be_stored_is_named(ws: Workspace, store: Store, tmp_path: Path):
+    (ws.root / "src/big").write_bytes(bytes(LARGE + 1))
+    first = store.take(ws.root)
+    (ws.root / "src/big").write_text("small")
+    (line,) = await restore(ws, store, first, ["src/big"], store.take(ws.root))
+    assert "too large" in line
+    (tmp_path / "out").mkdir()
+    assert await Snapshots(store.folder).write_to(first, tmp_path / "out") == ["src/big"]
 
 
-async def test_ignored_files_and_gits_own_are_not_in_it(ws, snapshots, tmp_path):
-    (ws.root / ".gitignore").write_text("*.log\nbuild/\n")
-    (ws.root / "src/.gitignore").write_text("!keep.log\ngen*\n")
-    for name in ("x.log", "src/keep.log", "src/gen.py", "build/out", ".git/config", "__pycache__/a.pyc"):
-        path = ws.root / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("x")
-    names = git(tmp_path, "ls-tree", "-r", "--name-only", await snapshots.take()).decode().split()
-    assert names == [".gitignore", "b.txt", "src/.gitignore", "src/a.py", "src/keep.log"]
-    (ws.root / "src/.gitignore").write_text("")
-    names = git(tmp_path, "ls-tree", "-r", "--name-only", await snapshots.take()).decode().split()
-    assert names == [".gitignore", "b.txt", "src/.gitignore", "src/a.py", "src/gen.py"]
+async def test_the_files_of_a_tree_are_written_with_their_bytes_links_and_permissions(
+    ws: Workspace, store: Store, tmp_path: Path
+):
+    (ws.root / "src/a.py").chmod(0o750)
+    (ws.root / "src/link").symlink_to("../b.txt")
+    os.close(os.open(os.fsencode(ws.root) + b"/\xff-name", os.O_CREAT | os.O_WRONLY, 0o644))
+    first, out = store.take(ws.root), tmp_path / "out"
+    out.mkdir()
+    snapshots = Snapshots(store.folder)
+    assert await snapshots.write_to(first, out) == []
+    assert Store(tmp_path / "again").take(out) == first
+    assert snapshots.has(first, "src/a.py") and snapshots.has(first, "src") and not snapshots.has(first, "src/b.py")
+    subprocess.run(["git", "cat-file", "-e", f"{first}:src/a.py"], cwd=store.folder, check=True)
 
 
-async def test_git_reads_the_store_and_finds_the_exact_bytes(ws, snapshots, tmp_path):
-    (ws.root / ".gitattributes").write_text("* text=auto eol=crlf ident filter=evil\n")
-    (ws.root / "sp ace \u00e9").write_bytes(b"$Id$\r\n\r")
-    os.close(os.open(os.fsencode(ws.root) + b"/\xff-name", os.O_CREAT | os.O_WRONLY))
-    (ws.root / "src.d").mkdir()
-    (ws.root / "src.d/z").write_text("sorted after src in git's own order")
-    tree = await snapshots.take()
-    subprocess.run(["git", "fsck", "--strict"], cwd=tmp_path / "store", check=True, capture_output=True)
-    assert git(tmp_path, "cat-file", "blob", f"{tree}:sp ace \u00e9") == b"$Id$\r\n\r"
-    assert b"\xff-name" in git(tmp_path, "ls-tree", "-z", "--name-only", tree).split(b"\0")
-
-
-async def test_only_the_owner_may_read_the_store(ws, tmp_path):
-    old = os.umask(0)
-    try:
-        await Snapshots(ws, tmp_path / "store").take()
-    finally:
-        os.umask(old)
-    folders = [tmp_path / "store", tmp_path / "store/objects"]
-    assert all(path.stat().st_mode & 0o077 == 0 for path in folders)
-    objects = [path for path in (tmp_path / "store/objects").rglob("*") if path.is_file()]
-    assert objects and all(path.stat().st_mode & 0o077 == 0 for path in objects)
-
-
-async def test_a_store_inside_of_the_workspace_is_not_in_its_own_snapshot(ws):
-    snapshots = Snapshots(ws, ws.root / "runs/store")
-    first = await snapshots.take()
-    assert await snapshots.take() == first
-    assert {change.path for change in await snapshots.changes("", first)} == {"b.txt", "src/a.py"}
-
-
-async def test_a_file_too_large_to_keep_is_seen_to_change_and_said_not_to_come_back(ws, snapshots):
-    with open(ws.root / "big", "wb") as file:
-        file.truncate(scanning.LIMIT + 1)
-    a = await snapshots.take()
-    with open(ws.root / "big", "ab") as file:
-        file.write(b"more")
-    b = await snapshots.take()
-    (change,) = await snapshots.changes(a, b)
-    assert (change.kind, change.before, change.after) == ("large", None, None)
-    assert "too large" in (await snapshots.restore(a, ["big"]))[0]
-
-
-async def test_a_store_that_cannot_be_written_is_reported_and_nothing_raises(ws, tmp_path):
-    (tmp_path / "file").write_text("")
-    snapshots = Snapshots(ws, tmp_path / "file/store")
-    await snapshots.start()
-    assert "cannot be written" in snapshots.too_large
-    assert await snapshots.take() == "" == snapshots.fingerprint()
-
-
-async def test_a_workspace_of_too_many_files_is_reported(ws, tmp_path):
-    for number in range(99):
-        (ws.root / f"f{number}").write_text("")
-    snapshots = Snapshots(ws, tmp_path / "store", most_files=100)
-    await snapshots.start()
-    assert "more than 100 files" in snapshots.too_large and "can be undone" in snapshots.too_large
-    assert await snapshots.take() == ""
-
-
-async def test_a_damaged_object_is_an_error_with_its_name(ws, snapshots, tmp_path):
-    tree = await snapshots.take()
-    for path in (tmp_path / "store/objects").rglob("*"):
+async def test_a_missing_or_damaged_object_is_an_error_with_its_name(ws: Workspace, store: Store):
+    tree = store.take(ws.root)
+    for path in (store.folder / "objects").rglob("*"):
         if path.is_file():
             path.write_bytes(b"")
-    later = Snapshots(ws, tmp_path / "store")
-    with pytest.raises(Exception, match=tree):
-        await later.changes("", tree)
+    for folder in (store.folder, store.folder / "missing"):
+        with pytest.raises(SnapshotDamaged, match=tree):
+            Snapshots(folder).has(tree, "b.txt")
 
 
-async def test_a_thousand_files_cost_milliseconds(ws, snapshots):
-    """5 ms with nothing changed and 12 ms after an edit, on an idle machine; five times that here."""
-    for number in range(1000):
-        path = ws.root / f"p{number % 40}" / f"m{number}.py"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"x = {number}\n" * 20)
-    await snapshots.take()
-    newest = max(path.stat().st_ctime for path in ws.root.rglob("*"))
-    while time.time() < newest + 0.06:  # within this time a file may change again in one tick of the clock
-        time.sleep(0.005)
-    await snapshots.take()
+def test_only_the_newest_trees_stay_in_memory(store: Store):
+    trees = [{b"f%d" % n: Entry(0o100644, f"{number * 100 + n:040x}") for n in range(50)} for number in range(200)]
+    names = [store.put_tree(tree) for tree in trees]
+    read = ObjectStore(store.folder)
+    first = [read.tree(name) for name in names]
+    assert first == trees
+    kept = sum(read.tree(name) is tree for name, tree in reversed([*zip(names, first, strict=True)]))
+    assert 0 < kept * 50 <= 2_000
 
-    async def timed(edit: bool) -> float:
-        if edit:
-            (ws.root / "p3/m3.py").write_text(str(time.monotonic_ns()))
-        before = time.perf_counter()
-        await snapshots.take()
-        return (time.perf_counter() - before) * 1000
 
-    assert statistics.median([await timed(False) for _ in range(9)]) < 25
-    assert statistics.median([await timed(True) for _ in range(9)]) < 60
+def test_a_tree_that_is_larger_than_the_memory_for_trees_is_known_until_the_next(store: Store):
+    large = store.put_tree({b"f%d" % n: Entry(0o100644, f"{n:040x}") for n in range(3_000)})
+    small, read = store.put_tree({b"a": Entry(0o100644, "0" * 40)}), ObjectStore(store.folder)
+    found = read.tree(large)
+    assert read.tree(large) is found
+    read.tree(small)
+    again = read.tree(large)
+    assert again is not found and again == found

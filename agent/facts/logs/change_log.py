@@ -61,7 +61,7 @@ class RecordedChange:
     world_after: str | None = None
     """Snapshot right after a command."""
     files: dict[str, FileEffect] = field(default_factory=dict[str, FileEffect])
-    """Changed files by path. Empty for a command in a workspace that is too large for snapshots."""
+    """Changed files by path. Empty for a command whose changes are not known."""
     is_background: bool = False
     """Caused by a background command: found by a later look at the workspace, not at the end of the command."""
     effects: AppliedEffects | None = None

@@ -263,12 +263,12 @@ class ChangeCommitted(EventBase, frozen=True, kw_only=True):
 
 
 class Snapshotted(EventBase, frozen=True, kw_only=True):
-    """The workspace differs from the last snapshot. Comes before the events that describe the change."""
+    """The workspace was stored, before the events that describe a change. Only older versions store it."""
 
     world: str | None
     """Its tree in the store next to the journal; None: none is stored from now on."""
     layer: bool = False
-    """None was taken: what the command that runs now changes is known without it."""
+    """It was not stored: what the command that runs now changes is known without it."""
 
 
 class Fault(EventBase, frozen=True, kw_only=True):

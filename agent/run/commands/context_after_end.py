@@ -34,4 +34,4 @@ def context_after_end(journal: Journal) -> UndoContext:
         leftovers=Leftovers(journal.path),
         hide_rules=hide_rules_of(journal.spec.gate, journal.path.parent),
     )
-    return UndoContext(journal, facts, workspace, Snapshots(workspace, store), record)
+    return UndoContext(journal, facts, workspace, Snapshots(store), record)

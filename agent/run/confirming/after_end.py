@@ -77,7 +77,7 @@ def _commands(spec: RunSpec, facts: RunFacts, command: str | None) -> list[str]:
 def _is_in_result(journal: Journal, facts: RunFacts, path: Path) -> bool:
     """Return whether the file is in the snapshot of the result, although it is no longer in the workspace."""
     home = Path(journal.spec.home)
-    inside, stored = Path(os.path.normpath(path)), _stored(journal, facts, _workspace(journal))
+    inside, stored = Path(os.path.normpath(path)), _stored(journal, facts)
     if stored is None or not inside.is_relative_to(home):
         return False
     try:
@@ -92,11 +92,11 @@ def _workspace(journal: Journal) -> Workspace:
     return Workspace(Path(journal.spec.workspace), private=private, hide_rules=rules)
 
 
-def _stored(journal: Journal, facts: RunFacts, workspace: Workspace) -> Stored | None:
-    """Return the snapshot of the result; None: the run took none at its end."""
+def _stored(journal: Journal, facts: RunFacts) -> Stored | None:
+    """Return the snapshot of the result; None: it is in the workspace."""
     if not facts.world or facts.changes.world is None:
         return None
-    return Stored(Snapshots(workspace, journal.path.with_suffix(".snapshots")), facts.world)
+    return Stored(Snapshots(journal.path.with_suffix(".snapshots")), facts.world)
 
 
 async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: Mapping[str, str]) -> Verified:
@@ -108,7 +108,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
         workspace=workspace,
         sandbox=sandbox,
         env=commands_env(env, spec.gate, spec.model),
-        stored=_stored(journal, facts, workspace),
+        stored=_stored(journal, facts),
     )
     began = time.monotonic()
     wanted = spec.predicates

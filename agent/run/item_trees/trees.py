@@ -87,7 +87,7 @@ class _Place:
             facts = known or ItemFacts(ctx.facts, "")
             facts.spec = msgspec.structs.replace(facts.spec, workspace=str(folder.workspace.seen))
             made = await context_in(ctx, folder, facts, name, f"worktree {self.number}, {self._path}")
-            facts.world = await made.snapshots.take()
+            await made.fingerprint.take()
         except Refusal as refused:
             await asyncio.to_thread(unit.drop)
             raise TreeFailed(str(refused)) from refused

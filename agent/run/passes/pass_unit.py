@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ...layers.effects import Effect, Side, bytes_at, target_at
 from ...layers.opening import FOLDER
 from ...layers.unit import Unit
-from ...workspace.snapshots.snapshots import Change
 from ..setup.unit_context import context_in_unit, leave_context
+from .changes import Change
 from .pass_commit import PassFiles
 
 if TYPE_CHECKING:
@@ -133,16 +133,9 @@ def _of_unit(unit: Unit, listed: Listed, path: str, side: Side) -> bytes:
 
 def _change(files: PassFiles, effect: Effect) -> Change:
     before, after = (files.version(effect, is_after=is_after) for is_after in (False, True))
-    modes = [None if one is None else int(one.mode, 8) for one in (before, after)]
-    if before is None or after is None:
-        kind = "added" if before is None else "removed"
-    else:
-        kind = "mode" if before.data == after.data else "changed"
     return Change(
         path=effect.path,
-        kind=kind,
         before=None if before is None else before.data,
         after=None if after is None else after.data,
-        before_mode=modes[0],
-        after_mode=modes[1],
+        after_mode=None if after is None else int(after.mode, 8),
     )

@@ -27,8 +27,8 @@ from ...step.tool_calls.effects_at_gate import Decided, decide_effects
 from ...workspace.errors import StaleFile
 from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.sandbox.private_git.refs import ID, read_refs
-from ...workspace.snapshots.patches import change_hash
 from ..tries.review import review
+from .changes import change_hash
 from .child_changes import work_of_child
 from .measure import Measured
 from .pass_commit import Before, Committed, Overlaps, make_commit
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ...protocol import Branch, PassStarted
     from ...step.resources.context import RunContext
     from ...workspace.git.hooks import CommitHooks
-    from ...workspace.snapshots.snapshots import Change
+    from .changes import Change
     from .pass_commit import PassFiles
     from .pass_unit import PassUnit
 

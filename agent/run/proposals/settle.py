@@ -61,7 +61,7 @@ async def settle(run: LiveRun, *, said: str | None = None, by: str = PERSON) -> 
     """
     ctx, facts = run.ctx, run.facts
     _close_works(ctx.facts, ctx.events)
-    facts.world = ctx.snapshots.fingerprint() or None
+    facts.world = None
     dangling, number = facts.main.unanswered(), facts.open_step
     if number is None and not dangling:
         return ()

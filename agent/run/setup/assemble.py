@@ -26,7 +26,7 @@ from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
 from ..evidence import NO_GUARD, not_held_unguarded
 from .attachments import check_first_images
-from .build_context import Assembled, build, committing, takes_snapshots
+from .build_context import Assembled, build, committing
 from .progress import with_progress
 from .small_window import refuse_window
 from .surroundings.confinement import detect_sandbox, hide_rules_of, missing_guarantees
@@ -35,18 +35,13 @@ from .surroundings.mcp import with_servers
 from .surroundings.stage import stage_of, view_of
 from .surroundings.variables import commands_env
 from .tree_tools import guard_of
-from .worktree_preflight import (
-    check_run_folder,
-    check_snapshots,
-    make_run_worktree,
-)
+from .worktree_preflight import check_run_folder, make_run_worktree
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...step.checks.guarded import Guarded
     from ...stops.guard import Guard
     from ...workspace.sandbox.sandbox import Sandbox
-    from ...workspace.snapshots.snapshots import Snapshots
     from ..client.start_request import Order
     from .inputs import Inputs
     from .surroundings.layers import FoundLayers
@@ -76,8 +71,6 @@ async def _assembled(
     assembled = build(inputs, tree, models, git)
     ctx = assembled.ctx
     listing = f"listing the files of {spec.workspace}"
-    if takes_snapshots(spec):
-        notes += await with_progress(_start_snapshots(spec, ctx.snapshots), inputs.tell, f"{listing}, for undo")
     if missing := missing_guarantees(tree.sandbox, tree.gate.policy.rules):
         notes.append(f"{tree.sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
     if git.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
@@ -170,13 +163,6 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
         stage=stage,
     )
     return tree, env, notes
-
-
-async def _start_snapshots(spec: RunSpec, snapshots: Snapshots) -> list[str]:
-    """Take the first snapshot. Returns notes. Raises Refusal."""
-    await snapshots.start()
-    check_snapshots(spec, snapshots)
-    return [snapshots.too_large] if snapshots.too_large else []
 
 
 def _gate(

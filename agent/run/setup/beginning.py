@@ -42,7 +42,6 @@ from ..damaged.resuming import note_damage, settle_spend
 from ..item_trees.left_items import finish_left_items
 from ..proposals.settle import settle
 from ..suspect_decisions import accept_result, send_suspects
-from .build_context import takes_snapshots
 from .concurrent_runs import concurrent_runs
 from .surroundings.confinement import missing_guarantees
 
@@ -91,7 +90,6 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             gate=ctx.gate.policy.mode,
             instructions=spec.instructions,
             skills=[skill.name for skill in spec.skills],
-            world=ctx.snapshots.fingerprint() or None,
             finder=spec.finder,
             fix=spec.fix,
             repeat=spec.repeat,
@@ -148,7 +146,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
         newest = ctx.journal.read(ctx.journal.last_seq() - 1)[-1].at
         resumed = note_damage(ctx.facts, ctx.workspace, resumed, damage, newest)
     ctx.events.record(resumed, durable=bool(damage))
-    if facts.changes.world is not None and not takes_snapshots(facts.spec):
+    if facts.changes.world is not None:
         ctx.events.record(Snapshotted(world=None))  # an earlier version took them
     _record_stage(ctx)
     ctx.guarded.seal(ctx.events.record)

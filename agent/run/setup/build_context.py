@@ -16,7 +16,7 @@ from ...step.resources.change_tracker import Fingerprint
 from ...step.resources.context import RunContext
 from ...step.resources.program_messages import ProgramMessages
 from ...step.resources.prompt_limits import PromptLimits
-from ...step.resources.recorder import Recorder, record_snapshot
+from ...step.resources.recorder import Recorder
 from ...step.resources.run_world import RunWorld
 from ...step.resources.stall_watches import StallWatches
 from ...step.resources.usage import Usage
@@ -31,7 +31,7 @@ from .tree_tools import text_edits, tool_context
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
-    from ...protocol import RunSpec, StallEnd
+    from ...protocol import StallEnd
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.tree import Tree
     from ...tools.context import ToolContext
@@ -115,8 +115,6 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
 def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext:
     journal, facts, clock = inputs.journal, inputs.facts, inputs.process.clock
     events, guarded = core.events, core.guarded
-    snapshots = _snapshots(inputs, tree, events)
-    world = snapshots if takes_snapshots(facts.spec) else RunWorld(journal, facts, tree.workspace)
     background = Background(
         tree,
         journal,
@@ -138,9 +136,9 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         models=core.models,
         gate=tree.gate,
         workspace=tree.workspace,
-        snapshots=snapshots,
+        snapshots=Snapshots(inputs.store),
         files=tree.files,
-        fingerprint=Fingerprint(facts, world, tree.files),
+        fingerprint=Fingerprint(facts, RunWorld(journal, facts, tree.workspace), tree.files),
         sandbox=tree.sandbox,
         tools=tools,
         calls=inputs.calls,
@@ -164,19 +162,6 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         hooks=git.hooks,
         edits=text_edits(tree, journal, facts, tools),
     )
-
-
-def takes_snapshots(spec: RunSpec) -> bool:
-    """Return whether the ends of passes, tries and items compare the workspace. All else knows what it changed."""
-    compares = spec.interval or spec.improve or spec.tries or spec.finder
-    return spec.changes_files and compares is not None
-
-
-def _snapshots(inputs: Inputs, tree: Tree, events: Recorder) -> Snapshots:
-    facts = inputs.facts
-    if not takes_snapshots(facts.spec):
-        return Snapshots(tree.workspace, inputs.store, why_none="this run takes no snapshots")
-    return Snapshots(tree.workspace, inputs.store, on_take=lambda world: record_snapshot(events, facts, world))
 
 
 def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> StallEnd:

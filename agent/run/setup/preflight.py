@@ -23,7 +23,7 @@ from .progress import Tell, with_progress
 from .search import check_executor
 from .small_window import refuse_window
 from .validate_spec import validate_spec
-from .worktree_preflight import check_run_folder, check_size
+from .worktree_preflight import check_run_folder
 
 if TYPE_CHECKING:
     from .inputs import ProcessContext
@@ -66,7 +66,6 @@ async def _check_spec(spec: RunSpec, process: ProcessContext) -> None:
     await asyncio.to_thread(_refuse_unmatched, spec)
     refuse_images_of_search(spec)
     await check_run_folder(spec, RunFacts(spec), command_env(process.env, more=OWN_GIT))
-    await check_size(spec)
     await check_executor(spec)
 
 

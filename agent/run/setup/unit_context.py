@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...step.checks.guarded import Guarded
 from ...step.resources.change_tracker import ChangeTracker, Fingerprint
-from ...step.resources.recorder import record_snapshot
+from ...step.resources.run_world import RunWorld
 from ...step.resources.tree import Tree
 from ...step.tool_calls.background import Background
-from ...workspace.snapshots.snapshots import Snapshots
 from .tree_tools import guard_of, text_edits
 from .unit_folder import unit_folder
 
@@ -38,8 +37,6 @@ async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunCo
         is_own=True,
         unit=unit,
     )
-    store = run.journal.path.with_suffix(".snapshots")
-    snapshots = Snapshots(workspace, store, on_take=lambda world: record_snapshot(events, facts, world))
     guarded = Guarded(tree, run.journal, facts, run.activity)
     background = Background(
         tree,
@@ -65,9 +62,8 @@ async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunCo
         run,
         gate=tree.gate,
         workspace=workspace,
-        snapshots=snapshots,
         files=tree.files,
-        fingerprint=Fingerprint(facts, snapshots, tree.files),
+        fingerprint=Fingerprint(facts, RunWorld(run.journal, facts, workspace), tree.files),
         sandbox=tree.sandbox,
         tools=tools,
         guard=guard,

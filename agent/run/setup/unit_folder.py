@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...workspace.paths import Workspace
-from ...workspace.snapshots.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from ...layers.unit import Unit
@@ -16,11 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """The view of a unit of work, with its sandbox and its snapshots."""
+    """The view of a unit of work, with its sandbox."""
 
     workspace: Workspace
     sandbox: Sandbox
-    snapshots: Snapshots
     unit: Unit
 
 
@@ -28,5 +26,4 @@ def unit_folder(ctx: RunContext, unit: Unit) -> WorkFolder:
     """Return the view of a unit of work over the workspace. `ctx`: the run's."""
     run = ctx.workspace
     workspace = Workspace(unit.root, run.private, None, run.hook_scripts, run.hide_rules, seen=unit.outside(unit.root))
-    store = ctx.journal.path.with_suffix(".snapshots")
-    return WorkFolder(workspace, ctx.sandbox.in_unit(unit), Snapshots(workspace, store), unit)
+    return WorkFolder(workspace, ctx.sandbox.in_unit(unit), unit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +10,9 @@ from ...loops.improve import NO_BUDGET, is_finite
 from ...protocol import Branch, Refusal, RunSpec
 from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.repository import GitFailed, Repository, repository_top
-from ...workspace.snapshots.scan import TooLarge, measure
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
-    from ...workspace.snapshots.snapshots import Snapshots
 
 
 def branch_of(spec: RunSpec) -> Branch | None:
@@ -85,37 +82,6 @@ async def make_run_worktree(spec: RunSpec, facts: RunFacts, env: Mapping[str, st
         f"worktree {place} on the branch {branch.name}; {origin} stays unchanged "
         f"(`git merge {branch.name}` merges it, `git worktree remove {place}` removes it)"
     ]
-
-
-def check_snapshots(spec: RunSpec, snapshots: Snapshots) -> None:
-    """Raise Refusal if the workspace is too large for snapshots, and passes or parallel worktrees need them."""
-    if snapshots.too_large and branch_of(spec) is not None:
-        raise Refusal(_no_roll_back(snapshots.too_large))
-    if snapshots.too_large and _is_parallel(spec):
-        raise Refusal(_no_merge(snapshots.too_large))
-
-
-async def check_size(spec: RunSpec) -> None:
-    """Make the same check as `check_snapshots` before the snapshot store exists. Raises Refusal."""
-    branch = branch_of(spec)
-    if branch is None and not _is_parallel(spec):
-        return
-    try:
-        await asyncio.to_thread(measure, Path(spec.home))
-    except TooLarge as error:
-        raise Refusal(_no_merge(str(error)) if branch is None else _no_roll_back(str(error))) from None
-
-
-def _is_parallel(spec: RunSpec) -> bool:
-    return spec.tries is not None or (spec.finder is not None and spec.finder.parallel > 1)
-
-
-def _no_merge(why: str) -> str:
-    return f"{why}, so no change of a worktree could be applied: add what the task does not need to .gitignore"
-
-
-def _no_roll_back(why: str) -> str:
-    return f"{why}, so a pass could not be rolled back: add what the task does not need to .gitignore"
 
 
 async def _check_branch(spec: RunSpec, branch: Branch, env: Mapping[str, str]) -> list[str]:

@@ -11,14 +11,14 @@ from ...loops.shared.passes import CLOSE
 from ...loops.shared.state import LoopState
 from ...protocol import Again, Exhausted, Finish, Prompted, Reason, TryFinished, WorkResult
 from ...step.perform import perform
-from ...workspace.snapshots.patches import change_hash
+from ..passes.changes import change_hash
 from ..passes.left_patch import UNREADABLE
 from ..passes.pass_texts import model_summary
 
 if TYPE_CHECKING:
     from ...facts.tries import TryFacts
     from ...step.resources.context import RunContext
-    from ...workspace.snapshots.snapshots import Change
+    from ..passes.changes import Change
     from ..passes.pass_unit import PassUnit
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...loops.shared.passes import steps_used
 from ...protocol import ImproveSpec, PassStarted, Reason, TryMeasured
 from ...stops.score import is_better
-from ...workspace.snapshots.patches import changed_lines
+from ..passes.changes import changed_lines
 from ..passes.left_patch import UNREADABLE
 from ..passes.measure import Measured, Score, measure, record_no_score, record_score
 from .try_texts import summary

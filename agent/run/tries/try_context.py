@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...step.checks.guarded import Guarded
 from ...step.resources.change_tracker import ChangeTracker, Fingerprint
 from ...step.resources.prompt_limits import PromptLimits
+from ...step.resources.run_world import RunWorld
 from ...step.resources.stall_watches import StallWatches
 from ...step.resources.tree import Tree
 from ...step.tool_calls.background import Background
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ...facts.tries import TryFacts
     from ...step.resources.context import RunContext
     from ...step.resources.recorder import Recorder
-    from ...workspace.snapshots.snapshots import Snapshots
     from ..setup.unit_folder import WorkFolder
 
 
@@ -37,7 +37,7 @@ async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work:
     )
     guarded = Guarded(tree, ctx.journal, facts, ctx.activity)
     events = ctx.events.for_try(facts, work, [guarded.on_event])
-    made = _with_tree(ctx, tree, folder.snapshots, facts, guarded, events, work)
+    made = _with_tree(ctx, tree, facts, guarded, events, work)
     ctx.events.follow(facts.apply_run_event)
     await guarded.start()
     return made
@@ -51,7 +51,7 @@ async def drop_context(ctx: RunContext, made: RunContext, facts: TryFacts) -> No
 
 
 def _with_tree(
-    ctx: RunContext, tree: Tree, snapshots: Snapshots, facts: TryFacts, guarded: Guarded, events: Recorder, work: str
+    ctx: RunContext, tree: Tree, facts: TryFacts, guarded: Guarded, events: Recorder, work: str
 ) -> RunContext:
     """Return a copy of the run's context for the tree of a try."""
     usage = ctx.usage.for_try(facts)
@@ -71,9 +71,8 @@ def _with_tree(
         usage=usage,
         gate=tree.gate,
         workspace=tree.workspace,
-        snapshots=snapshots,
         files=tree.files,
-        fingerprint=Fingerprint(facts, snapshots, tree.files),
+        fingerprint=Fingerprint(facts, RunWorld(ctx.journal, facts, tree.workspace), tree.files),
         sandbox=tree.sandbox,
         tools=tools,
         guard=tree.guard,

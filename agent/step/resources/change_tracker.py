@@ -1,4 +1,4 @@
-"""Track whether the files of a workspace changed since the last snapshot and the last check."""
+"""Track whether the files of a workspace changed since their id was computed, and since the last check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ChangeTracker:
-    """Knows whether files may have changed since the last snapshot and since the predicates last ran."""
+    """Knows whether files may have changed since their id was computed and since the predicates last ran."""
 
     def __init__(self) -> None:
         self._changed = False
@@ -28,7 +28,7 @@ class ChangeTracker:
         """The files when a person took control; None: nobody has, or they could not be read."""
 
     def mark_changed(self) -> None:
-        """Note that the files may have changed since the last snapshot."""
+        """Note that the files may have changed since their id was computed."""
         self._changed = True
         self.mark_acted()
 
@@ -37,13 +37,13 @@ class ChangeTracker:
         self._acted, self._looked = True, False
 
     def take_changed(self) -> bool:
-        """Return whether the files may have changed since the last snapshot, and note that a new one is taken now."""
+        """Return whether the files may have changed since their id was computed, and note that it is computed now."""
         changed, self._changed = self._changed, False
         self._unverified = self._unverified or changed
         return changed
 
     def forget_changed(self) -> None:
-        """Note that a snapshot was taken, and that the changes before it need no new check."""
+        """Note that the id was computed, and that the changes before it need no new check."""
         self._changed = False
 
     @property

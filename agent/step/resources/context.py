@@ -103,8 +103,9 @@ class RunContext:
     gate: Gate
     workspace: Workspace
     snapshots: Snapshots
+    """What an older version stored of the workspace; empty in a new run."""
     files: ChangeTracker
-    """Whether the files changed since the last snapshot and the last check."""
+    """Whether the files changed since their id was computed and since the last check."""
     fingerprint: Fingerprint
     sandbox: Sandbox
     tools: ToolContext

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...facts.checkpoint import free_memory
 from ...facts.common.spending import USAGE_EVENTS
 from ...journal.integrity.durable import must_be_flushed
-from ...protocol import CallAdmitted, Event, FileChanged, ProposalOpened, Record, Snapshotted, Stamped, Waiting
+from ...protocol import CallAdmitted, Event, FileChanged, ProposalOpened, Record, Stamped, Waiting
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -129,12 +129,6 @@ class Recorder:
             self._journal.note_used(self._facts.spending.used)
         for listener in (*self._own, *self._listeners):
             listener(stamped)
-
-
-def record_snapshot(events: Recorder, facts: RunFacts, tree: str) -> None:
-    """Record a snapshot if it shows something new, and always right before a command."""
-    if (tree or None) != facts.changes.world or facts.changes.is_snapshot_due:
-        events.record(Snapshotted(world=tree or None))
 
 
 def with_waiting(record: Record) -> Record:

@@ -158,7 +158,6 @@ async def _run(
     ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str, notes: list[str]
 ) -> ToolResult:
     """Run the command once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
-    await ctx.snapshots.take()  # a pass without a layer is compared with it after a kill
     before, read_only = await look_before(ctx, record), writes_nowhere_in(ctx, draft)
     disturbed = await Disturbed.watch(ctx)
     printed = Tail()

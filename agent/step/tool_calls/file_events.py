@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...layers.effects import Side
     from ...layers.rows import Row
-    from ...workspace.snapshots.snapshots import Change
 
 _COMPARED = 1 << 18
 """Bytes of the largest file whose changed lines are counted."""
@@ -30,7 +29,7 @@ class FileContents(NamedTuple):
     after: bytes | None
 
 
-def file_changed(journal: Journal, change: Change | FileContents, by: ChangedBy) -> FileChanged:
+def file_changed(journal: Journal, change: FileContents, by: ChangedBy) -> FileChanged:
     """Return the event of a file that changed."""
     keep, (added, removed) = journal.keep, _counts(change)
     return FileChanged(
@@ -61,7 +60,7 @@ def stored_contents(journal: Journal, row: Row) -> FileContents:
     return FileContents(row.path, load(row.before), load(row.after))
 
 
-def _counts(change: Change | FileContents) -> tuple[int, int]:
+def _counts(change: FileContents) -> tuple[int, int]:
     """Count lines added and removed; for large or binary files 0 or all lines."""
     if max(len(change.before or b""), len(change.after or b"")) <= _COMPARED:
         sides = compare_contents(change.before, change.after)

@@ -71,7 +71,7 @@ class RunActions(msgspec.Struct, frozen=True):
     last_edit: int = 0
     """Sequence number of the newest change of a file in the journal."""
     is_watched: bool = True
-    """Whether changes by commands are known. False: the workspace is too large for snapshots."""
+    """Whether changes by commands are known. False: the workspace cannot be read."""
     root: Path = Path("/nonexistent")
 
 

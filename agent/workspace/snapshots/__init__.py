@@ -1,1 +1,1 @@
-"""Store states of the workspace as trees of objects, compare and restore them, and write them as patches."""
+"""Read the snapshots that runs of older versions stored, and restore files."""

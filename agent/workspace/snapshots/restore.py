@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable
@@ -14,11 +15,10 @@ import msgspec
 from ...protocol import RundryError
 from ..errors import StaleFile
 from ..files.beneath import folder_of, open_beneath, rename_new
-from ..files.states import FileState, read_state
+from ..files.states import LIMIT, FileState, read_state
 from ..files.temporary import temporary_name
 from ..files.write import remove_any_file, write_any_file
-from .objects import LARGE, LINK, Entry
-from .scan import entry_of
+from .objects import LARGE, LINK, Entry, blob_id
 
 if TYPE_CHECKING:
     from ..paths import Workspace
@@ -106,7 +106,7 @@ class Restorer:
                 real.rmdir()
                 return None
             raise StaleFile(f"{real}: it is now a folder with other files")
-        found = entry_of(str(real), status, None)
+        found = _entry_of(real, status)
         if found is None:
             raise StaleFile(f"{real}: it is no longer a plain file")
         return found
@@ -164,6 +164,34 @@ class Restorer:
             except OSError:
                 return
             folder = folder.parent
+
+
+def _entry_of(real: Path, status: os.stat_result) -> Entry | None:
+    """Return the tree entry of a file or link as it is now; None: it is neither."""
+    mode = status.st_mode
+    if stat.S_ISLNK(mode):
+        try:
+            return Entry(LINK, blob_id(os.fsencode(real.readlink())))
+        except OSError:
+            return None
+    if not stat.S_ISREG(mode):
+        return None
+    if status.st_size <= LIMIT:
+        try:
+            with open(real, "rb", opener=_no_follow) as file:
+                data = file.read(LIMIT + 1)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            data = None
+        if data is not None and len(data) <= LIMIT:
+            return Entry(stat.S_IFREG | stat.S_IMODE(mode), blob_id(data))
+    mark = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}".encode()
+    return Entry(LARGE, hashlib.sha1(mark, usedforsecurity=False).hexdigest())
+
+
+def _no_follow(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def same_content(one: Entry | FileVersion | None, other: Entry | FileVersion | None) -> bool:

@@ -94,7 +94,7 @@ def test_a_folder_of_journals_that_is_named_in_a_project_is_hidden_too(home: Hom
     assert len(list((project / "deep/runs").glob("*.db"))) == 1 and not (project / "deep/runs/y").exists()
 
 
-def test_snapshots_and_an_undo_leave_the_journals_out(stock: Home) -> None:
+def test_what_a_command_changed_and_an_undo_leave_the_journals_out(stock: Home) -> None:
     ran = model_tries(stock, command("echo changed > notes.txt"))
     changed = {event["path"] for event in ran.of("file_changed")}
     assert changed == {"notes.txt"}

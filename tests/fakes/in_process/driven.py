@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -141,8 +140,6 @@ class Driven(Events):
             raise AssertionError(f"no such {kind}\n{self.story()}")
         old.close()
         new.close()
-        if (store := self.path.with_suffix(".snapshots")).exists():  # a search that only reads takes none
-            shutil.copytree(store, other.path.with_suffix(".snapshots"))
         return other
 
     def facts(self) -> RunFacts:

@@ -1,27 +1,30 @@
-"""Write changes as a patch for `git apply`, including binary files and modes, and compare changes by hash."""
+"""What a pass or a try changed: its files, a hash by which equal changes are recognized, and its size in lines."""
 
 from __future__ import annotations
 
 import hashlib
-import stat
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from ...protocol.text.hunks import split
-from ...protocol.text.path_text import quoted_path
-from ..git.patch_format import Version, file_patch, is_text
-from .objects import LINK, blob_id
-
-if TYPE_CHECKING:
-    from .snapshots import Change
+from ...workspace.git.patch_format import is_text
+from ...workspace.snapshots.objects import blob_id
 
 _BINARY_LINE = 80
 """Bytes of a binary file that count as one changed line."""
 
 
-def patch_of(changes: Sequence[Change]) -> bytes:
-    """Return one patch with all changes. For a file that was too large to store, it contains only the name."""
-    return b"".join(map(_one, changes))
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that differs."""
+
+    path: str
+    """Path relative to the workspace, separated by `/`."""
+    before: bytes | None
+    """The bytes of the file or the target of the link; None if there was no file."""
+    after: bytes | None
+    after_mode: int | None = None
+    """Mode as in a git tree: 0o100644, 0o100755, or 0o120000 for a link; None if there is no file."""
 
 
 def change_hash(changes: Sequence[Change]) -> str:
@@ -48,20 +51,6 @@ def _size(change: Change) -> int:
     if is_text(change.before or b"", change.after or b""):
         return len(_lines_of(change))
     return 1 + (len(change.before or b"") + len(change.after or b"")) // _BINARY_LINE
-
-
-def _one(change: Change) -> bytes:
-    if change.kind == "large":
-        return f"# {quoted_path(change.path)} is too large to be kept\n".encode("utf-8", "surrogateescape")
-    return file_patch(
-        change.path, _version(change.before_mode, change.before), _version(change.after_mode, change.after)
-    )
-
-
-def _version(mode: int | None, data: bytes | None) -> Version | None:
-    if mode is None:
-        return None
-    return Version("120000" if mode == LINK else "100755" if mode & stat.S_IXUSR else "100644", data or b"")
 
 
 def _lines_of(change: Change) -> list[bytes]:
