@@ -69,6 +69,8 @@ class Answer:
     """Other predicates that it does not meet, with their details."""
     seconds: float = 0.0
     """Time of its step: the answer and its checks."""
+    is_rejected: bool = False
+    """Whether a person rejected its change."""
     is_written: bool = False
     """Its change is in the workspace."""
     is_refused: bool = False
@@ -232,8 +234,12 @@ class Answers:
                 newest.is_refused = True
             case ProposalDecided(by=by, decision=decision) if by != "policy" and decision != "reject":
                 newest.is_kept = True
+            case ProposalDecided(decision="reject"):
+                newest.is_rejected = True
             case ToolFinished(ok=False, result=result):
                 newest.problem = result
+                if not (newest.is_refused or newest.is_rejected):
+                    newest.digest = ""  # its program never was in the files, so it can be given again
             case StepFinished(seconds=seconds):
                 newest.seconds = seconds
                 if newest.is_kept:
