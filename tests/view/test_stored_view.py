@@ -116,8 +116,8 @@ def test_from_any_checkpoint_everything_shown_is_as_in_the_fold_of_all_events(tm
     journal.close()
 
 
-def as_stored(facts: RunFacts) -> Any:
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(facts, order="deterministic"), strict=False)
+def as_stored(facts: RunFacts) -> RunFacts:
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(facts), type=RunFacts)
 
 
 @pytest.mark.parametrize("loop", LOOPS)

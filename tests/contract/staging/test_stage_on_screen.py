@@ -155,6 +155,7 @@ async def test_a_chat_works_in_a_stage_applies_some_works_on_and_leaves_it(place
         terminal.wait_for(lambda lines: "waiting for you" in lines[0])
         terminal.send("bye\r")
         terminal.wait_for("Bye.")
+        terminal.wait_for(lambda lines: "waiting for you" in lines[0])
         assert "The person dropped all that was staged" in server.requests[5].text
         terminal.press("ctrl+c", "ctrl+c")
         assert terminal.wait_for_exit() == 0
