@@ -311,7 +311,7 @@ class FileEdits(TextEdits):
         for path in self._listed:
             if self._guard.matches(path):
                 continue
-            if self._denial_of("read_file", path) or self._denial_of("write_file", path):
+            if self._denial_of("read_file", path) or self._denial_of("write_file", path) or self._is_read_only(path):
                 continue
             in_task, in_output = _names(path, task), _names(path, outputs)
             if in_task < _BY_NAME and self._workspace.caution(Path(path)) is not None:
@@ -324,6 +324,12 @@ class FileEdits(TextEdits):
             scored.append((not is_named, turns, -score, is_hidden, path))
         likely, others = [one for one in scored if one[2]], [one for one in scored if not one[2]]
         return [path for *_, path in (*sorted(likely), *sorted(others))]
+
+    def _is_read_only(self, path: str) -> bool:
+        try:
+            return not (self._workspace.root / path).stat().st_mode & 0o222
+        except OSError:
+            return True
 
     def _reds(self) -> dict[str, int]:
         """Return for each file how many answers to it did not pass the check."""

@@ -8,7 +8,7 @@ import msgspec
 
 from ..gate.draft import FileDraft, read_file_state
 from ..workspace.errors import PathRefused, UnreadableFile, WriteFailed
-from ..workspace.files.states import FileState, why_not_editable
+from ..workspace.files.states import FileState, why_not_editable, why_read_only
 from .blocks.indentation import Refused
 from .blocks.match import Occurrences, find
 from .blocks.near import nearest
@@ -37,6 +37,8 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
             return failure(f"{state.text} To make a new file use write_file.", state.summary)
         return state
     before = read_file_state(ctx.workspace, args.path)
+    if why := why_read_only(before):
+        return failure(why, "read-only")
     if why := why_not_editable(before):
         return failure(why, "not text")
     planned = _apply(before, args.blocks())
@@ -70,6 +72,8 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         if real.is_dir():
             return failure(f"{args.path} is a folder: name a file in it", "a folder")
         before = read_file_state(ctx.workspace, args.path)
+        if why := why_read_only(before):
+            return failure(why, "read-only")
         if why := why_not_editable(before):
             return failure(why, "not text")
         after = before.encode(args.content)

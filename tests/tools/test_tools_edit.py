@@ -253,3 +253,15 @@ def test_a_place_that_is_found_holds_the_block_up_to_white_space(lines, start, c
 def test_a_tool_result_takes_notes():
     assert ToolResult(ok=True, text="a").with_notes(["b", "c"]).text == "a\nb\nc"
     assert ToolResult(ok=True, text="a").with_notes([]).text == "a"
+
+
+async def test_a_read_only_file_is_refused_before_the_gate(bench):
+    file = bench.file("d/a.txt", "old\n")
+    file.chmod(0o444)
+    for name, arguments in (
+        ("edit_file", _edit("d/a.txt", ("old", "new"))),
+        ("write_file", json.dumps({"path": "d/a.txt", "content": "new\n"})),
+    ):
+        result = await bench.act(name, arguments)
+        assert not result.ok and "read-only (mode 0444): chmod it" in result.text
+    assert bench.events == []

@@ -62,6 +62,13 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
             raise WriteFailed(f"{self.path}: its encoding {self.encoding} has no {character!r}: replace it") from None
 
 
+def why_read_only(state: FileState) -> str | None:
+    """Return in one line why this file must not be written; None: it may be."""
+    if not state.exists or state.mode & 0o222:
+        return None
+    return f"{state.path}: it is read-only (mode {stat.S_IMODE(state.mode):04o}): chmod it"
+
+
 def why_not_editable(state: FileState) -> str | None:
     """Return in one line why this file cannot be edited as text; None: it can."""
     if state.is_binary:
