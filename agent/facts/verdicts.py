@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,19 +20,29 @@ from ..protocol import (
     Event,
     HandoffClosed,
     HandoffOpened,
+    Judged,
+    JudgementAccepted,
+    JudgeStarted,
     PassFinished,
     PassStarted,
+    PlantPrepared,
     PredicateJudged,
     Prompted,
     QuestionAsked,
     Rewound,
+    RunResumed,
     Said,
     Stamped,
     StepStarted,
     TestCounts,
+    UndecidedAccepted,
+    UndecidedRejected,
     Undone,
     WheelGiven,
 )
+
+if TYPE_CHECKING:
+    from ..protocol.events.judged import JudgeEvent
 
 _NOT_OF_LOOP = ("shell", "undo", "wheel", "background", "handover", "guard", "instructions")
 """Kinds of prompts that do not replace what the loop has to send: about a person's actions, instructions of folders."""
@@ -78,6 +89,14 @@ class Verdicts:
     confirmation: ConfirmationFinished | None = None
     """The newest confirmation; None: there was none since the last message or undo."""
     confirmation_seq: int = 0
+    judgement: Judged | None = None
+    """The newest judgement of the result; None: there was none since the last message, undo or decision of a person."""
+    judgement_seq: int = 0
+    """Position of the newest judgement in the journal."""
+    red_outputs: list[str] = field(default_factory=list[str])
+    """Digests of the outputs of judgements that were red in place, too, since the last message or undo."""
+    rejected: set[str] = field(default_factory=set[str])
+    """Digests of undecided changes that a person rejected (`Judged.undecided_digest`)."""
     dependencies: DependenciesRecorded | None = None
     """The dependency folders at the start."""
     prompted_seq: int = 0
@@ -90,6 +109,8 @@ class Verdicts:
     """Command to the blob of its reference counts: the first, or those at the start of the pass. Also for items."""
     starts: dict[str, TestCounts | None] = field(default_factory=dict[str, TestCounts | None])
     """Command to the counts of its first run."""
+    plants: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """Command to the blob of the tests that can be planted for it; None: there are none."""
     accepted: list[str] = field(default_factory=list[str])
     """Commands whose newest verdict was suspect and accepted by a person."""
     asked: set[str] = field(default_factory=set[str])
@@ -133,6 +154,21 @@ class Verdicts:
         failed = self.confirmation is not None and self.confirmation.result is Confirmed.FAILED
         return failed and not self.is_confirmation_due
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether the newest judgement is about the newest verdicts of the checks and predicates."""
+        return self.judgement is not None and self.judgement_seq > self.judged_seq
+
+    @property
+    def is_judged_red(self) -> bool:
+        """Whether the checks pass in the workspace, but the judge does not let the run end as `done`."""
+        return self.is_judged and self.judgement is not None and not self.judgement.passed
+
+    @property
+    def is_red_again(self) -> bool:
+        """Whether the newest judgement was red for the same reason as one before."""
+        return self.red_outputs.count(self.red_outputs[-1]) > 1 if self.red_outputs else False
+
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event of the types in `VERDICT_EVENTS`."""
         match stamped.event:
@@ -157,8 +193,19 @@ class Verdicts:
                 self.judged_seq = stamped.seq
             case ConfirmationFinished() as confirmation:
                 self.confirmation, self.confirmation_seq = confirmation, stamped.seq
-            case ChangesUndecided() | HandoffClosed():
+            case (
+                Judged()
+                | JudgementAccepted()
+                | UndecidedAccepted()
+                | UndecidedRejected()
+                | PlantPrepared()
+                | RunResumed()
+            ):
+                self._apply_judgement(stamped.seq, stamped.event)
+            case ChangesUndecided():
                 self.confirmation = None
+            case HandoffClosed():
+                self.confirmation = self.judgement = None
             case DependenciesRecorded() as dependencies:
                 self.dependencies = dependencies
             case CheckAccepted(command=command) if command in self.checks:
@@ -213,11 +260,33 @@ class Verdicts:
         if check.counted is not None and not is_empty_pass:
             self.references.setdefault(check.command, check.counted)
 
+    def _apply_judgement(self, seq: int, event: JudgeEvent | RunResumed) -> None:
+        match event:
+            case PlantPrepared(command=command, plan=plan):
+                self.plants[command] = plan
+            case JudgeStarted():
+                pass
+            case Judged() as judged:
+                self.judgement, self.judgement_seq = judged, seq
+                if judged.why == "conditions":
+                    self.red_outputs.append(judged.output_digest)
+            case UndecidedAccepted():
+                self.judgement = None
+            case UndecidedRejected(digest=digest):
+                self.rejected.add(digest)
+            case JudgementAccepted():
+                if self.judgement is not None:
+                    self.judgement = msgspec.structs.replace(self.judgement, passed=True, grade="passed")
+            case RunResumed():  # the files may have changed, unless the model works on them already
+                if self.prompted_seq < self.judgement_seq:
+                    self.judgement = None
+
     def _forget(self, *, is_due: bool) -> None:
         self.before_answer = None
         self.checks.clear()
         self.predicates.clear()
-        self.confirmation = None
+        self.confirmation = self.judgement = None
+        self.red_outputs.clear()
         self.is_check_due = is_due
 
 
@@ -232,14 +301,20 @@ VERDICT_EVENTS = frozenset[type[Event]](
         CheckFinished,
         HandoffClosed,
         HandoffOpened,
+        Judged,
+        JudgementAccepted,
+        PlantPrepared,
         PredicateJudged,
         QuestionAsked,
         PassFinished,
         PassStarted,
         Said,
+        UndecidedAccepted,
+        UndecidedRejected,
         Undone,
         WheelGiven,
         Rewound,
+        RunResumed,
         ConfirmationFinished,
         DependenciesRecorded,
     )

@@ -164,6 +164,16 @@ from .events.finder import (
     WorkKind as WorkKind,
     WorkStarted as WorkStarted,
 )
+from .events.judged import (
+    AcceptedPath as AcceptedPath,
+    Judged as Judged,
+    JudgementAccepted as JudgementAccepted,
+    JudgeStarted as JudgeStarted,
+    JudgeWhy as JudgeWhy,
+    PlantPrepared as PlantPrepared,
+    UndecidedAccepted as UndecidedAccepted,
+    UndecidedRejected as UndecidedRejected,
+)
 from .events.layers import (
     EffectsAccepted as EffectsAccepted,
     EffectsApplied as EffectsApplied,
@@ -309,11 +319,13 @@ from .events.worktrees import (
 )
 from .evidence import (
     EVIDENCE_KINDS as EVIDENCE_KINDS,
+    GRADES as GRADES,
     CheckEvidence as CheckEvidence,
     Confirmation as Confirmation,
     Confirmed as Confirmed,
     Evidence as Evidence,
     EvidenceKind as EvidenceKind,
+    Grade as Grade,
     TestCounts as TestCounts,
     confirmation_words as confirmation_words,
     evidence_kind as evidence_kind,
@@ -456,6 +468,7 @@ from .work import (
     Confirm as Confirm,
     Decision as Decision,
     Finish as Finish,
+    JudgeResult as JudgeResult,
     Restart as Restart,
     Stalled as Stalled,
     Wait as Wait,

@@ -22,6 +22,16 @@ EvidenceKind = Literal[
 EVIDENCE_KINDS: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
 
 
+Grade = Literal[
+    "none",  # nothing was checked
+    "passed",  # in the workspace
+    "judged",  # in a view without the changes that nobody decided on, and with planted tests where there are any
+    "held_out",  # and by a check that the model never saw
+]
+"""How much a verdict is independent of what the run could change, weakest first."""
+GRADES: tuple[Grade, ...] = get_args(Grade)
+
+
 class Confirmed(StrEnum):
     """The result of a confirmation in a clean checkout."""
 
@@ -101,6 +111,21 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     not_guaranteed: list[str] = []
     """Guarantees that this machine could not give, as text for people; for example without a sandbox."""
     confirmation: Confirmation | None = None
+    grade: Grade = "none"
+    grade_detail: str = ""
+    """Why the grade is not higher, as text for people."""
+    undecided: list[str] = []
+    """Paths of changes that nobody decided on and that the verdict does not rest on, at most 50."""
+    undecided_count: int = 0
+    decided: str = ""
+    """Digest of all paths that the run changed, as they were judged: with another one, the verdict is void. Empty:
+    nothing was judged."""
+    opened: int | None = None
+    """Number of files that the check opened; None: it is not known."""
+    opened_changed: list[str] = []
+    """Which of them the run changed."""
+    plant: str = ""
+    """What became of the planted tests, as text for people; empty: none were planted."""
 
 
 def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) -> EvidenceKind:

@@ -84,6 +84,8 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
     suspect: bool = False
     """Only suspect checks are left: if a person is present, the run asks whether to accept them."""
+    undecided: bool = False
+    """The result rests on changes that nobody decided on: if a person is present, the run shows them."""
     wrap_up: bool = False
     retryable: bool = False
     limit: LimitName | None = None
@@ -118,6 +120,10 @@ class Stalled(msgspec.Struct, frozen=True):
 
 class Confirm(msgspec.Struct, frozen=True):
     """The predicates hold: confirm the result in a clean checkout before the run ends."""
+
+
+class JudgeResult(msgspec.Struct, frozen=True):
+    """The predicates hold: judge the result without the changes that nobody decided on, before the run ends."""
 
 
 Decision = Again | Wait | Restart | Stalled | Confirm | Finish

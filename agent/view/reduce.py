@@ -22,6 +22,7 @@ from .reducer.children import CHILDREN, show_child
 from .reducer.confirming import CONFIRMING, show_confirming
 from .reducer.finder import FINDER, show_finder, show_flights
 from .reducer.handoff import HANDOFF, show_handoff
+from .reducer.judging import JUDGING, show_judging
 from .reducer.manual import ManualEvent, show_manual
 from .reducer.person import show_person
 from .reducer.run import RunFrame, show_run
@@ -44,6 +45,7 @@ _REDUCERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
     **dict.fromkeys(HANDOFF, show_handoff),
     **dict.fromkeys(get_args(ManualEvent), show_manual),
     **dict.fromkeys(CONFIRMING, show_confirming),
+    **dict.fromkeys(JUDGING, show_judging),
     **dict.fromkeys(FINDER, show_finder),
     **dict.fromkeys(TRIES, show_try),
     **dict.fromkeys(WORKTREES, show_worktree),

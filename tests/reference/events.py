@@ -29,6 +29,7 @@ _GROUPS = {
     "worktrees": "Events of worktrees",
     "layers": "Events of layers",
     "confirm": "Events of a confirmation",
+    "judged": "Events of the judge",
     "children": "Events of child runs",
 }
 """Module of the events to the title of its page."""

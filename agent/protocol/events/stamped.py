@@ -13,6 +13,7 @@ from .check import CheckEvent
 from .children import ChildrenEvent
 from .confirm import ConfirmEvent
 from .finder import FinderEvent
+from .judged import JudgeEvent
 from .layers import LayersEvent
 from .passes import PassesEvent
 from .person import PersonEvent
@@ -29,6 +30,7 @@ KnownEvent = (
     | ChildrenEvent
     | ConfirmEvent
     | FinderEvent
+    | JudgeEvent
     | PassesEvent
     | PersonEvent
     | RunEvent

@@ -1,0 +1,112 @@
+"""Events about the judge: whether a green result rests on changes that nobody decided on (decision 0040)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ..evidence import Grade
+from .base import EventBase
+
+JudgeWhy = Literal[
+    "",  # it passed
+    "undecided",  # green in place, red without the undecided changes
+    "conditions",  # red without the undecided changes, and in place without caches, old output and processes
+    "suspect",  # green, but it may not have tested what the first check tested
+    "unknown",  # the view could not be made, or the past of a path is not known
+    "moved",  # files that the run changed were changed while the judge ran, twice
+    "budget",  # the time that is left is not enough
+    "holdout",  # the second check failed
+]
+"""Why a result is not judged as passed."""
+
+
+class PlantPrepared(EventBase, frozen=True, kw_only=True):
+    """Before the first call, planted tests were tried on the user's own code."""
+
+    command: str
+    """The check."""
+    plan: str | None = None
+    """Blob of the tests that the check reported as failed. The model never gets it. None: none can be planted."""
+
+
+class JudgeStarted(EventBase, frozen=True, kw_only=True):
+    """The judge starts: the checks run once more, without the changes that nobody decided on."""
+
+    checks: list[str]
+    """Command lines, and names of other predicates."""
+    undecided_count: int = 0
+
+
+class Judged(EventBase, frozen=True, kw_only=True):
+    """The judge ended."""
+
+    grade: Grade
+    passed: bool
+    """The run can end as `done`."""
+    why: JudgeWhy = ""
+    detail: str = ""
+    """Why it did not pass, or what the grade lacks, as text for people."""
+    help: list[str] = []
+    """What a person can add to the command line of the next run: `--scope PATH`, `--setup LINE`."""
+    output: str = ""
+    """Output of the check that was red: beginning and end, limited in length."""
+    output_digest: str = ""
+    """Digest of that output without durations, addresses and temporary names."""
+    undecided: list[str] = []
+    """Paths of changes that nobody decided on, at most 50."""
+    undecided_count: int = 0
+    undecided_digest: str = ""
+    """Digest of all of them with their present content."""
+    rests_on: list[str] = []
+    """Of these, the ones that a person is asked about, because the result rests on one of them. All of them."""
+    asks_all: bool = False
+    """`rests_on` are all undecided changes, not only those that the check opened."""
+    suspect: list[str] = []
+    """Why the result is suspect, one line each."""
+    decided: str = ""
+    """Digest of the present content of all paths that the run changed: with another one, the verdict is void."""
+    opened: int | None = None
+    """Number of files that the check opened; None: it is not known."""
+    opened_changed: list[str] = []
+    """Which of them the run changed."""
+    plant: str = ""
+    """What became of the planted tests, as text for people; empty: none were planted."""
+    seconds: float = 0.0
+
+
+class AcceptedPath(msgspec.Struct, frozen=True, kw_only=True):
+    """A path whose present content a person accepted."""
+
+    path: str
+    digest: str
+    """SHA-256 of the bytes or of the target of a link; empty: it does not exist, or it is a folder."""
+    seen: bool = True
+    """The person saw what changed, and not only the name."""
+
+
+class UndecidedAccepted(EventBase, frozen=True, kw_only=True):
+    """A person accepted changes that the result rests on: the present content of these paths counts as decided on."""
+
+    paths: list[AcceptedPath]
+    by: str = "person"
+
+
+class UndecidedRejected(EventBase, frozen=True, kw_only=True):
+    """A person rejected changes that the result rests on: they stay as they are, and undecided."""
+
+    digest: str
+    """`Judged.undecided_digest` of the judgement."""
+    reason: str = ""
+    by: str = "person"
+
+
+class JudgementAccepted(EventBase, frozen=True, kw_only=True):
+    """A person accepted the result although the judge found it suspect: its grade is `passed`."""
+
+    by: str = "person"
+
+
+JudgeEvent = PlantPrepared | JudgeStarted | Judged | UndecidedAccepted | UndecidedRejected | JudgementAccepted
+"""The events of this module."""

@@ -1,0 +1,63 @@
+"""Show the judge of a result (decision 0040)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never, get_args
+
+from ...protocol import (
+    Judged,
+    JudgementAccepted,
+    JudgeStarted,
+    PlantPrepared,
+    Stamped,
+    UndecidedAccepted,
+    UndecidedRejected,
+)
+from ...protocol.events.judged import JudgeEvent
+from ...protocol.text.counts import plural
+from .blocks import add, note, touch
+
+if TYPE_CHECKING:
+    from ..state import ViewState
+
+JUDGING: tuple[type[JudgeEvent], ...] = get_args(JudgeEvent)
+
+
+def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
+    """Show an event of the judge."""
+    match event:
+        case PlantPrepared():
+            pass
+        case JudgeStarted():
+            count = plural(event.undecided_count, "undecided change")
+            without = f" without {count}" if event.undecided_count else ""
+            add(state, stamped, "check", title=f"judge{without}: {', '.join(event.checks)}", status="running")
+            state.growing[None, "judge"] = len(state.blocks) - 1
+            state.activity, state.waiting = "running", ""
+            state.busy.start(stamped.at)
+        case Judged():
+            index = state.growing.pop((None, "judge"), None)
+            if index is None:
+                add(state, stamped, "check", title="judge")
+                index = len(state.blocks) - 1
+            state.printed.pop(index, None)
+            block = touch(state, index)
+            block.status, block.seconds = "passed" if event.passed else "failed", event.seconds
+            block.right, block.detail = judged_words(event), event.output
+            state.activity = ""
+            state.busy.halt(stamped.at)
+        case UndecidedAccepted(paths=paths):
+            note(state, stamped, f"{plural(len(paths), 'undecided change')} accepted", right=event.by)
+        case UndecidedRejected():
+            note(state, stamped, "the undecided changes were rejected", right=event.by)
+        case JudgementAccepted():
+            note(state, stamped, "the suspect result was accepted", right=event.by)
+        case _:
+            assert_never(event)
+
+
+def judged_words(event: Judged) -> str:
+    """Describe the judgement in a few words: its grade, or why it did not pass."""
+    if not event.passed:
+        return event.detail
+    return event.grade.replace("_", " ") if not event.detail else f"{event.grade.replace('_', ' ')}: {event.detail}"
