@@ -26,7 +26,7 @@ class PlantPrepared(EventBase, frozen=True, kw_only=True):
     """Before the first call, planted tests were tried on the user's own code."""
 
     command: str
-    """The check."""
+    """Command line of the check."""
     plan: str | None = None
     """Blob of the tests that the check reported as failed. The model never gets it. None: none can be planted."""
 
@@ -40,7 +40,7 @@ class JudgeStarted(EventBase, frozen=True, kw_only=True):
 
 
 class Judged(EventBase, frozen=True, kw_only=True):
-    """The judge ended."""
+    """The judge ended, with its grade and what the result rests on."""
 
     grade: Grade
     passed: bool
