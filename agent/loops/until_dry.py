@@ -82,7 +82,12 @@ def _dry(finder: FinderState) -> Finish:
         how = f"{plural(facts.streak, 'pass')} in a row in which {who} ran found nothing new"
     else:
         how = "the frontier is drained"
-        if facts.forbidden:
-            how += f", except for {plural(facts.forbidden, 'page')} that robots.txt forbids"
+        if forbidden := facts.unread.get("robots"):
+            how += f", except for {plural(forbidden, 'page')} that robots.txt forbids"
+        if others := facts.unread.get("no_page"):
+            found += f", {others:,} of them not {'a page' if others == 1 else 'pages'}"
+        if elsewhere := facts.unread.get("elsewhere"):
+            found += f", {elsewhere:,} redirected to another host"
     detail = f"{how}; {found}"
-    return Finish(reason=Reason.DRY, detail="; ".join([detail, *gaps]), complete=not gaps)
+    is_complete = not gaps and not facts.unread.get("robots")
+    return Finish(reason=Reason.DRY, detail="; ".join([detail, *gaps]), complete=is_complete)

@@ -156,6 +156,7 @@ from .events.finder import (
     QueueReason as QueueReason,
     ReadsPlaced as ReadsPlaced,
     ScopeCounted as ScopeCounted,
+    Unread as Unread,
     Vote as Vote,
     VoteCast as VoteCast,
     WasState as WasState,

@@ -12,7 +12,7 @@ from fakes.web.site import Site
 from finder.crawling import crawl, work
 
 from rundry.agent.finder.crawl.crawler import Crawler
-from rundry.agent.finder.crawl.links import links_of
+from rundry.agent.finder.crawl.links import read_page
 from rundry.agent.finder.crawl.scope import Scope
 from rundry.agent.finder.workers.worker import ItemResult
 from rundry.agent.web.markup import UnreadablePage
@@ -57,7 +57,6 @@ async def test_links_of_every_spelling_stay_on_the_host(site: Site, make_crawler
         ("/untyped", ["/page/0"]),
         ("/calendar/41", ["/calendar/42"]),
         ("/file.bin", []),
-        ("/empty", []),
         ("/plain", []),
     ],
 )
@@ -71,7 +70,7 @@ async def test_where_a_page_leads(
 
 async def test_what_is_not_a_page_is_not_searched_for_links(site: Site, make_crawler: Callable[..., Crawler]) -> None:
     worked = await work(make_crawler(site), site.url + "/file.bin")
-    assert worked == ItemResult(reason="application/octet-stream: not a page")
+    assert worked == ItemResult(reason="application/octet-stream: not a page", unread="no_page")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,6 @@ async def test_what_is_not_a_page_is_not_searched_for_links(site: Site, make_cra
     [
         ("/moved/3", ["/page/3"], "redirects to"),
         ("/loop/a", ["/loop/b"], "redirects to"),
-        ("/loop/self", [], "itself or without a target"),
         ("/away", [], "off the host, not followed: http://elsewhere.invalid/"),
     ],
 )
@@ -94,7 +92,7 @@ async def test_a_redirect_is_an_item_and_never_followed(
 
 
 async def test_a_loop_of_redirects_ends_where_it_is_known(site: Site, make_crawler: Callable[..., Crawler]) -> None:
-    await crawl(make_crawler(site), site.url + "/loop/a")
+    await crawl(make_crawler(site), site.url + "/loop/a")  # the frontier finds the loop
     assert site.hits == {"/robots.txt": 1, "/loop/a": 1, "/loop/b": 1}
 
 
@@ -103,6 +101,8 @@ async def test_a_loop_of_redirects_ends_where_it_is_known(site: Site, make_crawl
     [
         ("/missing", "404 Not Found", True),
         ("/gone", "410 ", True),
+        ("/empty", "204 ", True),
+        ("/loop/self", "302: redirects to itself or without a target", True),
         ("/forbidden", "403 ", True),
         ("/broken", "500 Internal Server Error", False),
         ("/busy/1", "429 ", False),
@@ -161,12 +161,13 @@ async def test_cancelling_closes_the_connection_immediately(site: Site, make_cra
 
 
 @pytest.mark.parametrize("path", ["/huge/11", "/bomb"])
-async def test_of_an_oversized_page_the_first_part_is_read_and_that_is_reported(
+async def test_of_an_oversized_page_the_first_part_is_read_and_it_failed(
     site: Site, make_crawler: Callable[..., Crawler], path: str
 ) -> None:
     worked = await work(make_crawler(site), site.url + path)
     assert found(worked, site) == ["/first"]
-    assert worked.reason == "1 link, only the first 10 MB were read"
+    assert worked.error == "only the first 10 MB of the page could be read"
+    assert worked.hopeless
 
 
 async def test_a_page_that_would_take_hours_to_parse_is_refused(
@@ -254,15 +255,15 @@ def test_a_reference_is_joined_as_the_standard_says(reference: str, target: str 
 
 def test_a_base_that_is_not_a_web_address_does_not_count() -> None:
     page = html("/x", "y", head='<base href="data:text/html,hello">')
-    assert links_of(page, "http://h.example/dir/") == ["http://h.example/x", "http://h.example/dir/y"]
+    assert read_page(page, "http://h.example/dir/").links == ["http://h.example/x", "http://h.example/dir/y"]
 
 
 def test_a_page_that_only_looks_large_is_parsed() -> None:
     row = b'<tr><td class="a"><a href="/x%d">x<br>y</a><li>z<img src="data:image/png;base64,' + b"A/B+" * 50 + b'">'
     page = b"<div><table>" + b"".join(row % number for number in range(2_000))
-    assert len(links_of(page, "http://h.example/")) == 2_000
+    assert len(read_page(page, "http://h.example/").links) == 2_000
     with pytest.raises(UnreadablePage):
-        links_of(b"<x></y>" * 100_000, "http://h.example/")
+        read_page(b"<x></y>" * 100_000, "http://h.example/")
 
 
 def test_an_origin_with_a_user_is_nobodys() -> None:

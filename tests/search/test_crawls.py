@@ -181,4 +181,4 @@ async def test_a_crawl_that_robots_txt_kept_from_pages_says_of_how_many(tmp_path
     with Site(pages=30, robots="User-agent: *\nDisallow: /page/1\n") as site:
         run = await played(tmp_path, crawl(site, tmp_path))
     assert "drained, except for 11 pages that robots.txt forbids" in run.result.detail, run.story()
-    assert (run.result.reason, run.result.steps) == ("dry", 30)
+    assert (run.result.reason, run.result.complete, run.result.steps) == ("dry", False, 30)

@@ -39,7 +39,6 @@ from ...protocol import (
 )
 from .finding import Flight, LensFacts, backoff
 from .findings import ReadingFacts
-from .item_counts import FORBIDDEN_PAGE
 from .suspects import SuspectItems
 from .worktrees import WORKTREE_EVENTS, WorktreeEvent, WorktreeFacts
 
@@ -202,7 +201,7 @@ class FinderFacts(ReadingFacts):
                     case "item":
                         self.working = max(0, self.working - 1)
                         self.done += ok
-                        self.forbidden += ok and event.reason == FORBIDDEN_PAGE
+                        self.count_unread(event)
                         self.pass_done += not interrupted
                         self.queued += interrupted
                     case "lens" if about in self.lenses:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...protocol import ItemDuplicate, ItemFailed
+from ...protocol import ItemDuplicate, ItemFailed, Unread, WorkFinished
 
 _MOST_POINTS = 400
 """Points in the plot of discoveries; neighbouring points are merged if there would be more."""
@@ -13,7 +13,7 @@ _MOST_RECENT = 200
 
 
 FORBIDDEN_PAGE = "skipped by robots.txt"
-"""Detail of a page that robots.txt forbids the crawl to fetch."""
+"""Reason of a page that robots.txt forbids the crawl to fetch. Older journals tell such a page by it."""
 
 
 @dataclass(slots=True)
@@ -28,8 +28,8 @@ class ItemCounts:
     retries: int = 0
     set_aside: int = 0
     skipped: int = 0
-    forbidden: int = 0
-    """Number of done items that are pages forbidden by robots.txt."""
+    unread: dict[Unread, int] = field(default_factory=dict[Unread, int])
+    """Number of done items that were not read, by the reason."""
     recent: list[ItemDuplicate | ItemFailed] = field(default_factory=list[ItemDuplicate | ItemFailed])
     """The newest duplicates and failures, oldest first."""
     regressed: dict[str, int] = field(default_factory=dict[str, int])
@@ -51,6 +51,12 @@ class ItemCounts:
                 self.queued = max(0, self.queued - 1)
             case _:
                 pass
+
+    def count_unread(self, event: WorkFinished) -> None:
+        """Record that an item was done without being read."""
+        why: Unread = "robots" if event.reason == FORBIDDEN_PAGE else event.unread
+        if event.ok and why:
+            self.unread[why] = self.unread.get(why, 0) + 1
 
     def remember(self, event: ItemDuplicate | ItemFailed) -> None:
         """Add the event to the newest ones."""

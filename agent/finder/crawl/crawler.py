@@ -10,13 +10,24 @@ from ...facts.search.item_counts import FORBIDDEN_PAGE
 from ...protocol.text.counts import plural
 from ...system.tls import tls
 from ...web.markup import SMALL, UnreadablePage
-from ...web.requests import bounded_body, content_type, decode_page, is_html, open_session, retry_after, status_text
+from ...web.requests import (
+    UnreadableBody,
+    bounded_body,
+    content_type,
+    decode_page,
+    is_html,
+    open_session,
+    retry_after,
+    status_text,
+)
 from ...web.urls import UrlRefused, join_url, origin
 from ...workspace.clock import SystemClock
 from ..items.item_state import Candidate
+from ..items.keys import url_key
 from ..workers.worker import ItemResult, WorkItem
 from .dead_links import dead_link
-from .links import links_of
+from .links import read_page
+from .logins import asks_login
 from .pace import Pace
 from .robots import Robots, RobotsUnreadable
 from .scope import Scope
@@ -24,7 +35,7 @@ from .scope import Scope
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
-    from ...protocol import Clock
+    from ...protocol import Clock, Unread
 
 PAGE = 10_000_000
 """Bytes of a page, decompressed, in which links are followed."""
@@ -33,14 +44,21 @@ _READ_ON = 65_536
 _TRIED_AGAIN = frozenset({408, 425, 429})
 """4xx status codes that are worth another attempt (RFC 9110, RFC 8470, RFC 6585)."""
 _MOVED = frozenset({301, 302, 303, 307, 308})
+_NO_CONTENT = frozenset({204, 205})
+_PARTIAL = 206
+_HEAD = 1_024
+"""Bytes of a page in which a NUL means that it is not text."""
+_HOPS = 5
+"""Redirects between two spellings of the same item that are followed."""
+_SEED = "seed"
 SKIPPED = FORBIDDEN_PAGE
 
 
 class Crawler:
     """A worker for items of the kind `url`, within the hosts of the seeds.
 
-    The target of a redirect is an item of its own, so a redirect loop ends at a key that the frontier knows. 404 and
-    most other 4xx answers fail permanently. 408, 425, 429, 5xx, time-outs and lost connections are tried again.
+    The target of a redirect is an item of its own; the frontier finds loops. An answer without content is a failure.
+    404 and most other 4xx answers fail permanently. 408, 425, 429, 5xx, time-outs and lost connections are tried again.
     """
 
     def __init__(
@@ -92,7 +110,7 @@ class Crawler:
                 return ItemResult(error=str(unreadable), retry_after=unreadable.retry_after)
             if not rules.allow(url):
                 self.skipped += 1
-                return ItemResult(reason=SKIPPED)
+                return ItemResult(reason=SKIPPED, unread="robots")
             await rules.pace.turn()
         await self._pace.turn()
         return None
@@ -120,32 +138,53 @@ class Crawler:
 
     async def _fetch(self, session: ClientSession, url: str, item: WorkItem) -> ItemResult:
         from aiohttp import ClientError
-        from yarl import URL
 
         try:
-            async with session.get(URL(url, encoded=True), allow_redirects=False) as answer:
-                if answer.status in _MOVED:
-                    return self._redirected(url, answer)
-                if answer.status >= 400:
-                    return self._refused(answer, item)
-                return await self._read(url, answer)
+            for _ in range(_HOPS):
+                result = await self._fetch_once(session, url, item)
+                if isinstance(result, ItemResult):
+                    return result
+                url = result
         except TimeoutError:
             return _unanswered(item, f"timed out after {self._seconds:g} s")
-        except UnreadablePage as unreadable:
+        except (UnreadableBody, UnreadablePage) as unreadable:
             return ItemResult(error=str(unreadable), hopeless=True)
         except (ClientError, OSError, UnicodeError) as error:  # UnicodeError: a label of the host is too long
             words = " ".join(str(error).split())[:300] or type(error).__name__
             return _unanswered(item, f"the connection failed: {words}")
+        return _no_content(item, "it redirects to itself")
 
-    def _redirected(self, url: str, answer: ClientResponse) -> ItemResult:
-        target = join_url(url, answer.headers.get("Location", ""))
+    async def _fetch_once(self, session: ClientSession, url: str, item: WorkItem) -> ItemResult | str:
+        """Return the result of one request, or another URL of the same item to which it redirects."""
+        from yarl import URL
+
+        async with session.get(URL(url, encoded=True), allow_redirects=False) as answer:
+            if answer.status in _MOVED:
+                target = join_url(url, answer.headers.get("Location") or "#")
+                if target is not None and target != url and url_key(target) == item.key:
+                    return target
+                return self._moved(url, target, str(answer.status), item)
+            if answer.status >= 400:
+                return self._refused(answer, item)
+            if answer.status in _NO_CONTENT or not 200 <= answer.status < 300:
+                return _no_content(item, f"{status_text(answer.status, answer.reason)}: no content")
+            return await self._read(url, answer, item)
+
+    def _moved(self, url: str, target: str | None, how: str, item: WorkItem) -> ItemResult:
+        """Return the result of a page that only leads to another one."""
         if target is None or target == url or not target.startswith(("http://", "https://")):
-            return ItemResult(reason=f"{answer.status}: redirects to itself or without a target")
+            return _no_content(item, f"{how}: redirects to itself or without a target")
         found = self._scope.sort([target])
-        if found.inside:
-            return ItemResult(items=[Candidate("url", target)], reason=f"{answer.status}: redirects to {target}")
-        why = "off the host" if found.elsewhere else "to an excluded URL"
-        return ItemResult(reason=f"{answer.status}: redirects {why}, not followed: {target}")
+        items = [Candidate("url", one) for one in found.inside]
+        if asks_login(url, target):
+            error = f"{how}: redirects to a login or a notice instead: {target}"
+            return ItemResult(items=items, error=error, hopeless=True)
+        if items:
+            return ItemResult(items=items, reason=f"{how}: redirects to {target}", moves_to=target)
+        if not found.elsewhere:
+            return ItemResult(reason=f"{how}: redirects to an excluded URL, not followed: {target}")
+        reason = f"{how}: redirects off the host, not followed: {target}"
+        return _unread(item, reason, "elsewhere", f"{how}: redirects off the host: start the crawl at {target}")
 
     def _refused(self, answer: ClientResponse, item: WorkItem) -> ItemResult:
         error = status_text(answer.status, answer.reason)
@@ -157,30 +196,50 @@ class Crawler:
             if_final=dead_link(item, error, answer.status),
         )
 
-    async def _read(self, url: str, answer: ClientResponse) -> ItemResult:
+    async def _read(self, url: str, answer: ClientResponse, item: WorkItem) -> ItemResult:
         kind, charset = content_type(answer)
-        if kind and not is_html(kind, b""):
-            if (answer.content_length or _READ_ON + 1) <= _READ_ON:
-                await answer.read()
-            return ItemResult(reason=f"{kind}: not a page")
-        body, whole = await bounded_body(answer, PAGE)
+        is_page = not kind or is_html(kind, b"")
+        body, whole = await bounded_body(answer, PAGE if is_page else _READ_ON)
+        if not body:
+            return _no_content(item, "the answer is empty")
         if not is_html(kind, body):
-            return ItemResult(reason="not a page" if body else "empty")
+            reason = f"{kind}: not a page" if kind else "not a page"
+            return _unread(item, reason, "no_page", f"{reason}, so the crawl cannot begin there")
         page = decode_page(body, charset)
-        if len(page) > SMALL:
-            links = await asyncio.to_thread(links_of, page, url)
-        else:
-            links = links_of(page, url)
-        found = self._scope.sort(links)
+        if isinstance(page, bytes) and b"\0" in page[:_HEAD]:
+            return ItemResult(error=f"{kind or 'the answer'}: not a page, but binary data", hopeless=True)
+        found = await asyncio.to_thread(read_page, page, url) if len(page) > SMALL else read_page(page, url)
+        if found.moves_to == url:
+            return ItemResult(error="the page has nothing but a refresh of itself")
+        if found.moves_to is not None:
+            return self._moved(url, found.moves_to, "refresh", item)
+        links = self._scope.sort(found.links)
+        items = [Candidate("url", link) for link in links.inside]
+        if not whole or answer.status == _PARTIAL:
+            part = f"the first {PAGE // 1_000_000} MB" if not whole else f"a part ({answer.status})"
+            return ItemResult(items=items, error=f"only {part} of the page could be read", hopeless=True)
+        if found.is_blank:
+            return ItemResult(error="the page has no text and no links", hopeless=True)
         notes = [
-            plural(len(found.inside), "link"),
-            *([f"{found.elsewhere} on other hosts"] if found.elsewhere else []),
-            *([f"{found.left_out} excluded"] if found.left_out else []),
-            *([] if whole else [f"only the first {PAGE // 1_000_000} MB were read"]),
+            plural(len(items), "link"),
+            *([f"{links.elsewhere} on other hosts"] if links.elsewhere else []),
+            *([f"{links.left_out} excluded"] if links.left_out else []),
         ]
-        return ItemResult(items=[Candidate("url", link) for link in found.inside], reason=", ".join(notes))
+        return ItemResult(items=items, reason=", ".join(notes))
 
 
 def _unanswered(item: WorkItem, error: str) -> ItemResult:
     """Return the result for a server that did not answer. It is tried again."""
     return ItemResult(error=error, if_final=dead_link(item, error))
+
+
+def _no_content(item: WorkItem, error: str) -> ItemResult:
+    """Return the result for an answer without content. Another attempt would not change it."""
+    return ItemResult(error=error, hopeless=True, if_final=dead_link(item, error))
+
+
+def _unread(item: WorkItem, reason: str, unread: Unread, error: str) -> ItemResult:
+    """Return the result for an address that works but is not a page of the site. A crawl cannot begin at such a one."""
+    if item.source == _SEED:
+        return ItemResult(error=error, hopeless=True)
+    return ItemResult(reason=reason, unread=unread)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from ...web.requests import ROBOT, bounded_body, retry_after, status_text
+from ...web.requests import ROBOT, UnreadableBody, bounded_body, retry_after, status_text
 from ...web.urls import join_url
 from .pace import Pace
 
@@ -91,7 +91,7 @@ class Robots:
             text = await self._text(host)
         except TimeoutError:
             raise RobotsUnreadable(f"{host}/robots.txt timed out") from None
-        except (ClientError, OSError) as error:
+        except (ClientError, OSError, UnreadableBody) as error:
             raise RobotsUnreadable(f"{host}/robots.txt cannot be read: {error or type(error).__name__}") from None
         self._known[host] = Rules(_parsed(text), self._clock)
         return self._known[host]

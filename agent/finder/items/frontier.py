@@ -126,6 +126,25 @@ class Frontier(FrontierView):
                 self._tally(working=-count, done=count)
         return count
 
+    def note_move(self, key: str, target: str) -> list[str]:
+        """Record that an item only leads to another one.
+
+        Returns the items that then lead to each other in a circle or into one, and forgets their moves; empty: the way
+        ends.
+        """
+        with self._writing():
+            self._journal.rows(tables.MOVES)
+            self._journal.rows("INSERT OR REPLACE INTO frontier_moves VALUES (?, ?)", (key, target))
+            way = dict.fromkeys([key])
+            while target not in way:
+                way[target] = None
+                rows = self._journal.rows("SELECT target FROM frontier_moves WHERE key = ?", (target,))
+                if not rows:
+                    return []
+                (target,) = rows[0]
+            self._journal.write("DELETE FROM frontier_moves WHERE key = ?", [(one,) for one in way])
+        return list(way)
+
     def retry(self, key: str, error: str, due: float, attempts: int) -> bool:
         """Queue an item again that failed `attempts` times, for a time not before `due` (Unix time)."""
         columns = {"error": tables.legible(error), "due": due, "attempts": attempts}

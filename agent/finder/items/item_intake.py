@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ...facts.search.finding import DEAD_LINK, backoff
 from ...protocol import (
     Event,
@@ -19,8 +21,10 @@ from ...protocol import (
     ItemSkipped,
     QueueReason,
 )
+from ..crawl.dead_links import dead_link
 from ..lenses.findings import identity
 from ..lenses.known import KnownFindings
+from ..workers.worker import ItemResult, ReportedFinding, WorkItem
 from .frontier import Frontier, in_chunks
 from .item_state import Candidate, Item, State, Surfaced
 from .keys import item_key
@@ -28,10 +32,12 @@ from .keys import item_key
 if TYPE_CHECKING:
     from ...facts.search.finder_facts import FinderFacts
     from ...step.resources.context import RunContext
-    from ..workers.worker import ReportedFinding
 
 LONGEST_WAIT = 600.0
 """Seconds. If a server asks to wait longer, the item fails permanently; resuming the run tries it again."""
+
+_SHOWN_OF_WAY = 5
+"""Addresses of a loop of redirects that its error names."""
 
 RecordEvent = Callable[[Event], object]
 """Records an event, or adds it to the events that are recorded together."""
@@ -139,8 +145,37 @@ class ItemIntake:
             new += match.may_repeat is None
         return KeyCounts(new, known)
 
+    def close_circle(self, item: Item, worked: ItemResult, record: RecordEvent) -> ItemResult:
+        """Return the result of an item that only leads to another one: a failure if the way never ends.
+
+        The items that were done on this way failed, too.
+        """
+        way = self.frontier.note_move(item.key, item_key("url", worked.moves_to, self._root))
+        if not way:
+            self.frontier.finish(item.key)  # now: the way of an item of the same commit may lead through it
+            return worked
+        shown = way if len(way) <= _SHOWN_OF_WAY else [*way[: _SHOWN_OF_WAY - 1], "..."]
+        error = f"a loop of redirects: {' -> '.join([*shown, way[0]])}"
+        for key in way[1:]:
+            row = self.frontier.find(key)
+            if row is not None and row.state is State.DONE:
+                self.frontier.set_aside(key, error, row.attempts + 1)
+                record(ItemFailed(key=key, error=error, attempts=row.attempts + 1, final=True))
+                self.report_end(dead_link(WorkItem(row.kind, row.value, key, source=row.source), error), key, record)
+        found = dead_link(WorkItem(item.kind, item.value, item.key, source=item.source), error)
+        return msgspec.structs.replace(worked, error=error, hopeless=True, if_final=found)
+
+    def report_end(self, found: ReportedFinding | None, key: str, record: RecordEvent) -> None:
+        """Report the finding about an item that failed permanently, or confirm it again. It is not a new key."""
+        if found is None:
+            return
+        self.add_findings([found], key, record)
+        known = self._facts().findings.get(found.key or "")
+        if known is not None and known.by != "person":
+            record(FindingJudged(key=known.key, verdict="confirmed", by="none", reasons=["it fails again"]))
+
     def refute_dead_link(self, key: str, record: RecordEvent) -> None:
-        """Refute the dead link that was reported for this page, because the page was read now."""
+        """Refute the dead link that was reported for this page, because the page answers now."""
         finding = self._facts().findings.get(f"{DEAD_LINK}{key}")
         if finding is not None and finding.verdict != "refuted":
             record(FindingJudged(key=finding.key, verdict="refuted", by="none", reasons=["the page was read later"]))

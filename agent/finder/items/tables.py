@@ -32,6 +32,8 @@ SCHEMA = (
 """The hash of 64 bits is indexed and the keys are compared: an index of the keys would be as large as the keys, and
 each lookup would read another page of the disk. Counts are kept in one row and never counted again.
 """
+MOVES = "CREATE TABLE IF NOT EXISTS frontier_moves(key TEXT PRIMARY KEY, target TEXT NOT NULL) STRICT, WITHOUT ROWID"
+"""Addresses that were worked and only lead to another one, with the key of that one."""
 EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'frontier_tally'"
 
 

@@ -165,10 +165,12 @@ class ItemWorks:
         if worked is None:
             note(WorkFinished(kind="item", about=key, ok=False, interrupted=True))
         else:
+            if worked.moves_to and not worked.error:
+                worked = end.worked = self._intake.close_circle(step.item, worked, note)
             final = bool(worked.error) and self._is_final(step.item, worked)
             last = self._intake.note_items(surfaced, key, note) + self._intake.add_findings(worked.findings, key, note)
-            if final and worked.if_final is not None:
-                self._intake.add_findings([worked.if_final], key, note)  # it reports how the item ended: not a new key
+            if final:
+                self._intake.report_end(worked.if_final, key, note)
             counts, new = end.recorded + last, last.new
             if not worked.error:
                 self._intake.refute_dead_link(key, note)
@@ -183,6 +185,7 @@ class ItemWorks:
                     known=counts.known,
                     found_new=worked.found_new,
                     reason=worked.reason,
+                    unread=worked.unread,
                     error=worked.error,
                 )
             )

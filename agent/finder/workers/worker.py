@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from ...protocol import ItemKind
+from ...protocol import ItemKind, Unread
 from ..items.item_state import Candidate
 
 
@@ -48,6 +48,10 @@ class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
     """The worker's own statement, if it made one. Only new keys count."""
     reason: str = ""
     """What was done, in a few words."""
+    moves_to: str = ""
+    """Not empty: the address only leads to this one, which is an item of its own."""
+    unread: Unread = ""
+    """Not empty: the address works, but the item was not read."""
     error: str = ""
     """Not empty: the step failed. One line. A failure is never an empty result."""
     retry_after: float | None = None

@@ -32,6 +32,9 @@ Judgement = Literal["confirmed", "refuted"]
 """The verdict on a finding."""
 JudgedBy = Literal["sceptics", "person", "none"]
 """The judge of a finding; `none`: the run has no verifiers."""
+Unread = Literal["", "robots", "no_page", "elsewhere"]
+"""Why a page of a crawl was not read although it did not fail: robots.txt forbids it, it is not HTML, or it redirects
+to another host."""
 LensOrigin = Literal["spec", "person", "critic"]
 CriticHalf = Literal["code", "model"]
 
@@ -60,6 +63,7 @@ class WorkFinished(EventBase, frozen=True, kw_only=True):
     found_new: bool | None = None
     """Whether the worker itself claims to have found something new, if it said so; only keys count."""
     reason: str = ""
+    unread: Unread = ""
     error: str = ""
     interrupted: bool = False
     """The work was interrupted and will be repeated; this does not count as a failure."""

@@ -13,7 +13,15 @@ from ...system.internet import address_in_entry, may_resolve_to
 from ...system.tls import tls
 from ...web.markup import UnreadablePage
 from ...web.readable import readable
-from ...web.requests import bounded_body, content_type, decode_page, is_html, open_session, status_text
+from ...web.requests import (
+    UnreadableBody,
+    bounded_body,
+    content_type,
+    decode_page,
+    is_html,
+    open_session,
+    status_text,
+)
 from ...web.urls import UrlRefused, host_origins, join_url, normalized_url, origin
 
 if TYPE_CHECKING:
@@ -68,6 +76,8 @@ class Fetcher:
                 return await self._follow(normalized_url(url), seconds)
         except UrlRefused as refused:
             return Fetched(ok=False, text=f"refused: {refused}", summary="refused")
+        except UnreadableBody as unreadable:
+            return Fetched(ok=False, text=f"{url} cannot be read: {unreadable}", summary="not readable")
         except TimeoutError:
             return Fetched(ok=False, text=f"fetch_url timed out after {seconds:g} s", summary="timed out")
         except (ClientError, OSError, UnicodeError) as error:
