@@ -32,8 +32,10 @@ UNKNOWN = "\0"
 """Stands for a part of a word that is unknown before the command runs: `$name`, `$(...)`."""
 
 
-HiddenBy = Literal["pipe", "or", "sequence", "background"]
-"""A pipe without `pipefail`; `|| true`; a later command in a sequence; `&`."""
+HiddenBy = Literal["pipe", "or", "sequence", "background", "not", "condition", "loop"]
+"""A pipe without `pipefail`; `|| true`; a later command in a sequence; `&`; `!`; `if` without a failure; a later round
+of a loop.
+"""
 
 
 class SimpleCommand(msgspec.Struct, frozen=True):
@@ -153,7 +155,7 @@ class _Sure:
 class _Hidden:
     """Finds the commands whose failure the exit code of the line does not show.
 
-    Only the structure of the line is read: no substitutions, conditions or loops, whose result a command may use.
+    Only the structure of the line is read: no substitutions, and no conditions whose result a command may use.
     """
 
     def __init__(self, root: Node) -> None:
@@ -161,56 +163,123 @@ class _Hidden:
         """Start offsets of these commands, in bytes, and what hides them."""
         text = _raw(root)
         self._keeps_status = "PIPESTATUS" in text
-        self._pipes_fail = re.search(r"\bset [^;&|\n]*pipefail\b", text) is not None
-        self._exits_on_error = re.match(r"\s*set [^;&|\n]*(?:-[a-z]*e[a-z]*\b|errexit\b)", text) is not None
+        self._pipes_fail = _sets(text, "o[ ]+pipefail")
+        self._exits_on_error = _sets(text, "(?:[a-z]*e[a-z]*|o[ ]+errexit)")
         if not root.has_error:
-            self._statements(root, None)
+            self._statements(root, None, None)
 
-    def _statements(self, node: Node, by: HiddenBy | None) -> None:
+    def _statements(self, node: Node, by: HiddenBy | None, outer: HiddenBy | None) -> None:
+        """Follow a sequence. `outer`: what hides the exit code of the shell that runs it, also after `exit 1`."""
         children = node.children
         statements = [child for child in children if child.is_named and child.type != "comment"]
         in_background = {child.id for child, after in pairwise(children) if after.type == "&"}
         decides = statements[-1] if statements else None
+        is_waited_for = any(re.search(r"\bwait +[-$%\w]", _raw(one)) for one in statements)
         for statement in statements:
-            here = by
+            here, shell = by, outer
             if statement.id in in_background:
-                here = "background"
-            elif statement != decides and not self._exits_on_error and not _passes_status_on(decides):
-                here = here or "sequence"
-            self._node(statement, here)
+                here = shell = by or (None if is_waited_for else "background")
+            elif statement != decides and not _passes_status_on(decides) and not self._stops_at(statement):
+                here = by or "sequence"
+            if statement.type in (*_LOOPS, "if_statement"):
+                if statement != decides and not _surely_succeeds(decides):
+                    continue  # it prepares what decides
+                if statement.type != "if_statement" and not self._exits_on_error and not _passes_status_on(decides):
+                    here = here or "loop"
+            self._node(statement, here, shell)
 
-    def _node(self, node: Node, by: HiddenBy | None) -> None:
+    def _stops_at(self, statement: Node) -> bool:
+        """Return whether the shell exits if this statement fails: `set -e` spares what `!` or `&&` follows."""
+        return self._exits_on_error and statement.type not in ("list", "negated_command")
+
+    def _node(self, node: Node, by: HiddenBy | None, outer: HiddenBy | None) -> None:
         named = [child for child in node.named_children if child.type != "comment"]
         match node.type:
             case "command":
                 if by is not None:
                     self.found[node.start_byte] = by
             case "redirected_statement" if named:
-                self._node(named[0], by)
-            case "subshell" | "compound_statement":
-                self._statements(node, by)
+                self._node(named[0], by, outer)
+            case "negated_command" if named:
+                self._node(named[-1], "not", outer)
+            case "subshell":
+                self._statements(node, by, by)
+            case "compound_statement" | "do_group":
+                self._statements(node, by, outer)
             case "pipeline":
                 is_open = not self._pipes_fail and not self._keeps_status
                 for child in named:
-                    self._node(child, by or ("pipe" if is_open and child != named[-1] else None))
+                    here = by or ("pipe" if is_open and child != named[-1] else None)
+                    self._node(child, here, here)
             case "list" if len(named) == 2:
-                operator = next((child.type for child in node.children if not child.is_named), "")
-                is_lost = operator == "||" and _surely_succeeds(named[1])
-                self._node(named[0], by or ("or" if is_lost else None))
-                self._node(named[1], by)
+                self._list(node, named[0], named[1], by, outer)
+            case "if_statement":
+                self._if(node, named, by, outer)
+            case _ if node.type in _LOOPS and named:
+                self._node(named[-1], by, outer)
             case _:
                 pass
 
+    def _list(self, node: Node, left: Node, right: Node, by: HiddenBy | None, outer: HiddenBy | None) -> None:
+        operator = next((child.type for child in node.children if not child.is_named), "")
+        if operator == "||" and _leaves(right):
+            self._node(left, outer, outer)  # `|| exit 1`
+        elif operator == "&&" and by == "loop" and _raw(right).strip() == "break":
+            self._node(left, outer, outer)  # a round that passes is the last one
+        else:
+            self._node(left, by or ("or" if operator == "||" and _surely_succeeds(right) else None), outer)
+        is_whole = node.parent is None or node.parent.type != "list"
+        if operator == "&&" and self._exits_on_error and by == "sequence" and is_whole:
+            by = None  # `set -e` stops at the last command of a list
+        self._node(right, by, outer)
+
+    def _if(self, node: Node, named: list[Node], by: HiddenBy | None, outer: HiddenBy | None) -> None:
+        """Follow the branches, and the condition if each way ends with success although it failed."""
+        alternatives = [one for one in named if one.type in ("else_clause", "elif_clause")]
+        last = alternatives[-1].named_children[-1:] if alternatives else []
+        is_lost = not alternatives or (bool(last) and _surely_succeeds(last[0]))
+        if is_lost and named and not re.search(r"\b(?:exit|return|false)\b|[$]", _raw(node)):
+            self._node(named[0], by or "condition", outer)
+        for one in named[1:]:
+            if one.type not in ("else_clause", "elif_clause"):
+                self._node(one, by, outer)
+
+
+_LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
+_SUCCEEDING = frozenset({"true", ":", "echo", "printf", "cat", "tail", "head", "sleep", "touch", "date", "sync"})
+"""Commands that succeed wherever they stand after `||`."""
+
+
+def _sets(text: str, option: str) -> bool:
+    """Return whether the text turns the option of the shell on, and never off."""
+    command = r"(?:^|[;&|({\n])\s*(?:set|shopt)\b[^;&|\n]*[ ]"
+    on, off = (re.search(rf"{command}{sign}{option}\b", text) for sign in (r"-[a-z]*?", r"[+]\w*?"))
+    return on is not None and off is None
+
+
+def _leaves(node: Node) -> bool:
+    """Return whether the node ends the shell or the loop with a failure: `exit 1`, `{ echo no; exit 1; }`, `exit`."""
+    if node.type == "compound_statement":
+        inner = [child for child in node.named_children if child.type != "comment"]
+        return bool(inner) and _leaves(inner[-1])
+    words = [_text(child) for child in node.named_children] if node.type == "command" else []
+    return words[:1] in (["exit"], ["return"]) and "".join(words[1:]) != "0"
+
 
 def _surely_succeeds(node: Node | None) -> bool:
-    words = [_text(child) for child in node.named_children] if node is not None and node.type == "command" else []
-    return words[:1] in (["true"], [":"], ["echo"], ["printf"]) or words in (["exit"], ["exit", "0"])
+    if node is None:
+        return False
+    inner = [child for child in node.named_children if child.type != "comment"]
+    if node.type in ("compound_statement", "subshell", "redirected_statement") and inner:
+        return _surely_succeeds(inner[0] if node.type == "redirected_statement" else inner[-1])
+    words = [_text(child) for child in inner] if node.type == "command" else []
+    return bool(words) and (words[0] in _SUCCEEDING or words in (["exit", "0"], ["return", "0"], ["wait"]))
 
 
 def _passes_status_on(node: Node | None) -> bool:
-    """Return whether the last statement may use the status of an earlier one: `exit $code`, `test $? = 0`."""
-    text = "" if node is None else _raw(node)
-    return re.search(r"[$][?]|^(exit|test|return|\[|\(\()[^\n]*[$]", text) is not None
+    """Return whether the last statement may use the status of an earlier one: `exit $code`, `exit`, `test $? = 0`."""
+    text = "" if node is None else _raw(node).strip()
+    return re.search(r"[$][?]|^(exit|test|return|\[|\(\()[^\n]*[$]|^(exit|return)$", text) is not None
 
 
 def _raw(node: Node) -> str:

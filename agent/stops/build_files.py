@@ -117,6 +117,8 @@ def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
 
 
 def _as_bash(line: str) -> str:
-    """Remove leading `@`, `-` and `+`; `$$x` is bash's `$x`, and `$(X)` a variable of make."""
+    """Remove leading `@`, `-` and `+`; `$$x` is bash's `$x`, and `$(X)` a variable of make. `-` ignores a failure."""
     bare = re.sub(r"^[\s@+-]+", "", line)
-    return re.sub(r"\$[({](\w+)[)}]", r"${\1}", bare.replace("$$", "\0")).replace("\0", "$")
+    ignores = "-" in line[: len(line) - len(bare)]
+    text = re.sub(r"\$[({](\w+)[)}]", r"${\1}", bare.replace("$$", "\0")).replace("\0", "$")
+    return f"{text} || true" if ignores and text.strip() else text

@@ -115,7 +115,7 @@ def _follow(
     if depth == 0:
         return
     for simple in simple_commands(line):
-        words = _unwrapped(simple.words)
+        words = without_wrappers(simple.words)
         if not words:
             continue
         before = simple.words[: len(simple.words) - len(words)]
@@ -128,14 +128,14 @@ def _follow(
         for path in _scripts(words):
             _add(path, folder, root, found)
         inner = [*wrapped, _program_name(words[0])]
-        for text, where in _nested(words, folder, root):
+        for text, where in nested_lines(words, folder, root):
             _follow(text, where, root, found, depth - 1, inner)
         for goal in goals_of(words, folder, root):
             _add(goal, PurePosixPath("."), root, found)
             found.goals.add(goal)
 
 
-def _unwrapped(words: Sequence[str]) -> list[str]:
+def without_wrappers(words: Sequence[str]) -> list[str]:
     """Remove leading `env A=1`, `timeout 30`, `uv run` and similar words."""
     rest = list(words)
     while rest:
@@ -243,7 +243,7 @@ def _build_files(name: str, words: Sequence[str]) -> Iterator[str]:
         yield f"{folder}/{file}"
 
 
-def _nested(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[tuple[str, PurePosixPath]]:
+def nested_lines(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[tuple[str, PurePosixPath]]:
     """Yield nested command lines: of `bash -c '...'`, a shell script, a package script or a Makefile's recipes."""
     name = _program_name(words[0])
     if name == "eval":

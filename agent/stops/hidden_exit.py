@@ -4,68 +4,140 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 from ..shell.words import UNKNOWN, HiddenBy, SimpleCommand, simple_commands
+from .build_files import makefiles
+from .executed import nested_lines, without_wrappers
 
 _SETUP = frozenset(
     {"cd", "pushd", "popd", "export", "unset", "set", "source", ".", "echo", "printf", "mkdir", "rm", "true", ":"}
-    | {"sleep", "ulimit", "umask", "trap", "alias", "exit", "wait", "cat", "touch", "date", "sync"}
+    | {"sleep", "ulimit", "umask", "trap", "alias", "exit", "wait", "cat", "touch", "date", "sync", "eval", "shopt"}
+    | {"local", "declare", "readonly", "return", "break", "continue", "shift", "false"}
 )
 """Commands that prepare or print; a check is not about their exit code."""
+_ASKING = frozenset(
+    {"test", "[", "grep", "egrep", "fgrep", "rg", "ag", "ack", "git", "diff", "cmp", "find", "which", "command", "type"}
+    | {"pgrep", "ls", "stat", "nc", "curl", "wget", "read", "kill"}
+)
+"""Commands whose failure is an answer, so that `!` or `if` uses it."""
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
-_IGNORES = {"make": re.compile(r"-[a-zA-Z]*i[a-zA-Z]*|--ignore-errors"), "gmake": re.compile(r"-i|--ignore-errors")}
-_EXIT_ZERO = "--exit-zero"
-"""Option of linters (ruff, flake8, pylint) that makes them exit with 0."""
+_IGNORING = {
+    "make": "-[a-zA-Z]*i[a-zA-Z]*|--ignore-e[a-z-]*",
+    "gmake": "-[a-zA-Z]*i[a-zA-Z]*|--ignore-e[a-z-]*",
+    "mvn": r"-fn|--fail-never|-Dmaven\.test\.failure\.ignore(?:=true)?",
+    "golangci-lint": "--issues-exit-code=0",
+    "": "--exit-zero",  # linters: ruff, flake8, pylint, bandit
+}
+"""Options with which a program exits with 0 after a failure; those of the empty name belong to any program."""
+_SKIPPING = {
+    "make": "-[a-zA-Z]*[nt][a-zA-Z]*|--(?:dry-run|just-print|recon|touch)",
+    "gmake": "-[a-zA-Z]*[nt][a-zA-Z]*|--(?:dry-run|just-print|recon|touch)",
+    "mvn": r"-DskipTests(?:=true)?|-Dmaven\.test\.skip(?:=true)?",
+    "pytest": "--co|--collect-only|--setup-plan",
+    "cargo": "--no-run",
+    "jest": "--listTests|--showConfig",
+    "mocha": "--dry-run",
+    "tox": "--notest",
+    "ctest": "-N|--show-only.*",
+}
+"""Options with which a program does not run the tests at all."""
+_MAKE_VALUED = re.compile(r"-[a-zA-Z]*[CfIjloW]")
+"""Options of make that the next or the same word gives a value."""
+_IGNORES_ALL = re.compile(r"^\.IGNORE[ \t]*:", re.MULTILINE)
 _WHY: dict[HiddenBy, str] = {
     "pipe": "its exit code is that of the last command in the pipe, not of {0}: begin it with `set -o pipefail;`",
     "or": "`||` hides the exit code of {0}: remove it",
     "sequence": "its exit code is that of its last command, not of {0}: join them with `&&`",
     "background": "`&` hides the exit code of {0}: remove it",
+    "not": "`!` makes it pass when {0} fails: remove it",
+    "condition": "`if` hides the exit code of {0}: end the other branch with `exit 1`",
+    "loop": "its exit code is that of the last round, not of each {0}: add `|| exit 1` to it",
 }
 _DEEPEST = 3
 _LONGEST = 60
 
 
-def hidden_exit_notes(checks: Iterable[str]) -> list[str]:
+def hidden_exit_notes(checks: Iterable[str], root: Path | None = None) -> list[str]:
     """Return one line for each check that can exit with 0 although one of its commands failed.
 
-    Parses the lines in another process, so it blocks. Never raises.
+    Follows scripts, Makefiles and package scripts in the workspace `root`. Parses the lines in another process, so it
+    blocks. Never raises.
     """
-    return [f"check `{check}`: {why}" for check in dict.fromkeys(checks) if (why := _why(check, 0)) is not None]
+    notes: list[str] = []
+    for check in dict.fromkeys(checks):
+        if (why := _why(check, PurePosixPath("."), root, 0)) is not None:
+            notes.append(f"check `{check}`: {why}")
+    return notes
 
 
-def _why(line: str, depth: int) -> str | None:
+def _why(line: str, folder: PurePosixPath, root: Path | None, depth: int) -> str | None:
     """Return why the exit code of the line does not count for all its commands, or None."""
-    commands = simple_commands(line)
-    for command in commands:
-        name = command.words[0].rpartition("/")[2]
-        if name in _SETUP:
+    for command in simple_commands(line):
+        words = without_wrappers(command.words)
+        if not words:
             continue
-        if command.hidden_by is not None:
-            return _WHY[command.hidden_by].format(_shown(command))
-        if option := _ignoring(name, command):
-            return f"`{option}` makes {_shown(command)} exit with 0 after a failure: remove it"
-        script = _script(command) if name in _SHELLS and depth < _DEEPEST else ""
-        if script and (why := _why(script, depth + 1)) is not None:
-            return why
+        name = words[0].rpartition("/")[2]
+        if name == "cd" and len(words) > 1 and UNKNOWN not in words[1]:
+            folder = folder / words[1]
+        if name not in _SETUP and not (name in _ASKING and command.hidden_by in ("not", "condition")):
+            if command.hidden_by is not None:
+                return _WHY[command.hidden_by].format(_shown(command))
+            if why := _by_option(name, words, command):
+                return why
+        if depth >= _DEEPEST:
+            continue
+        for inner, where in _inner(name, words, folder, root):
+            if (why := _why(inner, where, root, depth + 1)) is not None:
+                return why if name in _SHELLS or name == "eval" else f"what `{name}` runs: {why}"
     return None
 
 
-def _ignoring(name: str, command: SimpleCommand) -> str | None:
-    pattern = _IGNORES.get(name)
-    for word in command.words[1:]:
-        if word == _EXIT_ZERO or (pattern is not None and pattern.fullmatch(word)):
-            return word
+def _by_option(name: str, words: Sequence[str], command: SimpleCommand) -> str | None:
+    """Return why an option of the command hides its failures, or None."""
+    tool = words[2] if re.fullmatch(r"python[\d.]*|py", name) and words[1:2] == ["-m"] and len(words) > 2 else name
+    flags = [word for one in command.given if one.startswith("MAKEFLAGS=") for word in one[10:].split()]
+    for word in [*words[1:], *(word if word.startswith("-") else f"-{word}" for word in flags)]:
+        if word == "--":
+            break
+        if tool in ("make", "gmake") and _MAKE_VALUED.match(word):
+            continue
+        if re.fullmatch(_IGNORING[""], word) or (tool in _IGNORING and re.fullmatch(_IGNORING[tool], word)):
+            return f"`{word}` makes {_shown(command)} exit with 0 after a failure: remove it"
+        if tool in _SKIPPING and re.fullmatch(_SKIPPING[tool], word):
+            return f"`{word}` makes {_shown(command)} run no test: remove it"
     return None
 
 
-def _script(command: SimpleCommand) -> str:
-    """Return the script of `bash -c SCRIPT`; empty if it is not known."""
-    for option, script in zip(command.words, command.words[1:], strict=False):
-        if re.fullmatch(r"-[a-z]*c", option):
-            return "" if UNKNOWN in script else script
-    return ""
+def _inner(
+    name: str, words: Sequence[str], folder: PurePosixPath, root: Path | None
+) -> Iterator[tuple[str, PurePosixPath]]:
+    """Yield the scripts that the command runs, with the folder in which they run."""
+    options = "\n".join(_shell_options(words[1:])) if name in _SHELLS else ""
+    for text, where in nested_lines(words, folder, root or Path("/nonexistent")):
+        if UNKNOWN not in text:
+            yield f"{options}\n{text}" if options else _with_shebang(text), where
+    for text, where in makefiles(words, folder, root) if root is not None else ():
+        if _IGNORES_ALL.search(text):
+            yield "make -i", where
+
+
+def _shell_options(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the `set` commands that stand for the options of `bash -e -o pipefail -c ...`."""
+    for word, after in zip(arguments, [*arguments[1:], ""], strict=True):
+        if not word.startswith("-"):
+            continue
+        if re.fullmatch(r"-[a-z]*e[a-z]*", word) or after == "errexit":
+            yield "set -e"
+        if after == "pipefail":
+            yield "set -o pipefail"
+
+
+def _with_shebang(text: str) -> str:
+    first, _, rest = text.partition("\n")
+    found = re.match(r"#!\s*\S*sh\s+-(\w+)", first)
+    return f"set -{found[1]}\n{rest}" if found else text
 
 
 def _shown(command: SimpleCommand) -> str:

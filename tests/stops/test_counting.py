@@ -246,3 +246,27 @@ def test_a_first_result_whose_counts_contradict_its_exit_code_0_is_suspect(case)
     output, why = CONTRADICTIONS[case]
     suspicion = compare(None, count_tests(output))
     assert suspicion is not None and why in suspicion.why, suspicion
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "FAILED (failures=1)",
+        "FAIL: test_add (test_calc.Add)",
+        "FAILED tests/test_calc.py::test_add - assert 1 == 2",
+        "not ok 3 - adds",
+        "test adds ... FAILED",
+        "make: *** [Makefile:2: test] Error 1",
+        "npm ERR! Test failed.  See above for more details.",
+    ],
+)
+def test_a_first_output_that_was_cut_to_a_failure_is_suspect(line: str):
+    output = f"one line before\n{line}\n"
+    assert count_tests(output) is None
+    suspicion = compare(None, None, output)
+    assert suspicion is not None and line in suspicion.why
+
+
+@pytest.mark.parametrize("line", ["all fine", "rm: x: not found", "0 FAILED", "make: [Makefile:2: clean] Error 1 (ignored)"])
+def test_a_first_output_without_counts_and_failures_passes(line: str):
+    assert compare(None, None, f"{line}\n") is None

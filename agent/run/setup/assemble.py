@@ -83,7 +83,7 @@ async def _assembled(
         ctx.guarded.add_not_held(line)
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
-        notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec))
+        notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec), ctx.workspace.root)
     ctx, server_notes = await with_progress(with_servers(inputs, ctx), inputs.tell, "starting the MCP servers")
     return replace(assembled, ctx=ctx, notes=[*notes, *server_notes])
 

@@ -151,9 +151,9 @@ def check_finished(
 ) -> CheckFinished:
     """Return the event of a finished check. A check that does not count or is suspect has not passed."""
     passed = result.passed and uncounted is None
-    suspicion = (
-        compare(_reference(ctx.journal, ctx.facts, result.command), result.counted) if passed and compared else None
-    )
+    suspicion = None
+    if passed and compared:
+        suspicion = compare(_reference(ctx.journal, ctx.facts, result.command), result.counted, result.output)
     counted = None if result.counted is None else ctx.journal.keep(msgspec.json.encode(result.counted))
     return CheckFinished(
         command=result.command,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +11,20 @@ from ...protocol.text.counts import plural
 
 if TYPE_CHECKING:
     from .counted import Counted
+
+
+_FAILURE = re.compile(
+    r"^(?:FAILED \((?:failures|errors|unexpected successes)=\d+[^\n]*\)"  # unittest
+    r"|(?:FAIL|ERROR): \w+ \([\w.]+\)[^\n]*"
+    r"|(?:FAILED|ERROR) \S+\.py::\S+[^\n]*"  # pytest
+    r"|not ok \d+[^\n]*"  # TAP
+    r"|test \S+ \.\.\. FAILED|error: (?:test failed|could not compile)[^\n]*"  # cargo
+    r"|g?make(?:\[\d+\])?: \*\*\* [^\n]*"
+    r"|npm (?:ERR!|error) [^\n]*)$",
+    re.MULTILINE,
+)
+"""A line of a failure, in an output that was cut so that its counts are missing."""
+_LONGEST = 80
 
 
 class Suspicion(msgspec.Struct, frozen=True):
@@ -21,13 +36,14 @@ class Suspicion(msgspec.Struct, frozen=True):
     """Names of tests that ran before but not now, sorted."""
 
 
-def compare(before: Counted | None, now: Counted | None) -> Suspicion | None:
+def compare(before: Counted | None, now: Counted | None, output: str = "") -> Suspicion | None:
     """Return why the check is suspect, or None.
 
-    `before`: the first counts of this check; None: it never printed any. `now`: the counts of a run with exit code 0.
+    `before`: the first counts of this check; None: it never printed any. `now`: the counts of a run with exit code 0,
+    `output`: what it printed.
     """
     if before is None:
-        return None if now is None else _contradiction(now)
+        return _printed_failure(output) if now is None else _contradiction(now)
     if now is None:
         return Suspicion(f"it printed no count of tests, although {_ran(before)} before", _names(before))
     if now.ran == 0 and not (before.is_empty and not before.broken):
@@ -35,6 +51,14 @@ def compare(before: Counted | None, now: Counted | None) -> Suspicion | None:
     if now.failing:
         return Suspicion(f"its exit code is 0, but it counts {now.failing} failing")
     return _missing(before, now)
+
+
+def _printed_failure(output: str) -> Suspicion | None:
+    found = _FAILURE.search(output)
+    if found is None:
+        return None
+    line = found[0] if len(found[0]) <= _LONGEST else f"{found[0][: _LONGEST - 1]}…"
+    return Suspicion(f"its exit code is 0, but it prints `{line}`")
 
 
 def _contradiction(now: Counted) -> Suspicion | None:
