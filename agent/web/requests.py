@@ -33,7 +33,8 @@ def open_session(connector: TCPConnector, seconds: float, *, agent: str) -> Clie
     """Open a session without cookies, without a proxy from the environment, and without following redirects.
 
     `bounded_body` decompresses what it reads: aiohttp takes a body that ends too early, or whose coding it does not
-    know, for a whole one. `seconds`: the time limit of one answer. `agent`: the text in brackets after the product name in the user agent.
+    know, for a whole one. `seconds`: the time limit of one answer. `agent`: the text in brackets after the product name
+    in the user agent.
     """
     from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
 
@@ -104,13 +105,15 @@ class _Inflate:
         if codings not in (["gzip"], ["x-gzip"], ["deflate"]):
             raise UnreadableBody(f"its content coding `{', '.join(codings)[:60]}` is not known")
         self._is_gzip = codings != ["deflate"]
-        self._stream: zlib._Decompress | None = None
+        self._stream = zlib.decompressobj()
+        self._is_begun = False
 
     def feed(self, piece: bytes, most: int) -> bytes:
         """Return what the next piece holds, at most `most` bytes. Raises UnreadableBody."""
         found = bytearray()
         while piece and len(found) < most:
-            if self._stream is None:
+            if not self._is_begun:
+                self._is_begun = True
                 # Some servers send `deflate` without the header of zlib.
                 raw = not self._is_gzip and piece[0] & 0x0F != zlib.DEFLATED
                 self._stream = zlib.decompressobj(-zlib.MAX_WBITS if raw else zlib.MAX_WBITS + 16 * self._is_gzip)
@@ -129,7 +132,7 @@ class _Inflate:
         """Raise aiohttp's error for a transfer that ended too early, if the compressed data did."""
         from aiohttp import ClientPayloadError
 
-        if self._stream is not None and not self._stream.eof:
+        if self._is_begun and not self._stream.eof:
             raise ClientPayloadError("its compressed body ends too early")
 
 

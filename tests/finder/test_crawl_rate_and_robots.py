@@ -22,7 +22,9 @@ async def test_what_robots_forbids_is_neither_fetched_nor_a_failure(make_crawler
     with Site(pages=30, robots=rules) as site:
         crawler = make_crawler(site)
         done = await crawl(crawler, site.url + "/page/0")
-    skipped = {url.removeprefix(site.url) for url, one in done.items() if one == ItemResult(reason=SKIPPED, unread="robots")}
+    skipped = {
+        url.removeprefix(site.url) for url, one in done.items() if one == ItemResult(reason=SKIPPED, unread="robots")
+    }
     assert skipped == {"/page/2", *(f"/page/{number}" for number in range(21, 30))} & {
         url.removeprefix(site.url) for url in done
     }

@@ -51,7 +51,9 @@ async def test_a_page_that_fails_is_a_dead_link_only_after_its_last_try(tmp_path
 
 
 async def test_a_dead_link_that_answers_after_a_resume_is_refuted(tmp_path):
-    site = Site(routes={"/start": Reply(html("/later")), "/later": lambda n: Reply(b"<p>now", status=404 if n == 1 else 200)})
+    site = Site(
+        routes={"/start": Reply(html("/later")), "/later": lambda n: Reply(b"<p>now", status=404 if n == 1 else 200)}
+    )
     with site:
         first = await crawled(tmp_path, site)
         second = await take_up(tmp_path / "run.db")

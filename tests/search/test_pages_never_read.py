@@ -1,4 +1,4 @@
-"""An answer that gave nothing to read is a failure of a crawl with its name, or counted apart, and never a page read."""
+"""An answer that gave nothing to read is a failure of a crawl with its name, or counted apart, never a page read."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recip
 
 async def crawled(folder, site: Site, *, start: str = "/start", concurrency: int = 4, **more: object) -> Played:
     seeds = [Seed(kind="url", value=f"{site.url}{start}")]
-    finder = FinderSpec(
-        recipe=Recipe.CRAWL, seeds=seeds, sceptics=0, retries=0, concurrency=concurrency, **more
-    )
+    finder = FinderSpec(recipe=Recipe.CRAWL, seeds=seeds, sceptics=0, retries=0, concurrency=concurrency, **more)
     spec = spec_of(
         None,
         folder,
@@ -86,7 +84,7 @@ async def test_an_answer_without_content_fails_with_its_name_and_the_crawl_is_no
     reply, error = NO_CONTENT[kind]
     fine = Reply(html())
     routes = {"/start": Reply(html("/x", "/ok")), "/ok": fine, "/x": reply}
-    routes |= {path: fine for path in ("/login", "/first?then=%2Fx", "/account/sign-in")}
+    routes |= dict.fromkeys(("/login", "/first?then=%2Fx", "/account/sign-in"), fine)
     with Site(routes=routes) as site:
         run = await crawled(tmp_path, site)
     assert list(failed(run, site)) == ["/x"], run.story()
@@ -109,7 +107,7 @@ FINE = {
     "a slide show": refresh("/start", "One slide. " * 50, 5),
     "a slow refresh": refresh("/x", "3 jobs", 60),
     "a page for readers without scripts": Reply(
-        b'<noscript><meta http-equiv="refresh" content="0;url=/ok"></noscript><a href="/ok">one</a><a href="/start">two</a>'
+        b'<noscript><meta http-equiv="refresh" content="0;url=/ok"></noscript><a href="/ok">1</a><a href="/start">2</a>'
     ),
     "not a page": Reply(b"%PDF-1.7", kind="application/pdf"),
     "elsewhere": moved("http://elsewhere.invalid/project"),
@@ -139,9 +137,7 @@ async def test_a_loop_of_redirects_fails_as_a_whole_and_each_link_into_it_is_dea
         run = await crawled(tmp_path, site, concurrency=concurrency)
     assert set(failed(run, site)) == {f"/loop/{n}" for n in range(length)}, run.story()
     assert all("a loop of redirects" in error for error in failed(run, site).values())
-    assert {e["key"] for e in run.of("finding_reported")} == {
-        f"dead-link:{site.url}/loop/{n}" for n in range(length)
-    }
+    assert {e["key"] for e in run.of("finding_reported")} == {f"dead-link:{site.url}/loop/{n}" for n in range(length)}
     assert (run.result.reason, run.result.complete, len(run.result.failed_items)) == ("dry", False, length)
 
 

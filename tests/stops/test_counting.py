@@ -267,6 +267,8 @@ def test_a_first_output_that_was_cut_to_a_failure_is_suspect(line: str):
     assert suspicion is not None and line in suspicion.why
 
 
-@pytest.mark.parametrize("line", ["all fine", "rm: x: not found", "0 FAILED", "make: [Makefile:2: clean] Error 1 (ignored)"])
+@pytest.mark.parametrize(
+    "line", ["all fine", "rm: x: not found", "0 FAILED", "make: [Makefile:2: clean] Error 1 (ignored)"]
+)
 def test_a_first_output_without_counts_and_failures_passes(line: str):
     assert compare(None, None, f"{line}\n") is None

@@ -164,7 +164,8 @@ def test_what_a_script_or_a_recipe_shows_is_not_named(line: str, file: str, text
 
 
 @pytest.mark.parametrize(
-    "line", ["make -n test", "pytest --collect-only", "python3 -m pytest --co", "cargo test --no-run", "mvn test -DskipTests"]
+    "line",
+    ["make -n test", "pytest --collect-only", "python3 -m pytest --co", "cargo test --no-run", "mvn test -DskipTests"],
 )
 def test_an_option_that_runs_no_test_is_named(line: str):
     (note,) = hidden_exit_notes([line])
@@ -185,7 +186,18 @@ def test_an_option_that_ignores_failures_is_named(line: str):
 
 @pytest.mark.parametrize(
     "line",
-    ["make -k test", "make -C notes test", "make -j4 test", "pytest -n 4", "test $(ls | wc -l) -eq 3", "if suite | grep -q x; then exit 1; fi", "", "'", "\0", "a | " * 9000],
+    [
+        "make -k test",
+        "make -C notes test",
+        "make -j4 test",
+        "pytest -n 4",
+        "test $(ls | wc -l) -eq 3",
+        "if suite | grep -q x; then exit 1; fi",
+        "",
+        "'",
+        "\0",
+        "a | " * 9000,
+    ],
 )
 def test_what_is_not_certain_is_not_named(line: str):
     assert hidden_exit_notes([line]) == []

@@ -32,7 +32,7 @@ class PageLinks(msgspec.Struct, frozen=True):
     links: list[str]
     """Absolute http(s) URLs, serialized, each once, in the page's order, without fragments and the page itself."""
     moves_to: str | None = None
-    """The URL that a `<meta http-equiv=refresh>` loads instead, if the page has nothing else; may be the page itself."""
+    """The URL that a `<meta http-equiv=refresh>` loads instead, if the page has nothing else; also the page itself."""
     is_blank: bool = False
     """The page has neither a link nor anything to see."""
 
