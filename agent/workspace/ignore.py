@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..system.plain_files import read_plain
@@ -31,7 +31,60 @@ _ALWAYS = (
 _Mark = tuple[int, int, int]
 
 
-class Ignore:
+class IgnoreRules:
+    """Applies the patterns of `.gitignore` files that were read before, as git does (gitignore(5))."""
+
+    def __init__(self, lines: Mapping[str, Sequence[str]], excludes: Sequence[Sequence[str]] = ()) -> None:
+        """`lines`: of each `.gitignore`, by its folder (`a/b/`; empty for the root).
+
+        `excludes`: the lines of further files of patterns for the whole folder, the strongest last.
+        """
+        self._specs = {folder: _compiled(own) for folder, own in lines.items()}
+        """Folders whose `.gitignore` has patterns."""
+        self._excludes = [_compiled(own) for own in reversed(excludes)]
+        self._always: QuickSpec | None = None
+
+    def ignored(self, path: str, *, is_dir: bool = False) -> bool:
+        """Return whether the path or a folder above it is ignored. `.git` is always ignored.
+
+        `path`: relative to the root, separated by `/`.
+        """
+        parts = path.split("/")
+        here = ""
+        for count, part in enumerate(parts):
+            here += part if count == len(parts) - 1 and not is_dir else f"{part}/"
+            if part == ".git" or self._is_ignored(here):
+                return True
+        return False
+
+    def _is_ignored(self, path: str) -> bool:
+        """Return whether the path is ignored: the last matching line of the deepest `.gitignore` decides."""
+        for folder in self._specs_above(path.rstrip("/")):
+            verdict = self._specs[folder].verdict(path[len(folder) :])
+            if verdict is not None:
+                return verdict
+        for spec in self._excludes:
+            verdict = spec.verdict(path)
+            if verdict is not None:
+                return verdict
+        if self._always is None:
+            self._always = _compiled(_ALWAYS)
+        return bool(self._always.verdict(path))
+
+    def _specs_above(self, path: str) -> Iterator[str]:
+        """Yield the folders around a path whose `.gitignore` has patterns, the deepest first."""
+        if len(self._specs) <= path.count("/"):
+            yield from sorted((folder for folder in self._specs if path.startswith(folder)), key=len, reverse=True)
+            return
+        end = len(path)
+        while end > 0:
+            end = path.rfind("/", 0, end) + 1
+            if path[:end] in self._specs:
+                yield path[:end]
+            end -= 1
+
+
+class Ignore(IgnoreRules):
     """Applies nested `.gitignore` files below one folder as git does (gitignore(5)).
 
     A changed `.gitignore` takes effect the next time its folder is checked.
@@ -42,15 +95,11 @@ class Ignore:
 
         `excludes`: further files of patterns for the whole folder, the strongest last; a `.gitignore` is stronger.
         """
+        super().__init__({}, [_lines(str(file)) for file in excludes])
         self._root, self._skipped = str(root), skipped
         self._marks: dict[str, _Mark | None] = {}
         """Each folder that was read, with the mark of its `.gitignore`."""
-        self._specs: dict[str, QuickSpec] = {}
-        """Folders whose `.gitignore` has patterns."""
         self._known: dict[str, bool] = {}
-        self._always: QuickSpec | None = None
-        specs = [self._read(str(file)) for file in reversed(excludes)]
-        self._excludes = [spec for spec in specs if spec is not None]
 
     def ignored(self, path: str, *, is_dir: bool = False) -> bool:
         """Return whether the path or a folder above it is ignored. `.git` is always ignored.
@@ -122,49 +171,24 @@ class Ignore:
         is_first, old = folder not in self._marks, self._marks.get(folder)
         if not is_first and old == mark:
             return False
-        spec = self._read(file) if mark else None
+        lines = _lines(file) if mark else []
         self._marks[folder] = mark
-        if spec is None:
-            self._specs.pop(folder, None)
+        if lines:
+            self._specs[folder] = _compiled(lines)
         else:
-            self._specs[folder] = spec
+            self._specs.pop(folder, None)
         if is_first and mark is None:
             return False
         self._known = {path: known for path, known in self._known.items() if not path.startswith(folder)}
         return True
 
-    def _is_ignored(self, path: str) -> bool:
-        """Return whether the path is ignored: the last matching line of the deepest `.gitignore` decides."""
-        for folder in self._specs_above(path.rstrip("/")):
-            verdict = self._specs[folder].verdict(path[len(folder) :])
-            if verdict is not None:
-                return verdict
-        for spec in self._excludes:
-            verdict = spec.verdict(path)
-            if verdict is not None:
-                return verdict
-        if self._always is None:
-            self._always = _compiled(_ALWAYS)
-        return bool(self._always.verdict(path))
 
-    def _specs_above(self, path: str) -> Iterator[str]:
-        """Yield the folders around a path whose `.gitignore` has patterns, the deepest first."""
-        if len(self._specs) <= path.count("/"):
-            yield from sorted((folder for folder in self._specs if path.startswith(folder)), key=len, reverse=True)
-            return
-        end = len(path)
-        while end > 0:
-            end = path.rfind("/", 0, end) + 1
-            if path[:end] in self._specs:
-                yield path[:end]
-            end -= 1
-
-    def _read(self, file: str) -> QuickSpec | None:
-        try:
-            data = read_plain(file)
-        except OSError:  # includes a FIFO, a device, or a file that is too large
-            return None
-        return _compiled(data.decode("utf-8", "surrogateescape").splitlines())
+def _lines(file: str) -> list[str]:
+    """Return the lines of a file of patterns; none if it cannot be read (a FIFO, a device, a file that is too large)."""
+    try:
+        return read_plain(file).decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return []
 
 
 def _compiled(lines: Sequence[str]) -> QuickSpec:
