@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -48,13 +49,16 @@ def make_recipes(text: str, arguments: Sequence[str]) -> Iterator[str]:
 def _wanted(rules: dict[str, tuple[list[str], list[str]]], arguments: Sequence[str]) -> Iterator[str]:
     """Yield the targets with a rule that are run, each once."""
     wanted = [word for word in arguments if word in rules] or list(rules)[:1]
+    patterns = {target: target.replace("%", "*") for target in rules if "%" in target}
     done: set[str] = set()
     while wanted:
         target = wanted.pop(0)
-        if target not in done and target in rules:
+        if target in rules and target not in done:
             done.add(target)
             wanted += rules[target][0]
             yield target
+        elif target not in rules:
+            wanted += [each for each, glob in patterns.items() if "$" in target or fnmatchcase(target, glob)]
 
 
 def _goals(text: str, arguments: Sequence[str]) -> Iterator[str]:
@@ -72,11 +76,58 @@ def makefiles(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterat
     """Yield the texts that `make` reads when started in `folder`, and where it runs; nothing for other programs."""
     if words[0].rpartition("/")[2] not in ("make", "gmake"):
         return
-    there = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] == "-C"), ".")
+    there = folder_of_make(words)
     own = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] in ("-f", "--file")), None)
     for file in (own,) if own else MAKEFILES:
-        if text := read_text(root / folder / there / file):
-            yield text, folder / there
+        place = root / folder / there
+        if text := _with_includes(read_text(place / file), place, _MOST_INCLUDED):
+            yield _with_variables(text), folder / there
+
+
+def folder_of_make(words: Sequence[str]) -> str:
+    """Return the folder in which `make` runs: the value of `-C`."""
+    for at, word in enumerate(words[1:], 1):
+        if word.startswith("--directory="):
+            return word.partition("=")[2]
+        if re.fullmatch(r"-[a-zA-Z]*C|--directory", word) and at + 1 < len(words):
+            return words[at + 1]
+    return "."
+
+
+_INCLUDE = re.compile(r"^ *-?s?include[ \t]+(.+)$", re.MULTILINE)
+_VARIABLE = re.compile(r"^ *(?:export +|override +)?([\w.-]+)[ \t]*(?:::?|\?|\+)?=[ \t]*(.*)$", re.MULTILINE)
+_FUNCTION = re.compile(r"\$[({](?:wildcard|sort|strip|abspath|realpath)\s+([^(){}$]*)[)}]")
+_MOST_INCLUDED = 5
+"""Most levels of files that include others."""
+
+
+def _with_includes(text: str, place: Path, depth: int) -> str:
+    """Return the makefile followed by those that it includes, as far as their names are known."""
+    if depth == 0:
+        return text
+    names = [name for match in _INCLUDE.finditer(text) for name in match[1].split() if "$" not in name]
+    parts = [text]
+    for name in names:
+        try:
+            files = sorted(place.glob(name)) if "*" in name else [place / name]
+        except (ValueError, NotImplementedError):
+            continue
+        parts += [_with_includes(read_text(file), place, depth - 1) for file in files]
+    return "\n".join(parts)
+
+
+def _with_variables(text: str) -> str:
+    """Fill in the variables of a makefile whose values are known; `$(MAKE)` becomes `make`."""
+    text = re.sub(r"\$[({]MAKE[)}]", "make", text.replace("\\\n", " "))
+    for _ in range(4):
+        values = dict[str, str]()
+        for name, value in _VARIABLE.findall(text):
+            values[name] = f"{values[name]} {value}" if name in values else value
+        text = _FUNCTION.sub(lambda match: match[1], text)
+        text = re.sub(r"\$[({]shell\s+([^(){}]*)[)}]", lambda match: f"$({match[1]})", text)
+        known = {name: value.partition(" #")[0].strip() for name, value in values.items() if "$" not in value}
+        text = re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: known.get(match[1], match[0]), text)
+    return text
 
 
 def goals_of(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[str]:
@@ -103,7 +154,7 @@ def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
     for line in text.replace("\\\n", " ").splitlines():
         if line.startswith("\t"):
             for target in current:
-                rules[target][1].append(_as_bash(line))
+                rules[target][1].append(_as_bash(_with_needs(line, rules[target][0])))
         elif match := _RULE.match(line):
             current = [t for t in match["targets"].split() if not re.fullmatch(r"\.[A-Z_]+", t)]
             for target in current:
@@ -114,6 +165,13 @@ def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
         elif line.strip() and not line.lstrip().startswith("#"):
             current = []
     return rules
+
+
+def _with_needs(line: str, needs: Sequence[str]) -> str:
+    """Fill in `$<` and `$^`, the first prerequisite and all of them."""
+    known = [need.replace("%", "*") for need in needs if "$" not in need]
+    line = re.sub(r"\$<|\$\(<\)", lambda match: known[0] if known else match[0], line)
+    return re.sub(r"\$[\^+]|\$\([\^+]\)", lambda match: " ".join(known) or match[0], line)
 
 
 def _as_bash(line: str) -> str:

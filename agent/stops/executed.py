@@ -5,18 +5,27 @@ Files that a check only reads (`grep -q DONE report.txt`) are not included.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import msgspec
 
 from ..shell.words import UNKNOWN, simple_commands
-from .build_files import MAKEFILES, goals_of, make_recipes, makefiles, package_scripts, read_text
+from .build_files import MAKEFILES, folder_of_make, goals_of, make_recipes, makefiles, package_scripts, read_text
+from .shell_variables import filled_in
 
 _DEPTH = 4
 """Most levels of scripts that call other scripts."""
+_MOST_TEXTS = 500
+"""Most texts of one check that are read: scripts, recipes, and their variants."""
+_MOST_OF_GLOB = 20
+"""Most scripts that are read for one glob."""
+_MOST_FOUND = 2_000
+"""Most entries that one glob is compared with."""
 _SHELLS = {"bash", "sh", "dash", "zsh", "ksh", "fish", "source", "."}
 _INTERPRETER = re.compile(
     r"(python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|luajit|Rscript|tclsh|osascript|pwsh|groovy|java)[\d.]*"
@@ -37,7 +46,8 @@ _WRAPPERS: dict[str, set[str]] = {
     "sudo": {"-u", "-g"},
     "doas": {"-u"},
     "stdbuf": {"-i", "-o", "-e"},
-    "xargs": {"-n", "-P", "-I", "-L", "-d"},
+    "xargs": {"-n", "-P", "-I", "-L", "-d", "-a", "-E", "-s"},
+    "parallel": {"-j", "-a", "--jobs"},
 }
 """Commands that run the command after them, each with its options that take a value."""
 _RUNNERS = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mise", "bundle", "direnv", "nix"}
@@ -66,6 +76,13 @@ _BUILD_FILES = {
     "docker": ("Dockerfile", "compose.yaml", "docker-compose.yml"),
     "deno": ("deno.json", "deno.jsonc"),
 }
+_READS_ONLY: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("bash", "sh", "dash", "zsh", "ksh"), ("-n",)),
+    "php": ("-l", "--syntax-check"),
+    "node": ("--check",),
+    "luac": ("-p",),
+}
+"""Options with which an interpreter only reads its script."""
 _CODE_OPTIONS = {"-c", "-e", "-p", "-r", "-E", "--eval", "--print", "--command"}
 _VALUE_OPTIONS = {"-W", "-X", "-O", "-o", "-I", "--require", "--import", "--loader", "-C"}
 
@@ -90,6 +107,12 @@ class Executed(msgspec.Struct):
     started: list[Started] = msgspec.field(default_factory=list[Started])
     goals: set[str] = msgspec.field(default_factory=set[str])
     """Paths whose existence alone prevents `make` from running the recipe."""
+    direct: set[str] = msgspec.field(default_factory=set[str])
+    """Files that the line, a package script or a recipe executes."""
+    by_script: dict[str, set[str]] = msgspec.field(default_factory=dict[str, set[str]])
+    """Maps a file to the scripts that execute it."""
+    read: int = 0
+    """Texts that were read."""
 
 
 def executed_files(command: str, root: Path) -> set[str]:
@@ -104,35 +127,58 @@ def executed_files(command: str, root: Path) -> set[str]:
 def executed(command: str, root: Path, folder: str = ".") -> Executed:
     """Return the files of `executed_files` and the programs that are started."""
     found = Executed()
-    _follow(command, PurePosixPath(folder), root, found, _DEPTH)
+    for text in filled_in(command):
+        _follow(text, PurePosixPath(folder), root, found, _DEPTH)
     return found
 
 
 def _follow(
-    line: str, folder: PurePosixPath, root: Path, found: Executed, depth: int, outer: Sequence[str] = ()
+    line: str,
+    folder: PurePosixPath,
+    root: Path,
+    found: Executed,
+    depth: int,
+    outer: Sequence[str] = (),
+    by: str = "",
 ) -> None:
-    """Add what the line executes in `folder`. `outer`: the programs that run it (`npm`)."""
-    if depth == 0:
+    """Add what the line executes in `folder`. `outer`: the programs that run it (`npm`); `by`: its script."""
+    if depth == 0 or found.read >= _MOST_TEXTS:
         return
+    found.read += 1
+    here = folder
+    listed: list[str] = []
+    """What the programs of the line list, for `xargs`."""
     for simple in simple_commands(line):
         words = without_wrappers(simple.words)
-        if not words:
-            continue
         before = simple.words[: len(simple.words) - len(words)]
         given = [*simple.given, *(word for word in before if re.match(r"[A-Za-z_]\w*=", word))]
         wrapped = [*outer, *(_program_name(word) for word in before if not word.startswith("-"))]
-        found.started.append(Started(words, str(folder), given, wrapped))
-        if words[0] == "cd" and len(words) > 1 and UNKNOWN not in words[1]:
-            folder = folder / words[1]
-            continue
-        for path in _scripts(words):
-            _add(path, folder, root, found)
-        inner = [*wrapped, _program_name(words[0])]
-        for text, where in nested_lines(words, folder, root):
-            _follow(text, where, root, found, depth - 1, inner)
-        for goal in goals_of(words, folder, root):
-            _add(goal, PurePosixPath("."), root, found)
-            found.goals.add(goal)
+        is_repeated = "xargs" in before or "parallel" in before
+        bare = [word for word in words if "{}" not in word] if is_repeated else words
+        for command in [[*bare, item] for item in listed] if is_repeated and listed and words else [words]:
+            if not command:
+                continue
+            found.started.append(Started(command, str(here), given, wrapped))
+            if command[0] == "cd" and len(command) > 1 and UNKNOWN not in command[1]:
+                here = here / command[1]
+                continue
+            _read(command, here, root, found, depth, wrapped, by)
+        listed += _listed(words)
+
+
+def _read(
+    words: list[str], folder: PurePosixPath, root: Path, found: Executed, depth: int, wrapped: list[str], by: str
+) -> None:
+    """Add what one command executes, and what the scripts and build files behind it do."""
+    for path in (*_scripts(words), *_searched(words)):
+        _add(path, folder, root, found, by)
+    inner = [*wrapped, _program_name(words[0])]
+    for nested in nested_lines(words, folder, root):
+        for text in nested.texts:
+            _follow(text, nested.folder, root, found, depth - 1, inner, nested.script or by)
+    for goal in goals_of(words, folder, root):
+        _add(goal, PurePosixPath("."), root, found, by)
+        found.goals.add(goal)
 
 
 def without_wrappers(words: Sequence[str]) -> list[str]:
@@ -171,6 +217,8 @@ def _after_options(words: list[str], valued: set[str], *, numbers: bool) -> list
 def _scripts(words: Sequence[str]) -> Iterator[str]:
     """Yield the paths that a simple command executes, as it writes them."""
     name = _program_name(words[0])
+    if any(word in _READS_ONLY.get(name, ()) for word in words[1:]):
+        return
     if "/" in words[0]:
         yield words[0]
     if name in _SHELLS or _INTERPRETER.fullmatch(name):
@@ -183,7 +231,7 @@ def _scripts(words: Sequence[str]) -> Iterator[str]:
         yield from (_without_selection(word) for word in words[1:] if _is_file_name(word))
     elif name in ("awk", "gawk", "mawk", "sed", "jq", "make", "gmake", "just"):
         yield from (words[i + 1] for i in range(1, len(words) - 1) if words[i] in ("-f", "--file", "--makefile"))
-    elif name == "go":
+    elif name == "go" and words[1:2] == ["run"]:
         yield from (word for word in words[2:] if word.endswith(".go"))
     yield from _build_files(name, words)
 
@@ -238,28 +286,93 @@ def _without_selection(word: str) -> str:
 def _build_files(name: str, words: Sequence[str]) -> Iterator[str]:
     if name in _PACKAGE_MANAGERS:
         yield "package.json"
-    folder = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] in ("-C", "--directory")), ".")
+    folder = folder_of_make(words) if words else "."
     for file in _BUILD_FILES.get(name, ()):
         yield f"{folder}/{file}"
 
 
-def nested_lines(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[tuple[str, PurePosixPath]]:
+class Nested(NamedTuple):
+    """Command lines inside another one, with their variables filled in."""
+
+    texts: list[str]
+    folder: PurePosixPath
+    script: str = ""
+    """The script that has them, relative to the workspace."""
+
+
+def nested_lines(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterator[Nested]:
     """Yield nested command lines: of `bash -c '...'`, a shell script, a package script or a Makefile's recipes."""
     name = _program_name(words[0])
     if name == "eval":
-        yield " ".join(words[1:]), folder
+        yield Nested(filled_in(" ".join(words[1:])), folder)
     if name in _SHELLS and (at := _code_at(words)):
-        yield words[at], folder
+        yield Nested(filled_in(words[at], "", words[at + 2 :]), folder)
     elif name in _SHELLS or "/" in words[0]:
-        script = words[0] if "/" in words[0] and name not in _SHELLS else next(_program(words[1:]), "")
-        if text := _shell_script(root / folder / script):
-            yield text, folder
+        is_program = "/" in words[0] and name not in _SHELLS
+        script = words[0] if is_program else next(_program(words[1:]), "")
+        arguments = [word for word in words[1:] if word != script]
+        for path in _files_of(script, folder, root):
+            if text := _shell_script(root / path):
+                own = os.path.relpath(path, folder)
+                yield Nested(filled_in(text, own, arguments), folder, path)
     if name in _PACKAGE_MANAGERS:
         for text in package_scripts(read_text(root / folder / "package.json"), words[1:]):
-            yield text, folder
+            yield Nested(filled_in(text), folder)
     for text, where in makefiles(words, folder, root):
         for recipe in make_recipes(text, words[1:]):
-            yield recipe, where
+            yield Nested(filled_in(recipe), where)
+
+
+def _files_of(script: str, folder: PurePosixPath, root: Path) -> list[str]:
+    """Return the files that a word means, relative to the workspace: several for a glob, at most 20."""
+    path = os.path.normpath(folder / script) if script and UNKNOWN not in script else ""
+    if not path or path.startswith(("/", "..")):
+        path = os.path.relpath(os.path.normpath(root / folder / script), root) if script.startswith("/") else path
+    if not path or path.startswith(("/", "..")):
+        return []
+    if not re.search(r"[*?\[]", path):
+        return [path]
+    try:
+        places = itertools.islice(root.glob(path), _MOST_FOUND)
+        found = sorted(place.relative_to(root).as_posix() for place in places if place.is_file())
+    except (ValueError, OSError, NotImplementedError):
+        return []
+    return found[:_MOST_OF_GLOB]
+
+
+def _listed(words: Sequence[str]) -> list[str]:
+    """Return what a program that lists files prints, as globs."""
+    name = _program_name(words[0])
+    plain = [word for word in words[1:] if not word.startswith(("-", "(", "!")) and UNKNOWN not in word]
+    if name == "find":
+        folders = list(itertools.takewhile(_is_folder_of_find, words[1:])) or ["."]
+        return [f"{folder.rstrip('/')}/**/*" for folder in folders]
+    if name == "ls":
+        return [word if re.search(r"[*?\[.]", word.rpartition("/")[2]) else f"{word.rstrip('/')}/*" for word in plain]
+    if name in ("echo", "printf"):
+        return [word for word in plain if "/" in word or "*" in word]
+    if name == "git" and plain[:1] == ["ls-files"]:
+        return [word if "*" in word else f"{word.rstrip('/')}/**/*" for word in plain[1:]]
+    return []
+
+
+def _is_folder_of_find(word: str) -> bool:
+    return not word.startswith(("-", "(", "!")) and UNKNOWN not in word
+
+
+def _searched(words: Sequence[str]) -> Iterator[str]:
+    """Yield the files that `find -exec` and `run-parts` execute, as globs."""
+    name = _program_name(words[0])
+    if name == "run-parts":
+        yield from (f"{word.rstrip('/')}/*" for word in words[1:] if not word.startswith("-") and UNKNOWN not in word)
+    if name != "find":
+        return
+    for at, word in enumerate(words):
+        if word in ("-exec", "-execdir", "-ok", "-okdir"):
+            command = list(itertools.takewhile(lambda each: each not in (";", "+"), words[at + 1 :]))
+            for found in _listed(words):
+                inner = [each.replace("{}", found) for each in command]
+                yield from _scripts(without_wrappers(inner) or ["find"])
 
 
 def _code_at(words: Sequence[str]) -> int | None:
@@ -277,12 +390,12 @@ def _shell_script(path: Path) -> str:
     return text if is_shell or (text and not path.suffix and not first.startswith("#!")) else ""
 
 
-def _add(given: str, folder: PurePosixPath, root: Path, found: Executed) -> None:
+def _add(given: str, folder: PurePosixPath, root: Path, found: Executed, by: str) -> None:
     """Add a path and, if it is a link, its target. Files outside the workspace are not added."""
     name = given.rpartition("/")[2]
     if UNKNOWN in given:
         if name and UNKNOWN not in name:
-            found.files.add(f"**/{name}")
+            _put(f"**/{name}", found, by)
         return
     if not given or given == ".":
         return
@@ -290,4 +403,12 @@ def _add(given: str, folder: PurePosixPath, root: Path, found: Executed) -> None
     for one in (path, os.path.realpath(path)):
         relative = os.path.relpath(one, os.path.realpath(root))
         if not relative.startswith(".."):
-            found.files.add(PurePosixPath(relative).as_posix())
+            _put(PurePosixPath(relative).as_posix(), found, by)
+
+
+def _put(path: str, found: Executed, by: str) -> None:
+    found.files.add(path)
+    if by:
+        found.by_script.setdefault(path, set()).add(by)
+    else:
+        found.direct.add(path)

@@ -115,9 +115,10 @@ def _inner(
 ) -> Iterator[tuple[str, PurePosixPath]]:
     """Yield the scripts that the command runs, with the folder in which they run."""
     options = "\n".join(_shell_options(words[1:])) if name in _SHELLS else ""
-    for text, where in nested_lines(words, folder, root or Path("/nonexistent")):
+    for nested in nested_lines(words, folder, root or Path("/nonexistent")):
+        text = nested.texts[0]
         if UNKNOWN not in text:
-            yield f"{options}\n{text}" if options else _with_shebang(text), where
+            yield f"{options}\n{text}" if options else _with_shebang(text), nested.folder
     for text, where in makefiles(words, folder, root) if root is not None else ():
         if _IGNORES_ALL.search(text):
             yield "make -i", where

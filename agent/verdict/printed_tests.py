@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path, PurePosixPath
 
 from .names import printed
 
 
-def printed_tests(output: str, doctests: bool = False) -> set[str]:
-    """Return the files in which runners say that a test lies, as they write them, without `./`.
+def printed_tests(output: str, root: Path, *, doctests: bool = False) -> set[str]:
+    """Return the files in which runners say that a test lies, relative to the workspace.
 
     `doctests`: the check also runs the examples in docstrings, which do not make a file a test.
     """
@@ -21,8 +22,9 @@ def printed_tests(output: str, doctests: bool = False) -> set[str]:
                 parts = groups["module"].split(".")
                 found.update("/".join(parts[: count + 1]) + ".py" for count in range(len(parts)))
             elif not doctests or _is_certain(groups):
-                found.add(os.path.normpath(groups["path"]))
-    return found
+                path = os.path.relpath(os.path.normpath(root / groups["path"]), root)
+                found.add(PurePosixPath(path).as_posix())
+    return {path for path in found if not path.startswith("..")}
 
 
 def _is_certain(groups: dict[str, str | None]) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import msgspec
 
@@ -24,6 +26,7 @@ from .names import (
 from .printed_tests import printed_tests
 
 _PYTHON = (".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN = 3
 """Endings that the line at the start names."""
 
@@ -61,6 +64,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Names of standard and installed Python modules."""
     endings: tuple[str, ...] = ()
     """Endings of the sources of the start, the most frequent first."""
+    inner: frozenset[str] = frozenset()
+    """Sources that have their tests inside (vitest)."""
     doctests: bool = False
     """The check runs the examples in Python's docstrings."""
 
@@ -73,6 +78,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def why_out(self, path: str, *, new: bool) -> str:
         """Return why a path is not in the scope, in a few words; empty: it is."""
+        if _SURROGATE.search(path):
+            return "a name that is not text"
         if self._taken.match_file(path.casefold()):
             return "taken away with --guard"
         if path == ".git" or path.startswith(".git/") or "/.git/" in path or path.endswith("/.git"):
@@ -90,9 +97,10 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return False
         return self.everything or bool(self._why_decides(path, new=new))
 
-    def with_first_output(self, output: str) -> Scope:
+    def with_first_output(self, output: str, root: Path) -> Scope:
         """Return the scope without the files that the first check printed as places of tests."""
-        places = {path.casefold(): "the first check printed a test in it" for path in printed_tests(output, self.doctests)}
+        printed = printed_tests(output, root, doctests=self.doctests) - self.inner
+        places = {path.casefold(): "the first check printed a test in it" for path in printed}
         return msgspec.structs.replace(self, decides={**places, **self.decides}) if places else self
 
     def with_added(self, globs: Sequence[str]) -> Scope:

@@ -95,7 +95,7 @@ class Ignore(IgnoreRules):
 
         `excludes`: further files of patterns for the whole folder, the strongest last; a `.gitignore` is stronger.
         """
-        super().__init__({}, [_lines(str(file)) for file in excludes])
+        super().__init__({}, [pattern_lines(str(file)) for file in excludes])
         self._root, self._skipped = str(root), skipped
         self._marks: dict[str, _Mark | None] = {}
         """Each folder that was read, with the mark of its `.gitignore`."""
@@ -171,7 +171,7 @@ class Ignore(IgnoreRules):
         is_first, old = folder not in self._marks, self._marks.get(folder)
         if not is_first and old == mark:
             return False
-        lines = _lines(file) if mark else []
+        lines = pattern_lines(file) if mark else []
         self._marks[folder] = mark
         if lines:
             self._specs[folder] = _compiled(lines)
@@ -183,7 +183,7 @@ class Ignore(IgnoreRules):
         return True
 
 
-def _lines(file: str) -> list[str]:
+def pattern_lines(file: str) -> list[str]:
     """Return the lines of a file of patterns; none if it cannot be read (a FIFO, a device, a file that is too large)."""
     try:
         return read_plain(file).decode("utf-8", "surrogateescape").splitlines()
