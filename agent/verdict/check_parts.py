@@ -73,6 +73,9 @@ _TESTS_ARE = (
     (re.compile(r""""ava"\s*:\s*\{[^}]*?"files"\s*:\s*(\[[^\]]*\])""", re.DOTALL), "glob"),
 )
 """Where settings of runners say which files are tests."""
+_RUST_MODULE = re.compile(
+    r"#\[cfg\([^\]]*\btest\b[^\]]*\)\]\s*(?:#\[path\s*=\s*\"(?P<path>[^\"\n]+)\"\]\s*)?(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<name>\w+)\s*;"
+)
 _RUNNER_SETTINGS = re.compile(
     r"(package\.json|\.mocharc.*|(jest|vitest|vite)[\w.-]*\.config\..*|pytest\.(ini|toml)|\.pytest\.(ini|toml)|pyproject\.toml"
     r"|setup\.cfg|tox\.ini|phpunit.*\.xml(\.dist)?|ava\.config\..*)$"
@@ -119,9 +122,20 @@ class CheckParts:
         tests = [path for path in self._start.sources if is_test_name(path) or path in self._start.tests]
         for path in tests:
             self._follow(path, is_test=True)
+        for path in [each for each in self._start.sources if each.endswith(".rs")][:_MOST]:
+            self._add_rust_tests(path)
         for path in self._start.files:
             if _RUNNER_SETTINGS.search(path.rpartition("/")[2]):
                 self._add_settings_of_runner(path)
+
+    def _add_rust_tests(self, path: str) -> None:
+        """Add the files of modules that the compiler reads only for tests: `#[cfg(test)] mod checks;`."""
+        folder, stem = _folder(path), PurePosixPath(path).stem
+        inner = folder if stem in ("lib", "main", "mod") else f"{folder}{stem}/"
+        for match in _RUST_MODULE.finditer(read_text(self._root / path) or ""):
+            named = [f"{folder}{match['path']}"] if match["path"] else [f"{inner}{match['name']}.rs", f"{inner}{match['name']}/**"]
+            for each in named:
+                self.patterns.setdefault(f"/{os.path.normpath(each)}", "a module of tests")
 
     def _add_executed(self, runs: Executed) -> None:
         is_compared = any(_is_comparison(started, self._root) for started in runs.started)
