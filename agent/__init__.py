@@ -126,6 +126,7 @@ if TYPE_CHECKING:
     from .telemetry.export import otlp_lines
     from .telemetry.target import target_of as otel_target
     from .version import VERSION
+    from .verdict.run_scope import scope_problem
     from .view.block import Block, BlockStatus
     from .view.checkpoints import ViewCheckpoints
     from .view.loading import load_older

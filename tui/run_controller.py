@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rundry.agent import (
+    AddScope,
     BUDGET,
     LIMITS,
     Act,
@@ -333,6 +334,15 @@ class RunController:
             raise RundryError("the run has no runner: resume it, then choose the edit format")
         else:
             self.put(SetEditFormat(format=form))
+
+    def add_scope(self, globs: list[str]) -> None:
+        """Let the run, or the run that is not begun yet, change more files. Raises RundryError."""
+        if not self.begun and self.start is not None:
+            self.start.add_scope(globs)
+        elif self.status.is_orphaned:
+            raise RundryError("the run has no runner: resume it, then add to its scope")
+        else:
+            self.put(AddScope(globs=globs))
 
     def set_check(self, command: str | None) -> None:
         """Set the check that decides when the next task is done; None: no check. Raises RundryError."""

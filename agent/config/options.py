@@ -253,6 +253,7 @@ OPTIONS: dict[str, Option] = {
     "confirm": Option("confirm", _yes_or_no, False, from_env=False),
     "confirm_with": Option("confirm_with", _command_text, from_env=False),
     "guard": Option("guard", _many(_text), [], from_env=False),
+    "scope": Option("verdict.scope", _many(_text), [], from_env=False),
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
     "on_ask": Option("gate.on_ask", _choice(ON_ASK)),
     "stage_patch": Option("stage_patch", _text, from_env=False, user_only=True),

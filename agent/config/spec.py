@@ -232,6 +232,7 @@ def _predicates(settings: Settings) -> Predicates:
         any=bool(settings["any"].value),
         verify=settings.get("verify", Verify) or Verify.ON_CHANGE,
         guard=settings.texts("guard"),
+        scope=settings.texts("scope"),
         timeout=settings.need("check_timeout", float),
     )
 

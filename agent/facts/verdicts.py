@@ -32,6 +32,7 @@ from ..protocol import (
     Rewound,
     RunResumed,
     Said,
+    ScopeSet,
     Stamped,
     StepStarted,
     TestCounts,
@@ -111,6 +112,10 @@ class Verdicts:
     """Command to the counts of its first run."""
     plants: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Command to the blob of the tests that can be planted for it; None: there are none."""
+    scope: ScopeSet | None = None
+    """What the run may change; None: nothing decides about it, or an older version began it."""
+    first_outputs: dict[str, str] = field(default_factory=dict[str, str])
+    """Command to the output of its first run."""
     accepted: list[str] = field(default_factory=list[str])
     """Commands whose newest verdict was suspect and accepted by a person."""
     asked: set[str] = field(default_factory=set[str])
@@ -187,6 +192,8 @@ class Verdicts:
                 self._add_check(check)
                 self.checked_seq = self.judged_seq = stamped.seq
                 self.is_check_due = False
+            case ScopeSet() as scope:
+                self.scope = scope
             case PredicateJudged() as judged:
                 self.is_check_due = False
                 self.predicates[judged.name] = judged
@@ -250,6 +257,7 @@ class Verdicts:
     def _add_check(self, check: CheckFinished) -> None:
         self.checks[check.command] = check
         self.starts.setdefault(check.command, counts_of(check))
+        self.first_outputs.setdefault(check.command, check.output)
         self._add_reference(check)
         if check.command in self.accepted:
             self.accepted.remove(check.command)
@@ -306,6 +314,7 @@ VERDICT_EVENTS = frozenset[type[Event]](
         PlantPrepared,
         PredicateJudged,
         QuestionAsked,
+        ScopeSet,
         PassFinished,
         PassStarted,
         Said,

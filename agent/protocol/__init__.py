@@ -24,6 +24,7 @@ from .commands import (
     AddItem as AddItem,
     AddLens as AddLens,
     AddRule as AddRule,
+    AddScope as AddScope,
     Answer as Answer,
     Clear as Clear,
     Command as Command,
@@ -118,6 +119,7 @@ from .events.check import (
     MarkKind as MarkKind,
     PredicateJudged as PredicateJudged,
     ScoreMeasured as ScoreMeasured,
+    ScopeSet as ScopeSet,
     ScoreNotMeasured as ScoreNotMeasured,
 )
 from .events.children import (

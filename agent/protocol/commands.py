@@ -152,6 +152,13 @@ class RemoveRule(_Command, frozen=True, kw_only=True):
     rule: Rule
 
 
+class AddScope(_Command, frozen=True, kw_only=True):
+    """Let the run change more files, from now on and also after a resume."""
+
+    globs: list[str]
+    """As in a .gitignore."""
+
+
 class TakeWheel(_Command, frozen=True, kw_only=True):
     """Take control: the loop pauses, the current work is interrupted, and the person acts."""
 
@@ -264,6 +271,7 @@ Command = (
     | SetEditFormat
     | AddRule
     | RemoveRule
+    | AddScope
     | TakeWheel
     | GiveWheel
     | Act

@@ -149,6 +149,8 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
     """When the check runs. Specs of older journals without this field ran it after every step."""
     guard: list[str] = []
     """Globs of files to guard in addition to the defaults; `none` alone turns the guard off."""
+    scope: list[str] = []
+    """Globs of files that the run may change in addition to the defaults."""
     timeout: float = 300.0
     """Time limit of one check, in seconds."""
     confirm: bool = False

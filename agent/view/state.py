@@ -157,6 +157,8 @@ class Shown:
 
     goals: list[str] = field(default_factory=list[str])
     """Commands of the checks, in the order in which they first ran."""
+    scope: list[str] = field(default_factory=list[str])
+    """What the run may change, in lines; empty: nothing decides when it is done."""
     check: CheckFinished | None = None
     failing_first: int | None = None
     """The check's first number of failures."""

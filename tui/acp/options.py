@@ -35,7 +35,7 @@ _MODES: Mapping[GateMode, str] = {
 }
 COMMANDS = (
     "limit", "model", "effort", "gate", "undo", "compact", "clear", "rewind", "resume", "pause", "wake", "stop",
-    "handoff", "spend", "find", "until", "deny", "queue", "format",
+    "handoff", "spend", "find", "until", "scope", "deny", "queue", "format",
 )  # fmt: skip
 """Actions whose slash command works in an editor."""
 SKILL = "skill"

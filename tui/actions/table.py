@@ -20,6 +20,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("step", "Run one step", "then pause", "f5", hint="one step"),
     Action("limit", "Change limit", "steps, usd, time, window, a quota", "f6", takes="NAME VALUE", hint="limit"),
     Action("until", "Set check", "that decides when the task is done", takes="[CMD | none]"),
+    Action("scope", "Show scope", "what may change; or add to it", takes="[GLOB]"),
     Action("model", "Switch model", "", "f7", takes="[NAME]", hint="model"),
     Action("sessions", "Open session", "resume, watch, fork, export, delete", "f3", hint="sessions"),
     Action("effort", "Set effort", "how much the model reasons", takes="low | medium | high"),

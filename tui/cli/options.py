@@ -57,6 +57,9 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "guard": _option(
         "--guard", multiple=True, metavar="GLOB", help="Ask before these change; `none` switches the guard off."
     ),
+    "scope": _option(
+        "--scope", multiple=True, metavar="GLOB", help="These may change too, besides the sources. /scope lists all."
+    ),
     "verify": _option("--verify", metavar="WHEN", help="Check on every-step, on-change (default) or on-claim."),
     "confirm": _option(
         "--confirm", is_flag=True, default=None, help="Once green, the check must also pass in a clean checkout."
@@ -205,6 +208,7 @@ SEARCHED = (
     "api_base",
     "effort",
     "guard",
+    "scope",
     *_BUDGET,
     "context",
     "price",

@@ -13,6 +13,7 @@ from rundry.agent import (
     AddItem,
     AddLens,
     AddRule,
+    AddScope,
     Answer,
     Command,
     Decide,
@@ -261,6 +262,13 @@ def _format(given: Given, state: RunState) -> list[Command]:
     return [SetEditFormat(format=form)]
 
 
+def _scope(given: Given, state: RunState) -> list[Command]:
+    del state
+    if not given.words:
+        raise UserError("scope takes GLOB...: name the files that may change, such as docs/**")
+    return [AddScope(globs=list(given.words))]
+
+
 def _deny(given: Given, state: RunState) -> list[Command]:
     from ..deciding.rule import parse_deny
 
@@ -312,6 +320,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "gate": Verb("MODE", "set the gate mode: read, ask, effects, edits or auto", _gate, after_end=True),
     "format": Verb("NAME", "set the edit format: auto, tools, functions, whole, blocks or constrained", _format),
+    "scope": Verb("GLOB...", "let the run change these files, too", _scope),
     "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _deny, after_end=True),
 }
 """All verbs, in the order of the help."""

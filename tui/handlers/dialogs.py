@@ -12,6 +12,7 @@ from rundry.agent import Reason, RemoveRule, Rule, RundryError, config_file, han
 from ..actions.lookup import keys_of
 from ..head.title import home_relative
 from ..setup.start import Setup
+from .run import show_scope
 
 if TYPE_CHECKING:
     from ..run_controller import RunController
@@ -36,6 +37,7 @@ class DialogHandlers:
             "handoff": self._handoff,
             "spend": self._spend,
             "mcp": self._mcp,
+            "scope": self._scope,
             "replay": self._replay,
             "allowed": self._allowed,
             "settings": self._settings,
@@ -98,6 +100,14 @@ class DialogHandlers:
         if not self._controller.state.mcp:
             raise RundryError("this run has no MCP servers: docs/how-to/mcp.md says how to add one")
         self._services.open(McpScreen(self._controller.state))
+
+    def _scope(self, argument: str) -> None:
+        from ..screens.dialogs.scope import ScopeScreen
+
+        if argument or not self._controller.state.scope:
+            show_scope(self._controller, self._prompt, argument)
+        else:
+            self._services.open(ScopeScreen(self._controller.state))
 
     def _replay(self, argument: str) -> None:
         from ..replay.player import SPEEDS, Player

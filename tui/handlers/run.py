@@ -81,6 +81,7 @@ class RunHandlers:
             "wake": self._wake,
             "queue": self._queue,
             "until": self._until,
+            "scope": self._scope,
         }
 
     def _interrupt(self, _argument: str) -> None:
@@ -184,6 +185,9 @@ class RunHandlers:
         else:
             self._prompt.tell(f"/until none removes the check; the next task is done when this passes: {goal}")
 
+    def _scope(self, argument: str) -> None:
+        show_scope(self._controller, self._prompt, argument)
+
     def _effort(self, argument: str) -> None:
         if not argument:
             self._prompt.fill("/effort ")
@@ -223,6 +227,18 @@ class RunHandlers:
         self._controller.put(Unqueue(queued_id=queue[-1].queued_id))
         draft = self._prompt.text
         self._prompt.fill(queue[-1].text + (f"\n{draft}" if draft.strip() else ""))
+
+
+def show_scope(controller: RunController, prompt: Prompt, argument: str) -> None:
+    """Add the globs of an argument to what the run may change; without one, show it in lines. Raises RundryError."""
+    if argument:
+        controller.add_scope(argument.split())
+        return
+    lines = controller.state.scope
+    if not lines:
+        prompt.tell("no check decides, so there is no scope" if controller.begun else "the start of the run shows the scope")
+    for line in lines:
+        prompt.tell(one_line(line))
 
 
 def _unquoted(argument: str) -> str:

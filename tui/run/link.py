@@ -133,6 +133,10 @@ class Start(Protocol):
         """Use this command as the only check; None: no check. Raises UserError, and then changes nothing."""
         ...
 
+    def add_scope(self, globs: list[str]) -> None:
+        """Let the run change these files, too. Raises UserError."""
+        ...
+
     def set_edit_format(self, form: EditFormat) -> None:
         """Use this edit format. Raises UserError, and then changes nothing."""
         ...

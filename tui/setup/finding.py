@@ -125,7 +125,7 @@ class FindSetup(Setup):
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
         """Return the spec without what a config says about goals."""
         spec = super()._spec(task, model)
-        kept = Predicates(guard=spec.predicates.guard, timeout=spec.predicates.timeout)
+        kept = Predicates(guard=spec.predicates.guard, scope=spec.predicates.scope, timeout=spec.predicates.timeout)
         finder = with_search_limits(self.wanted, self.settings)
         file = FilledFile(path=finder.source, values=dict(self.wanted.values)) if finder.source else None
         return msgspec.structs.replace(spec, finder=finder, predicates=kept, file=file)

@@ -30,6 +30,7 @@ from rundry.agent import (
     new_run_id,
     remember_model,
     runs_dir,
+    scope_problem,
     to_spec,
     with_default_gate,
 )
@@ -96,6 +97,12 @@ class Setup:
         except UserError:
             self._flags["until"], self._has_no_check, self.settings = before
             raise
+
+    def add_scope(self, globs: list[str]) -> None:
+        """Let the run change these files, too. Raises UserError for what is not a glob."""
+        if refused := scope_problem(globs):
+            raise UserError(refused)
+        self.set("scope", (*self.settings.texts("scope"), *globs))
 
     def set_edit_format(self, form: EditFormat) -> None:
         """Use this edit format for the run. Raises UserError for one that does not fit it; then nothing is changed."""

@@ -32,6 +32,7 @@ class GoalFile(Table, frozen=True):
     any: Annotated[bool, Meta(description="One of these conditions is enough.")] = False
     verify: Annotated[Verify | None, Meta(description="Check on every-step, on-change or on-claim.")] = None
     guard: Annotated[list[Text], Meta(description="Globs of files that a person must approve; `none` for none.")] = []
+    scope: Annotated[list[Text], Meta(description="Globs of files that may change besides the sources.")] = []
     confirm: Annotated[bool, Meta(description="The check must also pass in a clean checkout.")] = False
     confirm_with: Annotated[Text | None, Meta(description="The same, with this command line.")] = None
     tries: Annotated[

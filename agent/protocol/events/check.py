@@ -45,6 +45,20 @@ class HookRan(EventBase, frozen=True, kw_only=True):
     """The file that the call or the edit is about, relative to the workspace."""
 
 
+class ScopeSet(EventBase, frozen=True, kw_only=True):
+    """The files that the run may change were read from its start, or a person added some."""
+
+    scope: str
+    """Blob of the whole scope. A resumed run reads it here, and not from the workspace."""
+    line: str
+    """The scope in one line."""
+    listing: list[str] = []
+    """The scope in lines, as `/scope` shows it."""
+    added: list[str] = []
+    """The globs that a person added now."""
+    by: str = "program"
+
+
 class GuardSealed(EventBase, frozen=True, kw_only=True):
     """The content of everything that affects verdicts was recorded: a verdict counts only with this content."""
 
@@ -161,6 +175,7 @@ class ScoreNotMeasured(EventBase, frozen=True, kw_only=True):
 
 CheckEvent = (
     HookRan
+    | ScopeSet
     | GuardSealed
     | GuardApproved
     | ChangesUndecided

@@ -13,6 +13,7 @@ from ...protocol import (
     AddItem,
     AddLens,
     AddRule,
+    AddScope,
     Answer,
     Clear,
     Command,
@@ -55,7 +56,7 @@ from ...protocol import (
 from ..setup.attachments import refuse_images
 from .compacting import compact
 from .control import act, return_control, take_control
-from .reconfigure import OpenModel, add_rule, remove_rule, set_edit_format, set_limit, set_mode, switch_model
+from .reconfigure import OpenModel, add_rule, add_scope, remove_rule, set_edit_format, set_limit, set_mode, switch_model
 from .rewind import rewind
 from .shell import interrupt_shells, run_for_person
 from .undo import undo
@@ -84,7 +85,7 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
             return _park(run)
         case SwitchModel(model=model, ask_above=ask_above):
             return await switch_model(run, model, open_model, ask_above=ask_above)
-        case SetLimit() | SetGateMode() | SetEditFormat() | AddRule() | RemoveRule():
+        case SetLimit() | SetGateMode() | SetEditFormat() | AddRule() | RemoveRule() | AddScope():
             return _change_setting(run, command)
         case Wake():
             return _wake(run.sleeper, run.ctx.activity)
@@ -96,7 +97,9 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
             assert_never(command)
 
 
-def _change_setting(run: LiveRun, command: SetLimit | SetGateMode | SetEditFormat | AddRule | RemoveRule) -> str | None:
+def _change_setting(
+    run: LiveRun, command: SetLimit | SetGateMode | SetEditFormat | AddRule | RemoveRule | AddScope
+) -> str | None:
     match command:
         case SetLimit(name=name, value=value):
             return set_limit(run, name, value)
@@ -108,6 +111,8 @@ def _change_setting(run: LiveRun, command: SetLimit | SetGateMode | SetEditForma
             return add_rule(run.ctx.events, run.gate, rule)
         case RemoveRule(rule=rule):
             return remove_rule(run.ctx.events, run.gate, run.facts, rule)
+        case AddScope(globs=globs):
+            return add_scope(run.ctx, globs)
 
 
 async def _act_for_user(

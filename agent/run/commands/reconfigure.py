@@ -44,11 +44,13 @@ from ...step.model_call.images_shown import with_accepted_images
 from ...step.prompt import system_prompt
 from ...stops.budget import replace_budget
 from ...tools.tool_table import tool_specs
+from ...verdict.run_scope import record_scope, scope_problem
 from ..setup.small_window import refuse_window
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...gate.gate import Gate
+    from ...step.resources.context import RunContext
     from ...step.resources.recorder import Recorder
     from ..live.live_run import LiveRun
 
@@ -236,4 +238,15 @@ def set_mode(run: LiveRun, command: SetGateMode) -> str | None:
         gate.decide_by_mode()
     if run.children is not None:
         run.children.forward(command)
+    return None
+
+
+def add_scope(ctx: RunContext, globs: Sequence[str]) -> str | None:
+    """Let the run change more files. Verdicts about the old scope no longer count."""
+    scope = ctx.scope
+    if scope is None:
+        return "this run has no scope: nothing decides when it is done"
+    if refused := scope_problem(globs):
+        return refused
+    record_scope(ctx.journal, ctx.events, scope.with_added(globs), added=globs)
     return None

@@ -138,7 +138,7 @@ async def _run(inputs: Inputs, damage: Damage, signals: Signals) -> Outcome:
         tools = tools_of(inputs.journal.spec)
         finder, passes, children = search_of(ctx, process, order), passes_of(ctx, tools), _children_of(ctx, process)
         run = live_run(ctx, assembled.messages, tools, finder, passes, children)
-        begun = Beginning(order, assembled.notes, damage)
+        begun = Beginning(order, assembled.notes, assembled.scope, damage)
         return await _watch_over(run, begun, assembled.dependencies, process, signals)
     except JournalError:
         raise

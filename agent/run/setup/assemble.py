@@ -24,7 +24,8 @@ from ...stops.hidden_exit import hidden_exit_notes
 from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
-from ..evidence import NO_GUARD, not_held_unguarded
+from ...verdict.start_scope import scope_of
+from ..evidence import NO_GUARD, is_decided, not_held_unguarded
 from .attachments import check_first_images
 from .build_context import Assembled, build, committing
 from .progress import with_progress
@@ -40,7 +41,9 @@ from .worktree_preflight import check_run_folder, make_run_worktree
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...step.checks.guarded import Guarded
+    from ...step.resources.context import RunContext
     from ...stops.guard import Guard
+    from ...verdict.scope import Scope
     from ...workspace.sandbox.sandbox import Sandbox
     from ..client.start_request import Order
     from .inputs import Inputs
@@ -84,8 +87,18 @@ async def _assembled(
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
         notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec), ctx.workspace.root)
+    scope = await with_progress(_scope(ctx), inputs.tell, f"reading what may change in {spec.workspace}")
+    notes += [scope.line()] if scope is not None else []
     ctx, server_notes = await with_progress(with_servers(inputs, ctx), inputs.tell, "starting the MCP servers")
-    return replace(assembled, ctx=ctx, notes=[*notes, *server_notes])
+    return replace(assembled, ctx=ctx, notes=[*notes, *server_notes], scope=scope)
+
+
+async def _scope(ctx: RunContext) -> Scope | None:
+    """Return what a run may change whose check decides, unless its journal has it."""
+    facts = ctx.facts
+    if facts.verdicts.scope is not None or facts.step or not is_decided(facts.spec):
+        return None
+    return await asyncio.to_thread(scope_of, facts.spec, ctx.workspace.root, ctx.env)
 
 
 def _checks_of(spec: RunSpec) -> list[str]:

@@ -35,6 +35,7 @@ from ...step.edit_formats.choice import choose_format
 from ...step.model_call.lost import charge_lost_calls
 from ...step.prompt import system_prompt
 from ...stops.budget import replace_budget
+from ...verdict.run_scope import record_scope
 from ..commands.control_report import end_manual_control
 from ..commands.reconfigure import model_switched
 from ..commands.undo import finish_undo
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from ...step.resources.context import RunContext
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.recorder import Recorder
+    from ...verdict.scope import Scope
     from ..client.start_request import Order, ResumeChanges
     from ..live.live_run import LiveRun
 
@@ -62,6 +64,8 @@ class Beginning:
     order: Order
     notes: Sequence[str]
     """Lines for the user about this machine."""
+    scope: Scope | None
+    """What the run may change, read from the workspace at its start; None: it is in the journal, or nothing decides."""
     damage: Damage
     """Damage of the journal, which the person accepted."""
 
@@ -104,10 +108,16 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
         )
     )
     _record_stage(ctx)
+    _record_scope(ctx, beginning.scope)
     ctx.guarded.seal(ctx.events.record)
     _record_prompts(run)
     if run.finder is not None:
         run.finder.begin()
+
+
+def _record_scope(ctx: RunContext, scope: Scope | None) -> None:
+    if scope is not None:
+        record_scope(ctx.journal, ctx.events, scope)
 
 
 def _record_stage(ctx: RunContext) -> None:
@@ -149,6 +159,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     if facts.changes.world is not None:
         ctx.events.record(Snapshotted(world=None))  # an earlier version took them
     _record_stage(ctx)
+    _record_scope(ctx, beginning.scope)
     ctx.guarded.seal(ctx.events.record)
     charge_lost_calls(ctx, arrived)
     settle_spend(ctx.facts, ctx.events, damage, resumed.notes[len(notes) :])

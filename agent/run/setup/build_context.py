@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.tree import Tree
     from ...tools.context import ToolContext
+    from ...verdict.scope import Scope
     from ..client.start_request import ResumeChanges
     from .inputs import Inputs
 
@@ -48,6 +49,8 @@ class Assembled:
     dependencies: Dependencies
     notes: Sequence[str]
     """Lines for the user at the start of the run."""
+    scope: Scope | None = None
+    """What the run may change; None: nothing decides about it, or the journal has it already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from ...protocol.tools.traits import TOOL_TRAITS
 from ...stops.predicates.validate_predicates import validate_predicates
 from ...telemetry.target import target_of
 from ...tools.reading.fetching import Fetcher
+from ...verdict.run_scope import scope_problem
 from .offered_tools import tools_of
 from .usable_commands import require_usable_commands
 
@@ -30,6 +31,8 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
         raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
     validate_predicates(spec.predicates, Path(spec.home))
     require_usable_commands(spec, env)
+    if refused := scope_problem(spec.predicates.scope):
+        raise UserError(f"--scope {refused}")
     target_of(spec.otel, env)
     offered = tools_of(spec)
     for action in spec.predicates.require:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...verdict.run_scope import scope_of_run
+
 if TYPE_CHECKING:
     import msgspec
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ...stops.guard import Guard
     from ...stops.quota import Quotas
     from ...tools.context import ToolContext
+    from ...verdict.scope import Scope
     from ...workspace.git.hooks import CommitHooks
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.sandbox import Sandbox
@@ -148,3 +151,8 @@ class RunContext:
     """Held while a hook of the spec runs; tries share it with their run."""
     work: str | None = None
     """Name of the try that uses it; None: the run itself."""
+
+    @property
+    def scope(self) -> Scope | None:
+        """What the run may change; None: nothing decides when it is done, or an older version began it."""
+        return scope_of_run(self.facts.verdicts, self.journal, self.workspace.root)

@@ -12,6 +12,7 @@ from ...protocol import (
     PredicateJudged,
     ScoreMeasured,
     ScoreNotMeasured,
+    ScopeSet,
     Stamped,
 )
 from .blocks import add, note, touch
@@ -20,7 +21,16 @@ from .passes import show_no_score, show_score
 if TYPE_CHECKING:
     from ..state import ViewState
 
-CheckEvent = HookRan | CheckStarted | CheckAccepted | CheckFinished | PredicateJudged | ScoreMeasured | ScoreNotMeasured
+CheckEvent = (
+    HookRan
+    | ScopeSet
+    | CheckStarted
+    | CheckAccepted
+    | CheckFinished
+    | PredicateJudged
+    | ScoreMeasured
+    | ScoreNotMeasured
+)
 CHECKS: tuple[type[CheckEvent], ...] = get_args(CheckEvent)
 
 
@@ -39,6 +49,10 @@ def show_check(state: ViewState, stamped: Stamped, event: CheckEvent) -> None:
         case PredicateJudged():
             block = add(state, stamped, "check", title=event.name, status="passed" if event.passed else "failed")
             block.right = event.detail
+        case ScopeSet():
+            state.scope = event.listing
+            if event.added:
+                note(state, stamped, f"may change now, too: {', '.join(event.added)}", right=event.by)
         case HookRan():
             _hook_ran(state, stamped, event)
         case ScoreMeasured():

@@ -1,0 +1,54 @@
+"""Keep the scope of a run in its journal, and read it there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from ..protocol import Event, ScopeSet
+from ..workspace.files.quick_spec import QuickSpec
+from .scope import Scope
+
+if TYPE_CHECKING:
+    from ..facts.verdicts import Verdicts
+    from ..journal.journal import Journal
+
+
+class _Events(Protocol):
+    def record(self, event: Event) -> object: ...
+
+
+def record_scope(journal: Journal, events: _Events, scope: Scope, *, added: Sequence[str] = ()) -> None:
+    """Store the scope, and record it. `added`: what a person added to it."""
+    blob = journal.keep(msgspec.json.encode(scope))
+    by = "person" if added else "program"
+    events.record(ScopeSet(scope=blob, line=scope.line(), listing=scope.listing(), added=list(added), by=by))
+
+
+def scope_of_run(verdicts: Verdicts, journal: Journal, root: Path) -> Scope | None:
+    """Return the scope of a run, without the tests that its first checks printed; None: it has none."""
+    if verdicts.scope is None:
+        return None
+    outputs = "\n".join(verdicts.first_outputs.values())
+    return _scope(journal.blob(verdicts.scope.scope), outputs, root)
+
+
+@lru_cache(maxsize=4)
+def _scope(stored: bytes, outputs: str, root: Path) -> Scope:
+    return msgspec.json.decode(stored, type=Scope).with_first_output(outputs, root)
+
+
+def scope_problem(globs: Sequence[str]) -> str | None:
+    """Return why these globs cannot be added to a scope; None: they can."""
+    for glob in globs:
+        if not glob.strip() or glob.startswith("!"):
+            return f"{glob!r} is not a glob of files: use a path or a glob, such as docs/**"
+        try:
+            QuickSpec([glob])
+        except ValueError:
+            return f"{glob!r} is not a glob of files: use a path or a glob, such as docs/**"
+    return None
