@@ -1,0 +1,255 @@
+"""What options, a goal, a migration and a first check make of the scope, and what is said about it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from verdict.scope.test_projects import made, scope_in
+
+from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, Predicates, RunSpec
+from rundry.agent.verdict.run_scope import scope_problem
+from rundry.agent.verdict.scope import Scope
+from rundry.agent.verdict.start_scope import scope_of
+
+FILES = {
+    "pyproject.toml": "",
+    "src/calc.py": "",
+    "src/page.html": "",
+    "tests/test_calc.py": "import calc\n",
+    "docs/guide.md": "",
+}
+CHECK = "python3 -m pytest -q"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return made(tmp_path, FILES)
+
+
+class TestOptions:
+    def test_scope_adds_files_and_keeps_the_sources(self, root: Path):
+        scope = scope_in(root, CHECK, scope=["docs/**", "CHANGELOG.md"])
+        assert scope.in_scope("docs/guide.md", new=False)
+        assert scope.in_scope("CHANGELOG.md", new=True)
+        assert scope.in_scope("src/calc.py", new=False)
+        assert not scope.in_scope("tests/test_calc.py", new=False)
+
+    def test_an_absolute_glob_means_the_same(self, root: Path):
+        scope = scope_in(root, CHECK, scope=[f"{root}/docs/**"])
+        assert scope.in_scope("docs/guide.md", new=False)
+
+    def test_guard_takes_files_away_also_from_what_scope_added(self, root: Path):
+        scope = scope_in(root, CHECK, scope=["docs/**"], guard=["docs/guide.md", "src/page.*"])
+        assert scope.why_out("docs/guide.md", new=False) == "taken away with --guard"
+        assert not scope.in_scope("src/page.html", new=False)
+        assert scope.in_scope("docs/more.md", new=True)
+        assert scope.in_scope("src/calc.py", new=False)
+
+    def test_guard_none_puts_everything_into_the_scope_but_git(self, root: Path):
+        scope = scope_in(root, CHECK, guard=["none", "docs/**"])
+        assert scope.in_scope("tests/test_calc.py", new=False)
+        assert scope.in_scope("pyproject.toml", new=False)
+        assert not scope.in_scope("docs/guide.md", new=False)
+        assert not scope.in_scope(".git/config", new=False)
+        assert not scope.in_scope("sub/.git/hooks/pre-commit", new=True)
+
+    @pytest.mark.parametrize(
+        ("path", "is_widened"),
+        [("tests/test_calc.py", True), ("pyproject.toml", True), ("docs/guide.md", True), ("src/calc.py", False)],
+    )
+    def test_the_grade_is_lower_where_scope_added_what_can_decide(self, root: Path, path: str, is_widened: bool):
+        scope = scope_in(root, CHECK, scope=["tests/**", "*.toml", "docs/**", "src/**"])
+        assert scope.in_scope(path, new=False)
+        assert scope.is_widened(path, new=False) is is_widened
+
+    def test_the_grade_is_lower_for_what_only_guard_none_allows(self, root: Path):
+        scope = scope_in(root, CHECK, guard=["none"])
+        assert scope.is_widened("tests/test_calc.py", new=False)
+
+    def test_a_person_adds_globs_later(self, root: Path):
+        scope = scope_in(root, CHECK).with_added(["docs/**"])
+        assert scope.in_scope("docs/guide.md", new=False)
+        assert scope.added == ("docs/**",)
+
+    @pytest.mark.parametrize("glob", ["", " ", "!tests", "a/[z-a]", "a\n"])
+    def test_what_is_no_glob_is_refused_in_one_line(self, glob: str):
+        refused = scope_problem([glob])
+        assert refused is None or "\n" not in refused
+        if not glob.strip() or glob.startswith("!"):
+            assert refused is not None
+
+
+class TestGoals:
+    def test_files_that_a_goal_names_are_in_the_scope(self, root: Path):
+        scope = scope_in(root, CHECK, until_file=["build/report.csv", str(root / "tests/out.txt")])
+        assert scope.in_scope("build/report.csv", new=True)
+        assert scope.in_scope("tests/out.txt", new=True)
+        assert not scope.in_scope("tests/other.txt", new=True)
+
+    def test_a_predicate_in_python_and_what_it_imports_decide(self, tmp_path: Path):
+        made(tmp_path, {"goal.py": "import rules\nimport json\n", "rules.py": "", "src/calc.py": "", "sub/x.py": ""})
+        scope = scope_in(tmp_path, "true", until=[], until_py=["goal.py:done"])
+        assert not scope.in_scope("goal.py", new=False)
+        assert not scope.in_scope("rules.py", new=False)
+        assert not scope.in_scope("rules/__init__.py", new=True)
+        assert not scope.in_scope("json.py", new=True)
+        assert scope.in_scope("src/calc.py", new=False)
+
+    def test_the_schema_of_the_answer_decides(self, root: Path):
+        scope = scope_in(root, CHECK, schema="answer.js")
+        assert scope.why_out("answer.js", new=False) == "the schema of the answer"
+
+    def test_a_required_command_decides_like_a_check(self, tmp_path: Path):
+        made(tmp_path, {"judge_it.py": "", "calc.py": ""})
+        scope = scope_in(tmp_path, "true", require=["run_command:python3 judge_it.py"])
+        assert not scope.in_scope("judge_it.py", new=False)
+        assert scope.in_scope("calc.py", new=False)
+
+    def test_a_task_that_names_a_test_does_not_free_it(self, root: Path):
+        predicates = Predicates(until=[CHECK])
+        spec = RunSpec(
+            run_id="r", loop=LoopKind.GOAL, task="make tests/test_calc.py pass", workspace=str(root),
+            model=ModelSpec(name="none"), predicates=predicates,
+        )  # fmt: skip
+        assert not scope_of(spec, root, {}).in_scope("tests/test_calc.py", new=False)
+
+
+class TestMigration:
+    def of(self, root: Path, check: str, globs: list[str]) -> Scope:
+        finder = FinderSpec(recipe="migrate", check=check, globs=globs)
+        spec = RunSpec(
+            run_id="r", loop=LoopKind.UNTIL_DRY, task="t", workspace=str(root), model=ModelSpec(name="none"), finder=finder
+        )
+        return scope_of(spec, root, {})
+
+    def test_items_are_in_the_scope_whatever_they_are(self, tmp_path: Path):
+        made(tmp_path, {"tests/test_a.py": "", "data/a.json": "", "judge.py": "", "src/b.py": ""})
+        scope = self.of(tmp_path, "python3 judge.py {file}", ["tests/*.py", "data/*.json", "judge.py"])
+        assert scope.in_scope("tests/test_a.py", new=False)
+        assert scope.in_scope("data/a.json", new=False)
+        assert scope.in_scope("src/b.py", new=False)
+        assert not scope.in_scope("judge.py", new=False)
+        assert not scope.in_scope("data/b.xml", new=False)
+
+
+class TestFirstOutput:
+    OUTPUTS = [
+        ("pytest -q", "FAILED strange/proof.py::test_add - assert 1 == 2\n", "strange/proof.py"),
+        ("pytest", "strange/proof.py ..F.                 [100%]\n", "strange/proof.py"),
+        ("python3 -m unittest", '  File "{root}/strange/proof.py", line 3, in test_add\n', "strange/proof.py"),
+        ("python3 -m unittest -v", "FAIL: test_add (strange.proof.Adding.test_add)\n", "strange/proof.py"),
+        ("node --test", "# Subtest: a\n  location: '{root}/strange/proof.js:3:1'\n", "strange/proof.js"),
+        ("npx jest", "FAIL strange/proof.jsx\n", "strange/proof.jsx"),
+        ("npx vitest run", " ✓ strange/proof.ts (3 tests) 4ms\n", "strange/proof.ts"),
+        ("npx mocha", "    at Context.<anonymous> (strange/proof.js:3:12)\n", "strange/proof.js"),
+        ("rspec", "rspec ./strange/proof.rb:3 # adds\n", "strange/proof.rb"),
+        ("ruby all.rb", "TestIt#test_add [strange/proof.rb:3]:\n", "strange/proof.rb"),
+        ("prove -r strange", "strange/proof.pl .. ok\n", "strange/proof.pl"),
+        ("busted strange", "Failure → strange/proof.lua @ 3\n", "strange/proof.lua"),
+        ("phpunit strange", "{root}/strange/proof.php:12\n", "strange/proof.php"),
+        ("./all", "strange/proof.cc:12: Failure\n", "strange/proof.cc"),
+    ]
+
+    @pytest.mark.parametrize(("check", "output", "path"), OUTPUTS)
+    def test_a_file_that_the_first_check_printed_as_a_test_is_none_of_the_sources(
+        self, tmp_path: Path, check: str, output: str, path: str
+    ):
+        made(tmp_path, {path: "", "calc.py": ""})
+        scope = scope_in(tmp_path, "true").with_first_output(output.replace("{root}", str(tmp_path)), tmp_path)
+        assert scope.why_out(path, new=False) == "the first check printed a test in it"
+        assert scope.in_scope("calc.py", new=False)
+
+    @pytest.mark.parametrize(
+        "output",
+        [
+            'Traceback:\n  File "src/calc.py", line 3, in add\n',
+            "src/calc.py:3: AssertionError\n",
+            "src/calc.py:3:1: F401 unused import\n",
+            "    at add (src/calc.js:3:1)\n",
+            "src/calc.go:3:1: undefined: x\n",
+            "thread 'tests::adds' panicked at src/lib.rs:3:5:\n",
+            "     Running unittests src/lib.rs (target/debug/deps/x)\n",
+            "src/calc.c:3:1: error: expected ';'\n",
+            "error in src/page.ts: 3\n",
+        ],
+    )
+    def test_a_place_in_the_code_under_test_is_not_a_test(self, tmp_path: Path, output: str):
+        scope = scope_in(tmp_path, "true").with_first_output(output, tmp_path)
+        for path in ("src/calc.py", "src/calc.js", "src/calc.go", "src/lib.rs", "src/calc.c", "src/page.ts"):
+            assert scope.in_scope(path, new=False)
+
+    def test_examples_in_docstrings_do_not_make_a_source_a_test(self, tmp_path: Path):
+        made(tmp_path, {"src/calc.py": ""})
+        scope = scope_in(tmp_path, "pytest --doctest-modules src")
+        found = scope.with_first_output("src/calc.py .   [100%]\nFAILED src/calc.py::src.calc.add\n", tmp_path)
+        assert found.in_scope("src/calc.py", new=False)
+
+    def test_tests_inside_a_source_do_not_make_it_a_test(self, tmp_path: Path):
+        made(tmp_path, {"src/calc.ts": "if (import.meta.vitest) {\n  it('a', () => {})\n}\n", "package.json": "{}"})
+        scope = scope_in(tmp_path, "npx vitest run").with_first_output(" ✓ src/calc.ts (1 test)\n", tmp_path)
+        assert scope.in_scope("src/calc.ts", new=False)
+
+    def test_a_place_outside_of_the_workspace_is_nothing(self, tmp_path: Path):
+        scope = scope_in(tmp_path, "true")
+        assert scope.with_first_output("FAILED ../other/test_x.py::test_x\n", tmp_path) is scope
+
+
+class TestFrozen:
+    def test_the_scope_does_not_follow_the_workspace(self, root: Path):
+        (root / ".gitignore").write_text("made/\n")
+        stored = msgspec.json.encode(scope_in(root, CHECK))
+        (root / ".gitignore").write_text("")
+        (root / "pyproject.toml").unlink()
+        scope = msgspec.json.decode(stored, type=Scope)
+        assert scope.why_out("made/x.py", new=True) == "ignored by git"
+        assert not scope.in_scope("pyproject.toml", new=True)
+
+    def test_nested_ignore_rules_hold_where_they_stand(self, root: Path):
+        made(root, {"src/.gitignore": "*.gen.py\n!keep.gen.py\n", ".gitignore": "/out\n"})
+        scope = scope_in(root, CHECK)
+        assert not scope.in_scope("src/a.gen.py", new=True)
+        assert not scope.in_scope("src/deep/a.gen.py", new=True)
+        assert scope.in_scope("src/keep.gen.py", new=True)
+        assert scope.in_scope("a.gen.py", new=True)
+        assert not scope.in_scope("out/a.py", new=True)
+        assert scope.in_scope("src/out/a.py", new=True)
+
+    def test_upper_and_lower_case_are_one_name_where_a_path_decides(self, root: Path):
+        scope = scope_in(root, "python3 Judge.py")
+        assert not scope.in_scope("judge.py", new=True)
+        assert not scope.in_scope("JUDGE.PY", new=True)
+        assert not scope.in_scope("TESTS/x.py", new=True)
+        assert not scope.in_scope("Jest.Config.JS", new=True)
+
+    def test_names_that_are_not_text_are_in_no_scope(self, root: Path):
+        odd = os.fsdecode(b"src/\xff.py")
+        (root / odd).write_text("")
+        scope = msgspec.json.decode(msgspec.json.encode(scope_in(root, CHECK)), type=Scope)
+        assert scope.why_out(odd, new=False) == "a name that is not text"
+
+
+class TestWords:
+    def test_the_line_names_the_sources_and_what_was_added(self, root: Path):
+        line = scope_in(root, CHECK, scope=["docs/**"], until_file=["report.txt"]).line()
+        assert line == (
+            "May change: sources (*.html, *.py), report.txt, docs/**; tests, settings and what the check runs do not "
+            "count until you accept them (/scope lists them)"
+        )
+
+    def test_the_line_is_one_line_for_odd_names(self, root: Path):
+        assert "\n" not in scope_in(root, CHECK, scope=["a\nb", *map(str, range(9))]).line()
+
+    def test_the_line_of_guard_none(self, root: Path):
+        assert scope_in(root, CHECK, guard=["none"]).line() == "May change: everything (--guard none)"
+
+    def test_the_listing_has_all_reasons(self, root: Path):
+        lines = scope_in(root, "bash check.sh && pytest -q", scope=["docs/**"], guard=["src/page.html"]).listing()
+        text = "\n".join(lines)
+        assert lines[0] == "May change: sources: *.html, *.py"
+        assert "Added with --scope: docs/**" in text
+        assert "The check runs it: check.sh" in text
+        assert "Taken away with --guard: src/page.html" in text
+        assert all("\n" not in line for line in lines)
