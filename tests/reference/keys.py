@@ -1,4 +1,4 @@
-"""Page of keys and actions: keys.md, from the table of actions."""
+"""Pages of keys and actions: keys.md and keys-2.md, from the table of actions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rundry.tui.actions.lookup import ACTIONS
 from rundry.tui.actions.places import TITLES
 from rundry.tui.keyboard.keymap import Keymap
 
-from .markdown import code, page, table
+from .markdown import code, packed, table
 from .words import head
 
 _SIGNS = {
@@ -17,11 +17,11 @@ _SIGNS = {
 
 
 def pages() -> dict[str, str]:
-    lines = head("keys")
+    sections: list[list[str]] = []
     for place, title in TITLES.items():
         rows = [_row(action) for action in ACTIONS if action.where == place]
-        lines += [f"## {title}", "", *table(("key", "action", "what it does", "slash command"), rows)]
-    return {"keys.md": page(lines)}
+        sections.append([f"## {title}", "", *table(("key", "action", "what it does", "slash command"), rows)])
+    return packed("keys", head("keys"), sections)
 
 
 def _row(action: Action) -> tuple[str, str, str, str]:
