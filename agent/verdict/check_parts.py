@@ -74,7 +74,7 @@ _TESTS_ARE = (
 )
 """Where settings of runners say which files are tests."""
 _RUST_MODULE = re.compile(
-    r"#\[cfg\([^\]]*\btest\b[^\]]*\)\]\s*(?:#\[path\s*=\s*\"(?P<path>[^\"\n]+)\"\]\s*)?(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<name>\w+)\s*;"
+    r"#\[cfg\((?![^\]]*\bnot\s*\(\s*test)(?:[^\]]*[(,\s])?test\s*[,)][^\]]*\]\s*(?:#\[path\s*=\s*\"(?P<path>[^\"\n]+)\"\]\s*)?(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<name>\w+)\s*;"
 )
 _RUNNER_SETTINGS = re.compile(
     r"(package\.json|\.mocharc.*|(jest|vitest|vite)[\w.-]*\.config\..*|pytest\.(ini|toml)|\.pytest\.(ini|toml)|pyproject\.toml"
@@ -158,7 +158,7 @@ class CheckParts:
     def _is_product(self, path: str) -> bool:
         """Return whether a program whose output is compared is the code under test, and not a script that judges."""
         stem = PurePosixPath(path).name.partition(".")[0]
-        return not (_JUDGES.search(stem) or is_test_name(path) or path in self._start.tests)
+        return not (_judges(stem) or is_test_name(path) or path in self._start.tests)
 
     def _add_run(self, path: str, why: str) -> None:
         if re.search(r"[*?\[]", path):
@@ -181,7 +181,7 @@ class CheckParts:
     def _add_class(self, path: str) -> None:
         """Add the sources of a program without a source of its own name: `java Checks`, `build/verify`."""
         stem = PurePosixPath(path).name
-        if path in self._start.files or "." in stem or not (_JUDGES.search(stem) or has_test_word(stem)):
+        if path in self._start.files or "." in stem or not (_judges(stem) or has_test_word(stem)):
             return
         for source in self._start.sources:
             if PurePosixPath(source).name.partition(".")[0] == stem:
@@ -211,7 +211,7 @@ class CheckParts:
         for file in imports.files:
             is_beside = is_whole and (folder == "." or file.startswith(f"{folder}/"))
             is_own = is_test_helper(file, path) if is_test else is_helper(file, path, self._root)
-            is_next = _folder(file) == _folder(path) and bool(_JUDGES.search(PurePosixPath(file).stem))
+            is_next = _folder(file) == _folder(path) and _judges(PurePosixPath(file).stem)
             if is_beside or is_own or is_next:
                 self._add_module(file, imports.instead.get(file, []))
                 self._follow(file, is_whole=is_whole, is_test=is_test)
@@ -345,7 +345,7 @@ class CheckParts:
                 continue
             path = self._inside(folder, word)
             stem = PurePosixPath(word).name
-            if path in self._start.folders and (_JUDGES.search(stem) or has_test_word(stem)):
+            if path in self._start.folders and (_judges(stem) or has_test_word(stem)):
                 self.patterns.setdefault(f"/{path}/**", _RUN)
             elif name in ("java", "scala", "kotlin", "cargo") and re.fullmatch(r"[\w.-]+", word):
                 self._add_class(word.rpartition(".")[2])
@@ -416,6 +416,11 @@ class CheckParts:
             return ""
         path = os.path.relpath(os.path.normpath(self._root / folder / word), self._root)
         return "" if path.startswith("..") or path == "." else PurePosixPath(path).as_posix()
+
+
+def _judges(name: str) -> bool:
+    """Return whether a program or a module has the name of a part of a check: `verify`, `CheckAll`, `limits`."""
+    return _JUDGES.search(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)) is not None
 
 
 def _is_comparison(started: Started, root: Path) -> bool:

@@ -129,7 +129,7 @@ def _depth(code: str, at: int) -> int:
 
 
 _RUST_TEST = re.compile(
-    r"^[ \t]*#\[\s*(?:cfg\s*\((?:[^\[\]]*\W)?test\b[^\[\]]*\)|(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\[\]]*)\s*\]"
+    r"^[ \t]*#\[\s*(?:cfg\s*\((?![^\]]*\bnot\s*\(\s*test)(?:[^\[\]]*[(,\s])?test\s*[,)][^\[\]]*|(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\[\]]*)\s*\]"
     r"(?:\s*#\[[^\]]*\])*",
     re.MULTILINE,
 )
@@ -182,7 +182,9 @@ def _vitest(text: str) -> list[_Region] | None:
     return _blocks(text, _hidden(text, _JS_HIDDEN), _VITEST)
 
 
-_C_TEST = re.compile(r"^[ \t]*#[ \t]*if(?:def)?\b[^\n]*\b\w*TEST\w*\b[^\n]*$", re.MULTILINE)
+_C_TEST = re.compile(
+    r"^[ \t]*#[ \t]*if(?:def)?\b[^\n!]*\b(?:\w+_)?(?:UNIT_?|SELF_?)?TEST(?:S|ING)?(?:_\w+)?\b[^\n]*$", re.MULTILINE
+)
 _C_LINE = re.compile(r"^[ \t]*#[ \t]*(if\w*|endif)\b[^\n]*$", re.MULTILINE)
 
 

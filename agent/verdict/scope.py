@@ -13,6 +13,7 @@ from ..protocol.text.counts import plural
 from ..protocol.text.path_text import quoted_path
 from ..workspace.files.quick_spec import QuickSpec
 from ..workspace.ignore import IgnoreRules
+from .inner_tests import with_old_tests
 from .names import (
     configuration,
     frameworks,
@@ -96,6 +97,13 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if not self.in_scope(path, new=new) or not self._why_out_by_default(path, new=new):
             return False
         return self.everything or bool(self._why_decides(path, new=new))
+
+    def with_old_tests(self, path: str, old: str | None, new: str) -> str | None:
+        """Return the new text of a source with the tests that it had inside at the start; None: they have no place.
+
+        `old`: the text of the start; None if the file did not exist.
+        """
+        return with_old_tests(path, old, new, doctests=self.doctests)
 
     def with_first_output(self, output: str, root: Path) -> Scope:
         """Return the scope without the files that the first check printed as places of tests."""
