@@ -125,8 +125,8 @@ if TYPE_CHECKING:
     from .system.extras import missing_extra
     from .telemetry.export import otlp_lines
     from .telemetry.target import target_of as otel_target
-    from .version import VERSION
     from .verdict.run_scope import scope_problem
+    from .version import VERSION
     from .view.block import Block, BlockStatus
     from .view.checkpoints import ViewCheckpoints
     from .view.loading import load_older

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rundry.agent import (
-    AddScope,
     BUDGET,
     LIMITS,
     Act,
+    AddScope,
     Answer,
     Command,
     Decide,

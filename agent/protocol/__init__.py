@@ -118,8 +118,8 @@ from .events.check import (
     HookResult as HookResult,
     MarkKind as MarkKind,
     PredicateJudged as PredicateJudged,
-    ScoreMeasured as ScoreMeasured,
     ScopeSet as ScopeSet,
+    ScoreMeasured as ScoreMeasured,
     ScoreNotMeasured as ScoreNotMeasured,
 )
 from .events.children import (

@@ -126,7 +126,7 @@ def _with_variables(text: str) -> str:
         text = _FUNCTION.sub(lambda match: match[1], text)
         text = re.sub(r"\$[({]shell\s+([^(){}]*)[)}]", lambda match: f"$({match[1]})", text)
         known = {name: value.partition(" #")[0].strip() for name, value in values.items() if "$" not in value}
-        text = re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: known.get(match[1], match[0]), text)
+        text = re.sub(r"\$[({]([\w.-]+)[)}]", lambda match, known=known: known.get(match[1], match[0]), text)
     return text
 
 

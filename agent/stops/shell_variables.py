@@ -1,6 +1,6 @@
 """Fill in the variables of a shell script whose values can be read from its text.
 
-So `for t in suite/*.sh; do sh "$t"; done` also becomes `sh suite/*.sh`, and the reader of commands sees what is executed.
+So `for t in suite/*.sh; do sh "$t"; done` also becomes `sh suite/*.sh`, and a reader of commands sees what is executed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
-_ASSIGNED = re.compile(r"""(?:^|[;\n]|&&)\s*(?:export\s+|local\s+|readonly\s+)?(\w+)=("[^"`\n]*"|'[^'\n]*'|[^\s;&|"'`]*)""")
+_ASSIGNED = re.compile(
+    r"""(?:^|[;\n]|&&)\s*(?:export\s+|local\s+|readonly\s+)?(\w+)=("[^"`\n]*"|'[^'\n]*'|[^\s;&|"'`]*)"""
+)
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+((?:\\\n|[^;\n])+)")
 _READ = re.compile(r"\bread\s+(?:-\w+\s+)*(\w+)")
 _FUNCTION = re.compile(r"^\s*(?:function\s+)?[\w-]+\s*\(\)\s*\{", re.MULTILINE)
@@ -68,7 +70,7 @@ def _variants(text: str) -> Iterator[str]:
 def _loops(text: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each variable that takes one value after the other, with the values that can be read."""
     for match in _LOOP.finditer(text):
-        yield match[1], _items(match[2].replace("\\\n", " "))
+        yield match[1], _items(match[2].replace("\\\n", " ").replace('"', ""))
     for match in _READ.finditer(text):
         yield match[1], [item for item in _items(text) if "/" in item or "*" in item]
     if _FUNCTION.search(text):
@@ -76,14 +78,14 @@ def _loops(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _items(words: str) -> list[str]:
-    """Return the words of a list that are known. `$(ls suite/*.sh)` gives `suite/*.sh`, `$(find suite)` gives all below."""
+    """Return the words of a list that are known: `suite/*` and `*` for `$(ls suite)`, all below for `$(find suite)`."""
     found = dict[str, None]()
     searches = re.search(r"\bfind\s+([\w./-]+)", words)
     if searches:
         found[f"{searches[1].rstrip('/')}/**/*"] = None
     lists = re.search(r"\bls\s+(?:-\w+\s+)*([\w./-]+)\s*[)`|]", words)
     if lists:
-        found[f"{lists[1].rstrip('/')}/*"] = None
+        found.update({f"{lists[1].rstrip('/')}/*": None, "*": None})
     found.update((item, None) for item in _ITEM.findall(words) if "$" not in item and item not in ("find", "ls", "\\"))
     return list(found)
 

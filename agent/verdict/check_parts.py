@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from ..shell.known.names import READERS
 from ..shell.words import UNKNOWN
@@ -14,7 +15,9 @@ from ..stops.guarding.helper_names import is_helper, is_test_helper
 from ..stops.guarding.imports import imports_of, read_text
 from ..stops.guarding.tool_table import Tool, names_in_scripts, tools_of
 from .names import has_test_word, is_markup, is_source, is_test_name
-from .start_files import StartFiles
+
+if TYPE_CHECKING:
+    from .start_files import StartFiles
 
 _MOST = 600
 """Most scripts and tests whose imports are read."""
@@ -26,18 +29,60 @@ _DATA = "data that the check compares with"
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _RUNNERS = frozenset(
     [
-        *("pytest", "py.test", "unittest", "nose2", "behave", "jest", "vitest", "mocha", "ava", "tap", "uvu", "jasmine"),
-        *("qunit", "node", "deno", "bun", "bats", "rspec", "phpunit", "pest", "prove", "busted", "cucumber", "minitest"),
+        *(
+            "pytest",
+            "py.test",
+            "unittest",
+            "nose2",
+            "behave",
+            "jest",
+            "vitest",
+            "mocha",
+            "ava",
+            "tap",
+            "uvu",
+            "jasmine",
+        ),
+        *(
+            "qunit",
+            "node",
+            "deno",
+            "bun",
+            "bats",
+            "rspec",
+            "phpunit",
+            "pest",
+            "prove",
+            "busted",
+            "cucumber",
+            "minitest",
+        ),
         *("kyua", "shellspec", "lit", "roundup", "tape"),
     ]
 )
 """Programs that run the tests that they are given."""
-_RUNS_ALL = frozenset(["mocha", "ava", "tap", "node", "bats", "prove", "behave", "tape", "roundup", "lit", "kyua", "jasmine"])
+_RUNS_ALL = frozenset(
+    ["mocha", "ava", "tap", "node", "bats", "prove", "behave", "tape", "roundup", "lit", "kyua", "jasmine"]
+)
 """Runners that run each file of a folder, whatever its name."""
 _NEEDS_TEST = {"node": ("--test",), "deno": ("test",), "bun": ("test",)}
 """Programs that are runners only with one of these words."""
 _SOURCE_FOLDERS = frozenset(
-    ["src", "lib", "libs", "app", "apps", "source", "sources", "pkg", "packages", "internal", "cmd", "crates", "modules"]
+    [
+        "src",
+        "lib",
+        "libs",
+        "app",
+        "apps",
+        "source",
+        "sources",
+        "pkg",
+        "packages",
+        "internal",
+        "cmd",
+        "crates",
+        "modules",
+    ]
 )
 _COMPARERS = frozenset(["diff", "cmp", "comm", "colordiff", "wdiff"])
 _OTHER_LANGUAGES = frozenset(
@@ -133,7 +178,11 @@ class CheckParts:
         folder, stem = _folder(path), PurePosixPath(path).stem
         inner = folder if stem in ("lib", "main", "mod") else f"{folder}{stem}/"
         for match in _RUST_MODULE.finditer(read_text(self._root / path) or ""):
-            named = [f"{folder}{match['path']}"] if match["path"] else [f"{inner}{match['name']}.rs", f"{inner}{match['name']}/**"]
+            named = (
+                [f"{folder}{match['path']}"]
+                if match["path"]
+                else [f"{inner}{match['name']}.rs", f"{inner}{match['name']}/**"]
+            )
             for each in named:
                 self.patterns.setdefault(f"/{os.path.normpath(each)}", "a module of tests")
 
@@ -194,7 +243,13 @@ class CheckParts:
             near = f"/{folder}{'' if not folder else '**/'}{name}"
             self.patterns.setdefault(near, _PART)
             self.patterns.update((f"**/{place}/**/{name}", _PART) for place in ("tools", "scripts", "ci"))
-        elif _folder(path) == folder or is_helper(path, script, self._root) or is_test_name(path):
+        elif (
+            _folder(path) == folder
+            or re.search(r"[*?\[]", path)
+            or any(_judges(part) for part in path.split("/"))
+            or is_helper(path, script, self._root)
+            or is_test_name(path)
+        ):
             self._add_run(path, _PART)
 
     def _follow(self, path: str, *, is_whole: bool = False, is_test: bool = False) -> None:
@@ -263,7 +318,9 @@ class CheckParts:
         for tool in tools:
             if tool.holding is None:
                 for glob in tool.files:
-                    self.patterns.setdefault(glob if glob.startswith("**/") or "/" not in glob else f"**/{glob}", _SETTING)
+                    self.patterns.setdefault(
+                        glob if glob.startswith("**/") or "/" not in glob else f"**/{glob}", _SETTING
+                    )
 
     def _add_options(self, tool: Tool, words: Sequence[str], folder: str) -> None:
         """Add the files that options name as settings or as code to load."""
@@ -339,7 +396,7 @@ class CheckParts:
         return not has_named and not is_package
 
     def _add_target(self, name: str, words: Sequence[str], folder: str) -> None:
-        """Add the sources of a program that is named by its folder or its class: `go run ./cmd/verify`, `java Checks`."""
+        """Add the sources of a program that its folder or class names: `go run ./cmd/verify`, `java Checks`."""
         for word in words[1:]:
             if word.startswith("-") or UNKNOWN in word:
                 continue

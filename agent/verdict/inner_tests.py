@@ -1,7 +1,7 @@
-"""Keep the tests that lie inside a source as they were at the start: `#[cfg(test)]`, `unittest`, examples in docstrings.
+"""Keep the tests inside a source as they were at the start: `#[cfg(test)]`, `unittest`, examples in docstrings.
 
-A source is the code under test and may change; the tests in it are not. The view of a judge has the new text with the old
-tests in it.
+A source is the code under test and may change; the tests in it are not. The view of a judge has the new text with the
+old tests in it.
 """
 
 from __future__ import annotations
@@ -129,13 +129,12 @@ def _depth(code: str, at: int) -> int:
 
 
 _RUST_TEST = re.compile(
-    r"^[ \t]*#\[\s*(?:cfg\s*\((?![^\]]*\bnot\s*\(\s*test)(?:[^\[\]]*[(,\s])?test\s*[,)][^\[\]]*|(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\[\]]*)\s*\]"
+    r"^[ \t]*#\[\s*(?:cfg\s*\((?![^\]]*\bnot\s*\(\s*test)(?:[^\[\]]*[(,\s])?test\s*[,)][^\[\]]*"
+    r"|(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\[\]]*)\s*\]"
     r"(?:\s*#\[[^\]]*\])*",
     re.MULTILINE,
 )
-_RUST_ITEM = re.compile(
-    r"\b(?:fn|struct|enum|union|trait|mod|macro_rules!|type|const|static|impl|use)\b[^\n{(;=]*"
-)
+_RUST_ITEM = re.compile(r"\b(?:fn|struct|enum|union|trait|mod|macro_rules!|type|const|static|impl|use)\b[^\n{(;=]*")
 _RUST_DOC = re.compile(r"(?:^[ \t]*//[/!][^\n]*\n)+", re.MULTILINE)
 
 

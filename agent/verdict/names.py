@@ -112,7 +112,7 @@ def in_dependencies(path: str) -> bool:
 
 
 def is_hidden(path: str) -> bool:
-    """Return whether the path lies in a folder, or is a file, whose name begins with a dot: settings of tools and CI."""
+    """Return whether a name on the path begins with a dot: settings of tools and CI."""
     return any(part.startswith(".") for part in path.split("/"))
 
 
@@ -136,7 +136,7 @@ def standard() -> QuickSpec:
 
 @cache
 def marks_of(ending: str) -> re.Pattern[str] | None:
-    """Return a pattern that finds a line which only tests have, in sources with this ending; None: there is none."""
+    """Return a pattern of lines that only tests have, in sources with this ending; None: there is none."""
     marks = [mark for shadow in table().shadow if ending in shadow.endings for mark in shadow.marks]
     return re.compile("|".join(f"(?:{mark})" for mark in marks), re.MULTILINE) if marks else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -45,10 +46,14 @@ def _scope(stored: bytes, outputs: str, root: Path) -> Scope:
 def scope_problem(globs: Sequence[str]) -> str | None:
     """Return why these globs cannot be added to a scope; None: they can."""
     for glob in globs:
-        if not glob.strip() or glob.startswith("!"):
-            return f"{glob!r} is not a glob of files: use a path or a glob, such as docs/**"
-        try:
-            QuickSpec([glob])
-        except ValueError:
+        if not glob.strip() or glob.startswith("!") or not _compiles(glob):
             return f"{glob!r} is not a glob of files: use a path or a glob, such as docs/**"
     return None
+
+
+def _compiles(glob: str) -> bool:
+    try:
+        QuickSpec([glob])
+    except (ValueError, re.error):
+        return False
+    return True

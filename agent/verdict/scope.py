@@ -19,7 +19,6 @@ from .names import (
     frameworks,
     in_dependencies,
     is_hidden,
-    is_markup,
     is_source,
     is_test_name,
     standard,
@@ -191,7 +190,9 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         lines += _listed("Files that the goal names", sorted(self.named | self.results))
         lines += _listed("Items of the migration", self.items)
         lines += _listed("Added with --scope", self.added)
-        lines.append("Not before you accept it: tests by name, settings, ignored files, packages, and what decides the check:")
+        lines.append(
+            "Not before you accept it: tests by name, settings, ignored files, packages, and what decides the check:"
+        )
         by_reason = dict[str, list[str]]()
         for path, why in sorted([*self.decides.items(), *self.patterns]):
             by_reason.setdefault(why, []).append(path)

@@ -115,7 +115,9 @@ def _is_installed(folder: str, names: frozenset[str], beside: frozenset[str]) ->
     if name.casefold() in table().dependencies.folders:
         return True
     return any(
-        kind.has_name(name) and kind.is_beside(beside) and (not kind.inside or any(each in names for each in kind.inside))
+        kind.has_name(name)
+        and kind.is_beside(beside)
+        and (not kind.inside or any(each in names for each in kind.inside))
         for kind in dependency_kinds()
     )
 

@@ -27,7 +27,9 @@ def scope_of(spec: RunSpec, root: Path, env: Mapping[str, str], first_output: st
     `root`: the workspace as it was at the start. `env`: of the checks. `first_output`: what the first checks printed.
     """
     wanted = spec.predicates
-    added, taken = (_relative(globs, root) for globs in (wanted.scope, [each for each in wanted.guard if each != _NONE]))
+    added, taken = (
+        _relative(globs, root) for globs in (wanted.scope, [each for each in wanted.guard if each != _NONE])
+    )
     if _NONE in wanted.guard:
         return Scope(everything=True, added=added, taken=taken)
     start = read_start(root, env)

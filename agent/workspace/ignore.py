@@ -184,7 +184,7 @@ class Ignore(IgnoreRules):
 
 
 def pattern_lines(file: str) -> list[str]:
-    """Return the lines of a file of patterns; none if it cannot be read (a FIFO, a device, a file that is too large)."""
+    """Return the lines of a file of patterns; none if it cannot be read, such as a FIFO or a file that is too large."""
     try:
         return read_plain(file).decode("utf-8", "surrogateescape").splitlines()
     except OSError:

@@ -236,7 +236,8 @@ def show_scope(controller: RunController, prompt: Prompt, argument: str) -> None
         return
     lines = controller.state.scope
     if not lines:
-        prompt.tell("no check decides, so there is no scope" if controller.begun else "the start of the run shows the scope")
+        why = "no check decides, so there is no scope" if controller.begun else "the start of the run shows the scope"
+        prompt.tell(why)
     for line in lines:
         prompt.tell(one_line(line))
 

@@ -17,7 +17,19 @@ from .options import refuse_server, shared_options
 from .problems import SpecProblem
 from .reading import SpecText
 
-_SAME = ("until", "until_file", "until_py", "schema", "require", "any", "guard", "scope", "confirm", "confirm_with", "tries")
+_SAME = (
+    "until",
+    "until_file",
+    "until_py",
+    "schema",
+    "require",
+    "any",
+    "guard",
+    "scope",
+    "confirm",
+    "confirm_with",
+    "tries",
+)
 """Keys that are options with the same name."""
 _CHOSEN = ("verify", "on_stall")
 

@@ -21,10 +21,10 @@ from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
 from ...step.tool_calls.commits import skipped_hooks_note
 from ...stops.hidden_exit import hidden_exit_notes
+from ...verdict.start_scope import scope_of
 from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
-from ...verdict.start_scope import scope_of
 from ..evidence import NO_GUARD, is_decided, not_held_unguarded
 from .attachments import check_first_images
 from .build_context import Assembled, build, committing

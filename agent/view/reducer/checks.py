@@ -10,9 +10,9 @@ from ...protocol import (
     CheckStarted,
     HookRan,
     PredicateJudged,
+    ScopeSet,
     ScoreMeasured,
     ScoreNotMeasured,
-    ScopeSet,
     Stamped,
 )
 from .blocks import add, note, touch

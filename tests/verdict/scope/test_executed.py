@@ -17,7 +17,7 @@ from rundry.agent.stops.executed import executed
         ("for t in a b; do python3 checks/$t.py; done", "checks/b.py"),
         ("D=suite; bash $D/run.sh", "suite/run.sh"),
         ('D="suite"; bash "${D}/run.sh"', "suite/run.sh"),
-        ("for t in $(ls suite); do ./suite/$t; done", "suite/a.sh"),
+        ("for t in $(ls suite); do ./suite/$t; done", "suite/*"),
         ("find suite -name '*.sh' -exec bash {} +", "suite/**/*"),
         ("find suite -type f | xargs -n1 bash", "suite/**/*"),
         ("find suite -type f | xargs -I{} bash {}", "suite/**/*"),
@@ -52,7 +52,10 @@ def test_a_script_knows_its_own_folder(tmp_path: Path):
     made(
         tmp_path,
         {
-            "ci/run.sh": 'HERE=$(cd "$(dirname "$0")" && pwd)\nsh "$HERE/one.sh"\n. "${0%/*}/lib.sh"\ncd "$(dirname "$0")/.."\n./two.sh\n',
+            "ci/run.sh": (
+                'HERE=$(cd "$(dirname "$0")" && pwd)\nsh "$HERE/one.sh"\n. "${0%/*}/lib.sh"\n'
+                'cd "$(dirname "$0")/.."\n./two.sh\n'
+            ),
         },
     )
     found = executed("bash ci/run.sh", tmp_path)
@@ -65,7 +68,10 @@ def test_a_makefile_has_variables_includes_and_others_below(tmp_path: Path):
     made(
         tmp_path,
         {
-            "Makefile": "include more.mk\nSUITE = $(wildcard suite/*.sh)\ncheck: extra\n\tfor t in $(SUITE); do sh $$t; done\n\t$(MAKE) -C sub all\n",
+            "Makefile": (
+                "include more.mk\nSUITE = $(wildcard suite/*.sh)\n"
+                "check: extra\n\tfor t in $(SUITE); do sh $$t; done\n\t$(MAKE) -C sub all\n"
+            ),
             "more.mk": "TOOL := tools/judge.py\nextra:\n\tpython3 $(TOOL)\n",
             "sub/Makefile": "all:\n\tnode judge.js\n",
             "suite/a.sh": "",

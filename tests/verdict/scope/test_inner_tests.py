@@ -94,7 +94,7 @@ int main(void) {
 @pytest.mark.parametrize(
     ("path", "old", "repaired", "gutted"),
     [
-        ("src/lib.rs", RUST, ("a - b", "a + b"), ("assert_eq!(add(1, 2), 3); // \"}\"", "")),
+        ("src/lib.rs", RUST, ("a - b", "a + b"), ('assert_eq!(add(1, 2), 3); // "}"', "")),
         ("src/lib.rs", DOCUMENTED, ("a - b", "a + b"), ("assert_eq!(calc::add(1, 2), 3);", "let x = 1;")),
         ("src/a.zig", ZIG, ("a - b", "a + b"), ("add(1, 2) == 3", "true")),
         ("src/a.d", D, ("a - b", "a + b"), ("add(1, 2) == 3", "true")),

@@ -28,7 +28,12 @@ def made(root: Path, files: dict[str, str]) -> Path:
 def scope_in(root: Path, check: str, **more: object) -> Scope:
     predicates = msgspec.convert({"until": [check], **more}, Predicates)
     spec = RunSpec(
-        run_id="r", loop=LoopKind.GOAL, task="t", workspace=str(root), model=ModelSpec(name="none"), predicates=predicates
+        run_id="r",
+        loop=LoopKind.GOAL,
+        task="t",
+        workspace=str(root),
+        model=ModelSpec(name="none"),
+        predicates=predicates,
     )
     return scope_of(spec, root, {"PATH": "/usr/bin:/bin"})
 

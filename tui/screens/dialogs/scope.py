@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from rundry.agent import ViewState
-
 from ...text import one_line
 from .page import PageDialog
+
+if TYPE_CHECKING:
+    from rundry.agent import ViewState
 
 
 class ScopeScreen(PageDialog):
