@@ -95,10 +95,12 @@ _OTHER_LANGUAGES = frozenset(
 _JUDGES = re.compile(
     r"(^|[_\W])(checks?|checker|checking|verif\w*|validat\w*|judg\w*|assert\w*|oracle|scor(e|er|ing)|grad(e|er|ing)"
     r"|harness|suite|smoke|accept\w*|regress\w*|audit\w*|bench\w*|measur\w*|compar\w*|limits?|thresholds?|cases?"
-    r"|answers?|references?|helpers?|run_?all|all)(_|\W|\d|$)",
+    r"|answers?|references?|helpers?|run_?all)(_|\W|\d|$)|^all(_|\W|\d|$)",
     re.IGNORECASE,
 )
 """Names of programs and modules that usually belong to a check."""
+_DATA_OF_TESTS = re.compile(r"(^|[_\W])(limits?|thresholds?|cases?|answers?|oracle)(_|\W|\d|$)", re.IGNORECASE)
+"""Names of modules next to a test that have what it compares with."""
 _VALUED = {
     "grep": ("-e", "-f", "-m", "-A", "-B", "-C"),
     "head": ("-n", "-c"),
@@ -266,7 +268,8 @@ class CheckParts:
         for file in imports.files:
             is_beside = is_whole and (folder == "." or file.startswith(f"{folder}/"))
             is_own = is_test_helper(file, path) if is_test else is_helper(file, path, self._root)
-            is_next = _folder(file) == _folder(path) and _judges(PurePosixPath(file).stem)
+            is_data = _DATA_OF_TESTS.search(PurePosixPath(file).stem) is not None
+            is_next = _folder(file) == _folder(path) and (is_data if is_test else _judges(PurePosixPath(file).stem))
             if is_beside or is_own or is_next:
                 self._add_module(file, imports.instead.get(file, []))
                 self._follow(file, is_whole=is_whole, is_test=is_test)

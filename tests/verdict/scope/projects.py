@@ -22,6 +22,7 @@ class Project:
 
 
 SHEBANG = "#!/bin/sh\n"
+ALL_IN_C = "#include <assert.h>\nint main(void) {\n  assert(add(1, 2) == 3);\n  assert(1);\n  assert(2);\n"
 
 PROJECTS = [
     Project(
@@ -350,7 +351,7 @@ PROJECTS = [
             ),
             "calc.c": "int add(int a, int b) { return a - b; }\n",
             "include/calc.h": "",
-            "all_of_it.c": "#include <assert.h>\nint main(void) {\n  assert(add(1, 2) == 3);\n  assert(1);\n  assert(2);\n",
+            "all_of_it.c": ALL_IN_C,
             "suite/add": SHEBANG,
             "main.c": "int main(void) { return 0; }\n",
         },
