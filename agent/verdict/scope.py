@@ -91,7 +91,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def is_widened(self, path: str, *, new: bool) -> bool:
         """Return whether only `--scope` or `--guard none` put a path into the scope: the grade is then `passed`.
 
-        A file that is no test, no setting and not run by the check can be added without losing the grade.
+        A file that is not a test or a setting, and that the check does not run, can be added without losing the grade.
         """
         if not self.in_scope(path, new=new) or not self._why_out_by_default(path, new=new):
             return False

@@ -1,4 +1,4 @@
-"""What options, a goal, a migration and a first check make of the scope, and what is said about it."""
+"""What options, a goal, a migration and a first check make of the scope, and the words for it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TestOptions:
         assert scope.added == ("docs/**",)
 
     @pytest.mark.parametrize("glob", ["", " ", "!tests", "a/[z-a]", "\n"])
-    def test_what_is_no_glob_is_refused_in_one_line(self, glob: str):
+    def test_a_text_that_cannot_be_a_glob_is_refused_in_one_line(self, glob: str):
         refused = scope_problem(["docs/**", glob])
         assert refused is not None
         assert "\n" not in refused

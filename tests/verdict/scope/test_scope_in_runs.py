@@ -93,7 +93,7 @@ async def test_a_person_adds_files_while_it_runs(play: Play):
     assert scope.in_scope("docs/a.md", new=True)
 
 
-async def test_what_is_no_glob_and_what_a_client_asks_for_is_refused(play: Play):
+async def test_a_text_that_cannot_be_a_glob_and_a_request_of_a_client_are_refused(play: Play):
     run = play.run(
         Turn([call("read_file", path="calc/core.py")]), Turn([call("read_file", path="calc/core.py")]), say("x")
     )

@@ -1,7 +1,7 @@
 """The scope in trees of real repositories, which nobody wrote for it.
 
 `trees.txt` has paths of 16 public repositories, drawn at random and then read by a person: `+` is what honest work
-changes, `-` is what must not count. A file has no content here, so that only its place and its name tell what it is;
+changes, `-` is what must not count. A file has no content here, so only its place and its name count;
 scripts begin with `#!`.
 """
 
