@@ -192,8 +192,6 @@ class Verdicts:
                 self._add_check(check)
                 self.checked_seq = self.judged_seq = stamped.seq
                 self.is_check_due = False
-            case ScopeSet() as scope:
-                self.scope = scope
             case PredicateJudged() as judged:
                 self.is_check_due = False
                 self.predicates[judged.name] = judged
@@ -206,6 +204,7 @@ class Verdicts:
                 | UndecidedAccepted()
                 | UndecidedRejected()
                 | PlantPrepared()
+                | ScopeSet()
                 | RunResumed()
             ):
                 self._apply_judgement(stamped.seq, stamped.event)
@@ -268,7 +267,7 @@ class Verdicts:
         if check.counted is not None and not is_empty_pass:
             self.references.setdefault(check.command, check.counted)
 
-    def _apply_judgement(self, seq: int, event: JudgeEvent | RunResumed) -> None:
+    def _apply_judgement(self, seq: int, event: JudgeEvent | ScopeSet | RunResumed) -> None:
         match event:
             case PlantPrepared(command=command, plan=plan):
                 self.plants[command] = plan
@@ -278,6 +277,8 @@ class Verdicts:
                 self.judgement, self.judgement_seq = judged, seq
                 if judged.why == "conditions":
                     self.red_outputs.append(judged.output_digest)
+            case ScopeSet() as scope:
+                self.scope, self.judgement = scope, None
             case UndecidedAccepted():
                 self.judgement = None
             case UndecidedRejected(digest=digest):
