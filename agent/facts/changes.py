@@ -26,8 +26,10 @@ from ..protocol import (
     Undone,
     has_own_tree,
 )
+from .approvals import Approvals
 from .logs.change_log import AppliedEffects, ChangeLog, FileEffect, RecordedChange
 from .step_places import StepPlaces
+from .unrecorded import Unrecorded
 
 if TYPE_CHECKING:
     from ..journal.journal import Journal
@@ -80,7 +82,10 @@ class Changes:
     unconfirmed: list[RecordedChange] = field(default_factory=list[RecordedChange])
     """Of undone changes the files that stay until a person names them, oldest first."""
     files: dict[str, tuple[str | None, str | None]] = field(default_factory=dict[str, tuple[str | None, str | None]])
-    """Path to (first blob before, newest blob after) for files changed by the run's tools."""
+    """Path to the SHA-256 of (first content before, newest content after) for files changed by the run's tools.
+
+    None: there was no file, or nothing is known of its content. The journal may not have a large one.
+    """
     world: str | None = None
     """The newest snapshot of the workspace."""
     accepted: dict[str, EffectsAccepted] = field(default_factory=dict[str, EffectsAccepted])
@@ -93,6 +98,10 @@ class Changes:
     """Paths of `files` that are as before in the workspace."""
     orders: list[str] = field(default_factory=list[str])
     """Blobs of the rows of all that was applied, oldest first."""
+    in_stage: ChangeLog = field(default_factory=ChangeLog)
+    """The changes in the open stage, oldest first. None of them can be undone."""
+    approvals: Approvals = field(default_factory=Approvals)
+    unrecorded: Unrecorded = field(default_factory=Unrecorded)
     _world_before: str | None = None
     """The newest snapshot that differs from `world`."""
     _before_pass: int = 0
@@ -125,6 +134,8 @@ class Changes:
 
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event into this state."""
+        self.approvals.apply(stamped.event)
+        self.unrecorded.apply(stamped)
         match stamped.event:
             case RunStarted(world=world):
                 self.world = world
@@ -154,6 +165,7 @@ class Changes:
     def _end_stage(self) -> None:
         """Forget what was staged and did not get into the workspace."""
         self.stage = None
+        self.in_stage.cut(0)
         for path in self.staged:
             self.files.pop(path, None)
         self.staged.clear()
@@ -203,10 +215,16 @@ class Changes:
         for change in self.in_pass:
             for path, moved in change.files.items():
                 first = files.get(path, moved)
-                files[path] = FileEffect(
-                    first.before, moved.after, first.added + moved.added, first.removed + moved.removed
+                files[path] = replace(
+                    moved,
+                    before=first.before,
+                    unstored_before=first.unstored_before,
+                    added=first.added + moved.added,
+                    removed=first.removed + moved.removed,
+                    folders=None,
+                    is_seen=first.is_seen and moved.is_seen,
                 )
-        files = {path: moved for path, moved in files.items() if moved.before != moved.after}
+        files = {path: moved for path, moved in files.items() if moved.old != moved.new}
         self.standing.cut(self._before_pass)
         change = RecordedChange(stamped.seq, stamped.step, accepted.command, self.world, files=files)
         change.effects = _applied(accepted, applied, accepted.also)
@@ -269,15 +287,28 @@ class Changes:
         path, by = changed.path, changed.by
         if by not in _BY_TOOLS:
             return
+        folders = None if changed.folders is None else tuple(changed.folders)
+        is_seen = self.approvals.take(path, changed.before, changed.after)
+        moved = FileEffect(
+            changed.before,
+            changed.after,
+            changed.added,
+            changed.removed,
+            folders,
+            changed.unstored_before,
+            changed.unstored_after,
+            is_seen,
+        )
         known = self.files.get(path)
         if by not in ("restore", "undo") or known is not None:
-            self.files[path] = (known[0] if known is not None else changed.before, changed.after)
+            self.files[path] = (known[0] if known is not None else moved.old, moved.new)
         if changed.staged:
             self.staged.add(path)
+            if by in ("model", "person", "command"):
+                command = None if by != "command" else "a command"
+                self.in_stage.append(RecordedChange(stamped.seq, stamped.step, command, None, files={path: moved}))
             return
         self.staged.discard(path)
-        folders = None if changed.folders is None else tuple(changed.folders)
-        moved = FileEffect(changed.before, changed.after, changed.added, changed.removed, folders)
         if by in ("model", "person"):
             self._add_change(RecordedChange(stamped.seq, stamped.step, None, self.world, files={path: moved}))
         elif by == "command":
@@ -299,10 +330,12 @@ class Changes:
         change = running.change
         if change is None:
             change = running.change = RecordedChange(stamped.seq, stamped.step, running.command, running.world)
+            change.is_by_person = self.approvals.in_control
             self._add_change(change)
         change.world_after = self.world
         first = change.files.get(path, moved)
-        change.files[path] = FileEffect(first.before, moved.after, moved.added, moved.removed)
+        is_seen = moved.is_seen or (first.is_seen and first.new == moved.new)
+        change.files[path] = replace(moved, before=first.before, unstored_before=first.unstored_before, is_seen=is_seen)
 
     def _background(self, stamped: Stamped, changed: FileChanged, moved: FileEffect) -> None:
         """Record a change by a background command. All files found by one look are one change."""

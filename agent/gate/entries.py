@@ -75,7 +75,7 @@ def opened(
 
 def _command(common: ProposalOpened, draft: CommandDraft, sandbox: str | None) -> ProposalOpened:
     how = {"cwd": str(draft.cwd), "sandbox": sandbox, "beyond": draft.beyond}
-    return msgspec.structs.replace(common, command=draft.command, **how)
+    return msgspec.structs.replace(common, command=draft.command, is_outside=draft.unsandboxed, **how)
 
 
 def _call(common: ProposalOpened, draft: McpDraft, keep: Keep) -> ProposalOpened:

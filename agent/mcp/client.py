@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,9 +33,11 @@ _REQUESTS = {
 class McpClient:
     """A server and its state. Its connection lives in a task of its own."""
 
-    def __init__(self, server: McpServer, connect: Connect, *, may_write: bool = False) -> None:
-        """`may_write`: the server can change files of the workspace."""
-        self.server, self.may_write = server, may_write
+    def __init__(
+        self, server: McpServer, connect: Connect, *, may_write: bool = False, outputs: Sequence[str] = ()
+    ) -> None:
+        """`may_write`: the server can change files of the workspace. `outputs`: the folders that it can write."""
+        self.server, self.may_write, self.outputs = server, may_write, outputs
         self.state: McpState = "starting"
         self.why = ""
         """Why it failed or ended; empty while it works."""

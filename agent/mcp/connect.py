@@ -42,7 +42,9 @@ def client_of(
         return McpClient(server, _http(server, env, keys))
     held = sandbox.for_server()
     connect = _stdio(server, held, workspace, server_env(server, env, keys, held), live)
-    return McpClient(server, connect, may_write=server.write or held.kind is None)
+    may_write = server.write or held.kind is None
+    outputs = ["."] if may_write else [place.relative_to(workspace).as_posix() for place in live]
+    return McpClient(server, connect, may_write=may_write, outputs=outputs)
 
 
 def server_env(server: McpServer, env: Mapping[str, str], keys: Iterable[str], sandbox: Sandbox) -> dict[str, str]:

@@ -199,6 +199,7 @@ class McpServers:
             tokens=self._tokens(client) if client.state == "ready" else 0,
             refused=client.listing.refused,
             network=client.server.network or client.server.url is not None,
+            outputs=[*client.outputs],
         )
 
     def record_changes(self, record: Callable[[McpServerChanged], object]) -> None:

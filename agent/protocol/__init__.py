@@ -196,6 +196,7 @@ from .events.passes import (
     WokenBy as WokenBy,
 )
 from .events.person import (
+    BY_DIGEST as BY_DIGEST,
     CLIENT as CLIENT,
     PERSON as PERSON,
     CommandRefused as CommandRefused,
@@ -267,6 +268,8 @@ from .events.step import (
     HoldReleased as HoldReleased,
     ImagesRefused as ImagesRefused,
     MessageKind as MessageKind,
+    NotStored as NotStored,
+    digest_of_content as digest_of_content,
     Prompted as Prompted,
     PromptKind as PromptKind,
     PromptShortened as PromptShortened,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rundry.agent import (
+    BY_DIGEST,
     Applied,
     Decide,
     EntryChoice,
@@ -231,6 +232,7 @@ def unprotected(shown: ProposalOpened) -> Decide:
         digest=shown.digest,
         verdict="part" if skipped else "approve",
         entries=skipped,
+        channel=BY_DIGEST,
     )
 
 

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 import msgspec
 
+from ...protocol import NotStored, digest_of_content
 from .packed import PackedLog
 
 
@@ -17,12 +18,27 @@ class FileEffect:
     """Effect of a change on one file."""
 
     before: str | None
-    """Blob of the old content; None: there was no file, or it was too large to store."""
+    """Blob of the old content; None: there was no file, or it is not stored."""
     after: str | None
     added: int = 0
     removed: int = 0
     folders: tuple[str, ...] | None = None
     """Folders that were made for it; None: it is not known."""
+    unstored_before: NotStored | None = None
+    """The old content, if the journal does not have it."""
+    unstored_after: NotStored | None = None
+    is_seen: bool = False
+    """Whether a person approved exactly this change as a diff."""
+
+    @property
+    def old(self) -> str | None:
+        """SHA-256 of the old content; None: there was no file, or the content is not known."""
+        return digest_of_content(self.before, self.unstored_before)
+
+    @property
+    def new(self) -> str | None:
+        """SHA-256 of the new content."""
+        return digest_of_content(self.after, self.unstored_after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +84,8 @@ class RecordedChange:
     """What it changed, path by path; None: it is known from snapshots alone."""
     undone: list[str] = field(default_factory=list[str])
     """Files of it that were undone alone."""
+    is_by_person: bool = False
+    """A person in control ran the command."""
 
     @property
     def is_proven(self) -> bool:

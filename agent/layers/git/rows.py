@@ -178,3 +178,23 @@ class GitChanges(msgspec.Struct, frozen=True, kw_only=True):
 def inverse(rows: tuple[GitRow, ...]) -> tuple[GitRow, ...]:
     """Return the rows that take these back."""
     return tuple(row.inverse for row in reversed(rows))
+
+
+def key_of(row: GitRow) -> tuple[str, str, object]:
+    """Return what a row is about, in its repository."""
+    match row:
+        case RefRow():
+            return row.tree, "ref", row.name
+        case HeadRow():
+            return row.tree, "head", ""
+        case StashRow():
+            return "", "stash", row.commit
+        case IndexRow():
+            return row.tree, "index", row.path
+        case StateRow():
+            return row.tree, "operation", ""
+
+
+def is_idle(row: GitRow) -> bool:
+    """Return whether a row changes nothing, and only says that something has to stay."""
+    return not isinstance(row, StashRow) and row.before == row.after

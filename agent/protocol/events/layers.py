@@ -29,6 +29,8 @@ class EffectsAccepted(EventBase, frozen=True, kw_only=True):
     """Number of the pass whose changes these are; 0: they are those of a command."""
     in_place: bool = False
     """Whether it was written to the workspace itself, so that some of it may be somebody else's; nothing is applied."""
+    outputs: list[str] = []
+    """Folders and files with output that were written. No row names them."""
 
 
 class EffectsApplied(EventBase, frozen=True, kw_only=True):

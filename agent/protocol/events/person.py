@@ -15,6 +15,8 @@ DecidedBy = str
 PERSON = "person"
 CLIENT = "mcp:"
 """How the name of an MCP client begins wherever an event says who acted."""
+BY_DIGEST = "digest"
+"""Channel of a decision that names a digest: nobody saw a diff."""
 SaidKind = Literal["task", "say", "steer"]
 Interruptible = Literal["model", "tool", "check"]
 """What a person can interrupt."""
@@ -48,6 +50,8 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     sandbox: str | None = None
     beyond: str | None = None
     """What the sandbox denied this command in its first run: approving allows it once."""
+    is_outside: bool = False
+    """The command would run outside of the sandbox."""
     cwd: str | None = None
     hunks: int = 0
     added: int = 0

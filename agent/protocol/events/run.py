@@ -284,6 +284,8 @@ class McpServerChanged(EventBase, frozen=True, kw_only=True):
     """Tools that are not offered, and why, one line each."""
     network: bool = False
     """Whether it reaches the network."""
+    outputs: list[str] = []
+    """Folders of the workspace that it can write; `.`: all of it."""
 
 
 RunEvent = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import msgspec
+
 from ..messages import ImageRef
 from ..model import FaultKind
 from .base import EventBase
@@ -233,6 +235,14 @@ class ToolFinished(EventBase, frozen=True, kw_only=True):
     """
 
 
+class NotStored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A content that the journal does not have: it is too large, or a secret."""
+
+    size: int
+    digest: str = ""
+    """SHA-256; empty: it is not known."""
+
+
 class FileChanged(EventBase, frozen=True, kw_only=True):
     """A file of the workspace changed."""
 
@@ -242,6 +252,10 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     before: str | None
     """Blob of the old content; None: the file did not exist, or is too large to store."""
     after: str | None
+    unstored_before: NotStored | None = None
+    """The old content, if it is not stored. None: it is, or the file did not exist; older versions do not say which."""
+    unstored_after: NotStored | None = None
+    """The new content, if it is not stored."""
     added: int = 0
     removed: int = 0
     command: str | None = None
@@ -250,6 +264,21 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     """Whether it changed in the stage of the run, and not in the workspace."""
     folders: list[str] | None = None
     """Folders that were made for it, which an undo removes if they are empty; None: all that are empty."""
+
+    @property
+    def old(self) -> str | None:
+        """SHA-256 of the old content; None: there was no file, or it is not known."""
+        return digest_of_content(self.before, self.unstored_before)
+
+    @property
+    def new(self) -> str | None:
+        """SHA-256 of the new content; None: there is no file, or it is not known."""
+        return digest_of_content(self.after, self.unstored_after)
+
+
+def digest_of_content(blob: str | None, unstored: NotStored | None) -> str | None:
+    """Return the SHA-256 of a content; None: there is none, or it is not known."""
+    return unstored.digest or None if unstored is not None else blob
 
 
 class ChangeCommitted(EventBase, frozen=True, kw_only=True):

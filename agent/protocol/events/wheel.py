@@ -76,6 +76,8 @@ class BackgroundStarted(EventBase, frozen=True, kw_only=True):
 
     name: str
     command: str
+    outputs: list[str] = []
+    """Folders of the workspace that it can write; `.`: all of it."""
 
 
 class BackgroundSaid(EventBase, frozen=True, kw_only=True):

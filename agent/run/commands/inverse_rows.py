@@ -20,7 +20,7 @@ from ...facts.changes import GIT_WORDS
 from ...journal.encoding import recorded_text
 from ...layers.effects import Side, is_same
 from ...layers.git.carry_out import name_of
-from ...layers.git.rows import GitChanges, GitRow, HeadRow, IndexRow, RefRow, StashRow, StateRow, inverse
+from ...layers.git.rows import GitChanges, GitRow, IndexRow, RefRow, StashRow, inverse, key_of
 from ...layers.rows import Row, decode_git, decode_rows
 from ...protocol import RundryError
 from ...workspace.snapshots.objects import LARGE, LINK
@@ -243,10 +243,10 @@ class InversePlan:
 
     def _add_older(self, known: _Repository, changes: GitChanges, step: int | None) -> None:
         """Put the rows of an older change before those of newer ones; not at all if one does not fit."""
-        newer = {_key(row): row for row in known.rows}
+        newer = {key_of(row): row for row in known.rows}
         older = list[GitRow]()
         for row in changes.rows:
-            later = newer.pop(_key(row), None)
+            later = newer.pop(key_of(row), None)
             joined = row if later is None else _joined(row, later)
             if joined is None:
                 known.is_broken = True
@@ -255,21 +255,7 @@ class InversePlan:
             older += joined if isinstance(joined, list) else [joined]
         trees = tuple(dict.fromkeys((*changes.trees, *known.changes.trees)))
         known.changes = msgspec.structs.replace(known.changes, trees=trees)
-        known.rows = [*older, *(row for row in known.rows if _key(row) in newer)]
-
-
-def _key(row: GitRow) -> tuple[str, str, object]:
-    match row:
-        case RefRow():
-            return row.tree, "ref", row.name
-        case HeadRow():
-            return row.tree, "head", ""
-        case StashRow():
-            return "", "stash", row.commit
-        case IndexRow():
-            return row.tree, "index", row.path
-        case StateRow():
-            return row.tree, "operation", ""
+        known.rows = [*older, *(row for row in known.rows if key_of(row) in newer)]
 
 
 def _joined(older: GitRow, later: GitRow) -> GitRow | list[GitRow] | None:

@@ -179,7 +179,7 @@ def _record(context: UndoContext, name: str, row: Row) -> None:
     """Record a file that was undone, unless an undo that was killed recorded it already."""
     event = file_changed(context.journal, stored_contents(context.journal, row), "undo")
     known = context.facts.changes.files.get(name)
-    if known is None or known[1] != event.after or event.after == event.before:
+    if known is None or known[1] != event.new or event.new == event.old:
         context.record(event)
 
 

@@ -37,6 +37,7 @@ from .pass_texts import commit_message, pass_summary
 from .work import Work, pass_approved, work_of
 
 if TYPE_CHECKING:
+    from ...facts.logs.change_log import FileEffect
     from ...facts.passes import PassFacts
     from ...layers.run_layers import Listed
     from ...protocol import Branch, PassStarted
@@ -357,14 +358,24 @@ class UnitEnd:
 
     def _record_restored(self) -> None:
         """Record for each file that the pass changed that it is as before."""
-        first, last = dict[str, str | None](), dict[str, str | None]()
+        first, last = dict[str, FileEffect](), dict[str, FileEffect]()
         for change in self._ctx.facts.changes.in_pass:
             for path, moved in change.files.items():
-                first.setdefault(path, moved.before)
-                last[path] = moved.after
-        for path, before in first.items():
-            if before != last[path]:
-                self._ctx.events.record(FileChanged(path=path, by="restore", before=last[path], after=before))
+                first.setdefault(path, moved)
+                last[path] = moved
+        for path, moved in first.items():
+            newest = last[path]
+            if moved.old != newest.new:
+                self._ctx.events.record(
+                    FileChanged(
+                        path=path,
+                        by="restore",
+                        before=newest.after,
+                        after=moved.before,
+                        unstored_before=newest.unstored_after,
+                        unstored_after=moved.unstored_before,
+                    )
+                )
 
     async def _prefix(self) -> str:
         """Return the workspace below the top of its repository, with `/`; empty: there is none, or it is the top."""

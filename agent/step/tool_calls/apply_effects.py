@@ -17,7 +17,7 @@ from ...protocol.text.path_text import quoted_path
 from ...system.crash import crash_point
 from ...workspace.errors import UnreadableFile
 from ...workspace.files.states import read_state
-from .file_events import FileContents, file_changed, stored_contents
+from .file_events import FileContents, contents_of, file_changed, stored_contents
 
 if TYPE_CHECKING:
     from ...layers.apply import Result
@@ -162,7 +162,7 @@ def _is_folder(row: Row) -> bool:
 def _changes(ctx: RunContext, accepted: Accepted) -> dict[str, FileContents]:
     """Return the contents of the files that are recorded one by one, before and after, by path."""
     return {
-        path: FileContents(path, _bytes_of(ctx, row), accepted.contents.get(path) if row.after is not None else None)
+        path: contents_of(row, _bytes_of(ctx, row), accepted.contents.get(path) if row.after is not None else None)
         for path, row in accepted.recorded.items()
         if not _is_folder(row)
     }
@@ -193,10 +193,10 @@ def _bytes_of(ctx: RunContext, row: Row) -> bytes | None:
 
 def _unrecorded(ctx: RunContext, changes: Mapping[str, FileContents]) -> dict[str, FileContents]:
     """Return the changes of files that the journal does not have: a pass records its edits while it works."""
-    known, keep = ctx.facts.changes.files, ctx.journal.keep
+    known = ctx.facts.changes.files
     found = dict[str, FileContents]()
     for path, change in changes.items():
-        after = None if change.after is None else keep(change.after)
+        after = file_changed(ctx.journal, change, "command").new
         if path not in known or known[path][1] != after:
             found[path] = change
     return found

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...facts.unrecorded import EVERYWHERE
 from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted, Record
 from ...tools.result import ToolResult
 from ...workspace.processes.output import HeadTail
@@ -126,7 +127,7 @@ class Background:
         await self._look(access)
         job = _Job(name, draft.command, self._clock.monotonic(), lambda line: self._report(name, line))
         self._jobs[name] = job
-        record(BackgroundStarted(name=name, command=draft.command))
+        record(BackgroundStarted(name=name, command=draft.command, outputs=self._outputs(access)))
         sandbox = Sandbox() if draft.unsandboxed else self._tree.sandbox
         job.task = asyncio.ensure_future(
             sandbox.run(
@@ -179,6 +180,12 @@ class Background:
         )
         line = live_line(live, str(shown / folder), tree.workspace.root)
         return replace(access, keeps_workspace=True, live=live), f"{line}\n"
+
+    def _outputs(self, access: Access) -> list[str]:
+        """Return the folders of the workspace that a command can write."""
+        if not access.keeps_workspace:
+            return [EVERYWHERE]
+        return [place.relative_to(self._tree.workspace.root).as_posix() for place in access.live]
 
     async def suspend(self) -> list[str]:
         """Keep the commands from writing to the workspace until `resume`. Returns the names of those that were

@@ -32,7 +32,7 @@ from ...workspace.processes.processes import ProtectedChange
 from ...workspace.sandbox.confined.programs import program_places
 from ...workspace.sandbox.places import read_only_places
 from .direct_look import WHOLE, Before, left_out, look
-from .file_events import FileContents, file_changed
+from .file_events import FileContents, contents_of, file_changed
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
@@ -249,7 +249,7 @@ class _Reading:
                 continue
             row = Row(path=effect.path, before=before, after=after)
             contents = (None, None) if _is_secret(effect.path) else (old.get(effect.path), data)
-            found.append((row, FileContents(effect.path, *contents)))
+            found.append((row, contents_of(row, *contents)))
         return found
 
     def _old(self, effects: Sequence[Effect]) -> dict[str, bytes]:

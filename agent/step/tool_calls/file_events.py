@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...gate.change.diff import compare_contents
-from ...protocol import ChangedBy, FileChanged
+from ...protocol import ChangedBy, FileChanged, NotStored
 from ...protocol.text.hunks import Split
 
 if TYPE_CHECKING:
@@ -27,6 +27,20 @@ class FileContents(NamedTuple):
     path: str
     before: bytes | None
     after: bytes | None
+    unstored_before: NotStored | None = None
+    """The content before, if there was one that is not stored."""
+    unstored_after: NotStored | None = None
+
+
+def contents_of(row: Row, before: bytes | None, after: bytes | None) -> FileContents:
+    """Return the contents of a row. None: what it has on that side is not stored."""
+    return FileContents(row.path, before, after, _unstored(row.before, before), _unstored(row.after, after))
+
+
+def _unstored(side: Side | None, data: bytes | None) -> NotStored | None:
+    if side is None or side.type == "folder" or data is not None:
+        return None
+    return NotStored(size=side.size, digest=side.digest)
 
 
 def file_changed(journal: Journal, change: FileContents, by: ChangedBy) -> FileChanged:
@@ -37,6 +51,8 @@ def file_changed(journal: Journal, change: FileContents, by: ChangedBy) -> FileC
         by=by,
         before=None if change.before is None else keep(change.before),
         after=None if change.after is None else keep(change.after),
+        unstored_before=change.unstored_before,
+        unstored_after=change.unstored_after,
         added=added,
         removed=removed,
     )
@@ -57,7 +73,7 @@ def stored_contents(journal: Journal, row: Row) -> FileContents:
         except KeyError:
             return None
 
-    return FileContents(row.path, load(row.before), load(row.after))
+    return contents_of(row, load(row.before), load(row.after))
 
 
 def _counts(change: FileContents) -> tuple[int, int]:
