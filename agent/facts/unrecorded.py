@@ -1,4 +1,4 @@
-"""Where processes of a run wrote or could write without a record of each file, derived from events."""
+"""What a run did without a record of each file: output, processes that can write, commits. Derived from events."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ..protocol import (
     BackgroundEnded,
     BackgroundStarted,
+    ChangeCommitted,
     CheckFinished,
     EffectsAccepted,
     McpServerChanged,
@@ -43,6 +44,8 @@ class Unrecorded:
     outputs: dict[str, int] = field(default_factory=dict[str, int])
     """Folders and files, with the position at which they were written last."""
     writers: list[Writer] = field(default_factory=list[Writer])
+    commits: list[str] = field(default_factory=list[str])
+    """Commits that rundry made of single edits."""
     _outside: dict[str, str] = field(default_factory=dict[str, str])
     """Proposal id to the line of a command that would run outside of the sandbox."""
 
@@ -63,6 +66,8 @@ class Unrecorded:
                 self._end(stamped, _server(name))
             case RunResumed() | RunEnded():
                 self._end_processes(stamped)
+            case ChangeCommitted(commit=str() as commit):
+                self.commits.append(commit)
             case ProposalOpened(is_outside=True, command=str() as command) as opened:
                 self._outside[opened.proposal_id] = command
             case ProposalDecided() as decided:

@@ -57,7 +57,7 @@ class GitContents:
         entries = self._entries(wanted)
         git = RealGit(self._folders, self._workspace)
         try:
-            blobs = _blobs(git, {entry.sha.hex() for entry in entries.values()})
+            blobs = read_blobs(git, {entry.sha.hex() for entry in entries.values()})
         except RealGitFailed:
             return {}
         found = dict[str, bytes]()
@@ -137,7 +137,7 @@ def _fits(entry: Entry, before: Side) -> bool:
     return before.type != "folder" and is_kind(entry.mode)
 
 
-def _blobs(git: RealGit, ids: set[str]) -> dict[str, bytes]:
+def read_blobs(git: RealGit, ids: set[str]) -> dict[str, bytes]:
     """Return these blobs by their ids, without those that are missing. Raises RealGitFailed."""
     if not ids:
         return {}

@@ -102,7 +102,7 @@ class Orders:
             keep=tuple(sorted(order.keep)),
             is_undo=order.is_undo,
         )
-        _write_durably(own / _ORDER, msgspec.msgpack.encode(stored))
+        write_durably(own / _ORDER, msgspec.msgpack.encode(stored))
         _force_names_out(self._folder)
         crash_point("order: given")
 
@@ -123,7 +123,7 @@ class Orders:
                 results = carry_out(ws, rows, source)
             results += _carried_out(stored, ws, leftovers, is_held_back=any(one.conflict for one in results))
             said = [(os.fsencode(one.path), one.conflict) for one in results]
-            _write_durably(own / _DONE, msgspec.msgpack.encode(said))
+            write_durably(own / _DONE, msgspec.msgpack.encode(said))
             return results
 
     def outcome(self, name: str) -> list[Result] | None:
@@ -277,7 +277,8 @@ def is_held(side: Side | None) -> bool:
     )
 
 
-def _write_durably(path: Path, data: bytes) -> None:
+def write_durably(path: Path, data: bytes) -> None:
+    """Replace a file, so that after a power loss it has the old bytes or the new ones. Raises OSError."""
     making = path.with_name(f"{path.name}.new")
     file = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

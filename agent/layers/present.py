@@ -52,7 +52,13 @@ class Present:
         if known is not None and known[0] == facts:
             return known[1]
         is_old = status.st_ctime_ns < time.time_ns() - LONGEST_TICK
-        side = Side(type="file", digest=digest_of(root, name), executable=bool(status.st_mode & stat.S_IXUSR))
+        side = Side(
+            type="file",
+            digest=digest_of(root, name),
+            size=status.st_size,
+            executable=bool(status.st_mode & stat.S_IXUSR),
+            mtime_ns=status.st_mtime_ns,
+        )
         if is_old:
             self._known[path] = facts, side
         return side

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 What = Literal["changed", "new", "deleted", "output", "git"]
 """What nobody decided on. `output`: a folder or file with output. `git`: something in a repository."""
-_END = 1 << 62
+END = 1 << 62
 """Position of what is there now: after all events."""
 _NOTHING, _FOLDER = PathPast(None), PathPast(Side(type="folder"))
 
@@ -61,7 +61,7 @@ class Writer(NamedTuple):
     """`EVERYWHERE`, or a folder below the workspace."""
     begin: int
     """Position in the journal at which it began."""
-    end: int = _END
+    end: int = END
     why: str = ""
     """What it is, for people, if nothing knows what the folder had before; empty: its folder is output."""
 
@@ -208,11 +208,11 @@ class _Path:
 
     @property
     def is_as_now(self) -> bool:
-        return self.past.data is None and _is_same(self.past.side, self.now)
+        return self.past.data is None and is_same_file(self.past.side, self.now)
 
     @property
     def is_changed(self) -> bool:
-        return not _is_same(self.start, self.now)
+        return not is_same_file(self.start, self.now)
 
     @property
     def what(self) -> What:
@@ -232,7 +232,7 @@ def _decide_path(
     in_scope = scope.in_scope(path, new=every[0].before is None)
     accepted = history.accepted.get(path, {})
     found = _follow(path, every, accepted, contents, in_scope=in_scope)
-    if _is_same(found.past.side, present):
+    if is_same_file(found.past.side, present):
         found.past = PathPast(present)
     found.now = present
     return found
@@ -241,9 +241,9 @@ def _decide_path(
 def _with_others(path: str, steps: Sequence[Step], present: Side | None, writers: Sequence[Writer]) -> Iterator[Step]:
     """Yield the changes of a path, with those between them that the journal does not have."""
     yield steps[0]
-    last = Step(present, present, _END)
+    last = Step(present, present, END)
     for one, other in pairwise([*steps, last]):
-        if not _is_same(one.after, other.before):
+        if not is_same_file(one.after, other.before):
             is_run = any(it.begin < other.seq and it.end > one.seq and it.reaches(path) for it in writers)
             yield Step(one.after, other.before, one.seq, is_run=is_run)
         if other is not last:
@@ -271,9 +271,9 @@ def _follow(
 def _applied(path: str, past: PathPast, step: Step, contents: Contents) -> PathPast | None:
     """Return what the view has after an accepted change; None: it overlaps with what was left out."""
     have, before, after = past.side, step.before, step.after
-    if _is_same(have, before):
+    if is_same_file(have, before):
         return PathPast(after)
-    if _is_same(have, after):
+    if is_same_file(have, after):
         return past
     if have is None or before is None or after is None or not have.type == before.type == after.type == "file":
         return None
@@ -392,7 +392,7 @@ def _digest(side: Side | None) -> str | None:
     return None if side is None else side.digest
 
 
-def _is_same(one: Side | None, other: Side | None) -> bool:
+def is_same_file(one: Side | None, other: Side | None) -> bool:
     """Return whether both are the same. A content that is not known is the same as no other one."""
     if one is None or other is None:
         return one is other
