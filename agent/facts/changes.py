@@ -11,6 +11,7 @@ from ..protocol import (
     EffectsAccepted,
     EffectsApplied,
     FileChanged,
+    OutputsWritten,
     PassFinished,
     PassStarted,
     ProposalDecided,
@@ -182,6 +183,8 @@ class Changes:
                 self.stage = folder
             case StageEnded():
                 self._end_stage()
+            case OutputsWritten():
+                pass  # `Unrecorded`
 
     def _note_effects(self, stamped: Stamped, applied: EffectsApplied) -> None:
         """Complete the change of a command whose effects are known. Its `file_changed` events came right before."""

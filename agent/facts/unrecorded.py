@@ -8,9 +8,9 @@ from ..protocol import (
     BackgroundEnded,
     BackgroundStarted,
     ChangeCommitted,
-    CheckFinished,
     EffectsAccepted,
     McpServerChanged,
+    OutputsWritten,
     ProposalDecided,
     ProposalOpened,
     RunEnded,
@@ -54,7 +54,7 @@ class Unrecorded:
         match stamped.event:
             case RunStarted(sandbox=None):
                 self._begin(stamped, "commands without a sandbox", [EVERYWHERE])
-            case EffectsAccepted(outputs=outputs) | CheckFinished(outputs=outputs):
+            case EffectsAccepted(outputs=outputs) | OutputsWritten(paths=outputs):
                 self.outputs.update(dict.fromkeys(outputs, stamped.seq))
             case BackgroundStarted(name=name, outputs=outputs):
                 self._begin(stamped, _background(name), outputs)

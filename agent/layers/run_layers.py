@@ -59,6 +59,17 @@ class Listed(NamedTuple):
     """Which of the asked paths were opened for writing, replaced or deleted, also where nothing differs in the end."""
 
 
+class Output(NamedTuple):
+    """What a check wrote."""
+
+    rows: Sequence[Row]
+    """What it built in ignored folders of output and caches."""
+    paths: Sequence[str]
+    """These folders, and files that lie in none."""
+    dropped: Sequence[str]
+    """The paths of all else."""
+
+
 class RunLayers:
     """The layers of one run over its workspace, or where there are none, copies for its units of work."""
 
@@ -270,25 +281,28 @@ class RunLayers:
             self._note(row)
         return results
 
-    def take_output(self, layer: Layer, listed: Listed, is_guarded: Callable[[Class, str], bool]) -> list[str]:
-        """Apply what a check built in ignored folders of output and caches. Returns the paths of what is dropped.
+    def sort_output(self, listed: Listed, is_guarded: Callable[[Class, str], bool]) -> Output:
+        """Return what a check built in ignored folders of output and caches, and what is dropped.
 
-        Without an order: output may be there in part. Byte-code is dropped silently. What `is_guarded` is not output.
-        Raises OSError.
+        Byte-code is dropped silently. What `is_guarded` is not output.
         """
-        built, dropped = list[Row](), list[str]()
+        built, paths, dropped = list[Row](), dict[str, None](), list[str]()
         for group in listed.groups:
             for entry in group.entries:
                 effect = entry.effect
                 is_output = group.kind == "built" and not is_guarded(group.kind, effect.path)
                 if is_output and not effect.conflict:
                     built.append(Row(path=effect.path, before=effect.before, after=effect.after))
+                    paths.setdefault(group.folder or effect.path)
                 elif not is_output and group.kind != "bytecode":
                     dropped.append(effect.path)
-        if built:
+        return Output(built, [*paths], dropped)
+
+    def take_output(self, layer: Layer, output: Output) -> None:
+        """Apply what a check built, without an order: it may be there in part. Raises OSError."""
+        if output.rows:
             with self.orders.locked(), layer.written() as written:
-                carry_out(self.workspace, built, written, durable=False)
-        return dropped
+                carry_out(self.workspace, output.rows, written, durable=False)
 
     def live_folders(self, env: Mapping[str, str], is_protected: Callable[[str], bool]) -> list[Path]:
         """Return the folders of the workspace that a process outside of layers can write (`live.py`)."""

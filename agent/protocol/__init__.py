@@ -180,6 +180,7 @@ from .events.judged import (
 from .events.layers import (
     EffectsAccepted as EffectsAccepted,
     EffectsApplied as EffectsApplied,
+    OutputsWritten as OutputsWritten,
     StageBegan as StageBegan,
     StageEnded as StageEnded,
     UndoAccepted as UndoAccepted,

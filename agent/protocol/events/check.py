@@ -116,8 +116,6 @@ class CheckFinished(EventBase, frozen=True, kw_only=True):
     missing: list[str] = []
     """Names of tests that ran before but did not run now, at most 50."""
     missing_count: int = 0
-    outputs: list[str] = []
-    """Folders and files with output that it wrote in the workspace."""
 
 
 class CheckAccepted(EventBase, frozen=True, kw_only=True):

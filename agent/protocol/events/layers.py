@@ -47,6 +47,13 @@ class EffectsApplied(EventBase, frozen=True, kw_only=True):
     """The runner was killed before the effects were stored: nothing of them is in the workspace."""
 
 
+class OutputsWritten(EventBase, frozen=True, kw_only=True):
+    """A check of this run wrote output that no earlier event names. It is in the workspace from here on."""
+
+    paths: list[str]
+    """Folders and files."""
+
+
 class UndoAccepted(EventBase, frozen=True, kw_only=True):
     """An undo of effects was accepted. From here on it is carried out, whatever is killed; `undone` follows."""
 
@@ -85,5 +92,5 @@ class StageEnded(EventBase, frozen=True, kw_only=True):
     """`lost`: the machine was restarted before all of it was on the disk, or somebody deleted it."""
 
 
-LayersEvent = EffectsAccepted | EffectsApplied | UndoAccepted | StageBegan | StageEnded
+LayersEvent = EffectsAccepted | EffectsApplied | OutputsWritten | UndoAccepted | StageBegan | StageEnded
 """The events of this module."""

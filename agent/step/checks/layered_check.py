@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...journal.encoding import recorded_text
 from ...layers.effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.watching import Watch, limits_at
-from ...protocol import Prompted, Record
+from ...protocol import OutputsWritten, Prompted, Record
 
 if TYPE_CHECKING:
     from ...layers.layer import Layer
@@ -69,10 +70,14 @@ class CheckPlace:
             self.unknown = str(error)
             self._name_dropped(layers, [f"everything, because {error}"])
             return []
+        output = await asyncio.to_thread(layers.sort_output, listed, guarded.holds)
+        known, dropped = self._ctx.facts.changes.unrecorded.outputs, [*output.dropped]
+        if new := [path for path in map(recorded_text, output.paths) if path not in known]:
+            self._record(OutputsWritten(paths=new))
         try:
-            dropped = await asyncio.to_thread(layers.take_output, layer, listed, guarded.holds)
+            await asyncio.to_thread(layers.take_output, layer, output)
         except OSError as error:
-            dropped = [f"what it built, because {error}"]
+            dropped.append(f"what it built, because {error}")
         self._name_dropped(layers, dropped)
         return guarded.written_in(listed)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...journal.encoding import recorded_text
 from ...layers.classes import STORED, displaced_bytes
 from ...layers.rows import decode_git, decode_rows, encode_git, encode_rows, new_name
 from ...protocol import EffectsAccepted, EffectsApplied, PassKept, Record
@@ -104,6 +105,7 @@ async def apply_effects(
                 also=[*(words for words in accepted.counted if words not in of_builds), *_bare_folders(rows)],
                 built=[words for words in accepted.counted if words in of_builds],
                 pass_number=of_unit.number if isinstance(of_unit, PassKept) else 0,
+                outputs=_outputs(groups, built),
             )
         )
         if of_unit is not None:
@@ -123,6 +125,19 @@ async def apply_effects(
     names = {one.path for one in failed}
     done = [path for path in accepted.recorded if path not in names]
     return Applied(done, accepted.counted, failed, _cannot_be_undone(lost))
+
+
+def _outputs(groups: Sequence[Group], built: Sequence[Row]) -> list[str]:
+    """Return the folders of output in which something is written, and the files of output that lie in none."""
+    paths = {row.path for row in built}
+    places = (
+        group.folder or entry.effect.path
+        for group in groups
+        if group.kind == "built"
+        for entry in group.entries
+        if entry.effect.path in paths
+    )
+    return list(dict.fromkeys(map(recorded_text, places)))
 
 
 def _kept(rows: Sequence[Row], groups: Sequence[Group]) -> tuple[frozenset[str], list[str]]:

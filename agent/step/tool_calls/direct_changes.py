@@ -90,6 +90,8 @@ class _Found:
     contents: dict[str, FileContents] = field(default_factory=dict[str, FileContents])
     counted: list[str] = field(default_factory=list[str])
     """What else changed, in words."""
+    outputs: list[str] = field(default_factory=list[str])
+    """Output that was written, and files that are only counted: what was there before is not known."""
     protected: list[ProtectedChange] = field(default_factory=list[ProtectedChange])
 
 
@@ -145,6 +147,7 @@ async def record_changes(
                 shown=len(found.shown),
                 built=[*more, *found.counted],
                 in_place=True,
+                outputs=found.outputs,
             )
         )
         for row in found.shown:
@@ -295,6 +298,8 @@ def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _
         return
     if group.kind not in _SHOWN or group.folder:
         found.counted.append(group.title)
+        places = [group.folder] if group.folder else [one.effect.path for one in group.entries]
+        found.outputs += map(recorded_text, places)
         careful = sorted({one.why for one in group.entries if one.why and not _is_made_of_folders(one.effect)})
         if careful:
             found.protected.append(ProtectedChange(path=group.folder or ".", why="; ".join(careful[:3])))
@@ -314,6 +319,7 @@ def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _
             found.contents[row.path] = contents
         else:
             found.more += 1
+            found.outputs.append(recorded_text(row.path))
         if group.kind == "protected":
             found.protected.append(_protected(row, contents, why[row.path]))
 

@@ -24,6 +24,7 @@ from ...protocol import (
     LockAwaited,
     LockObtained,
     OutputArrived,
+    OutputsWritten,
     Prompted,
     PromptRead,
     PromptShortened,
@@ -64,6 +65,7 @@ StepEvent = (
     | ImagesRefused
     | EffectsAccepted
     | EffectsApplied
+    | OutputsWritten
     | StageBegan
     | StageEnded
     | UndoAccepted
@@ -221,6 +223,7 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case (
             EffectsAccepted()
             | EffectsApplied()
+            | OutputsWritten()
             | UndoAccepted()
             | Snapshotted()
             | ReasoningKept()
