@@ -257,9 +257,10 @@ def _follow(
     start = steps[0].before
     found = _Path(start, None, PathPast(start), {_digest(start)})
     for step in steps:
-        content = "" if step.after is None else step.after.digest or None
-        if content in accepted:
-            found.past, found.is_unseen = PathPast(step.after), not accepted[content]
+        is_known = step.after is None or bool(step.after.digest)
+        is_seen = accepted.get(_digest(step.after) or "") if is_known else None
+        if is_seen is not None:
+            found.past, found.is_unseen = PathPast(step.after), not is_seen
         elif not step.is_run or step.is_seen or (in_scope and _is_plain(step)):
             found.past = _applied(path, found.past, step, contents) or found.past
         else:

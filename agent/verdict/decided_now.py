@@ -16,7 +16,7 @@ from .places import StoredContents
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
     from ..journal.journal import Journal
-    from .history import Read, UnitChanges
+    from .history import UnitChanges
 
 
 class DecidedNow(NamedTuple):
@@ -46,12 +46,9 @@ def decided_now(
     """
     ledger = Ledger(base)
     contents = StoredContents(journal, Kept(base), ledger, place or workspace)
-    return DecidedNow(decide_read(_read(facts, journal, ledger, workspace, unit, place), scope, contents), contents)
-
-
-def decide_read(read: Read, scope: InScope, contents: StoredContents) -> Decided:
-    """Decide on a history that was read."""
-    return decide(read.history, read.now, scope, contents)
+    noted = without_committed(ledger.read(), workspace)
+    read = read_history(facts, journal, noted, Present(place or workspace), workspace, unit)
+    return DecidedNow(decide(read.history, read.now, scope, contents), contents)
 
 
 def note_undecided(facts: RunFacts, journal: Journal, base: Path, workspace: Path, scope: InScope) -> int:
@@ -63,8 +60,9 @@ def note_undecided(facts: RunFacts, journal: Journal, base: Path, workspace: Pat
     ledger = Ledger(base)
     with ledger.locked():
         contents = StoredContents(journal, Kept(base), ledger, workspace)
-        read = _read(facts, journal, ledger, workspace, None, None)
-        decided = decide_read(read, scope, contents)
+        noted = without_committed(ledger.read(), workspace)
+        read = read_history(facts, journal, noted, Present(workspace), workspace)
+        decided = decide(read.history, read.now, scope, contents)
         run, head = facts.spec.run_id, head_of(workspace)
         entries, old = list[Entry](), dict[str, bytes | Path]()
         for one in decided.undecided:
@@ -76,20 +74,7 @@ def note_undecided(facts: RunFacts, journal: Journal, base: Path, workspace: Pat
             if found is not None and past.side is not None:
                 old[past.side.digest] = found
         outputs = [one.path for one in decided.undecided if one.what == "output"]
-        noted = replaced(ledger.read(), read.history.paths.keys(), entries, outputs)
+        noted = replaced(noted, read.history.paths.keys(), entries, outputs)
         made = commits_of_run(facts, [one.changes for one in read.history.git], workspace)
         ledger.write(noted._replace(commits=noted.commits | made), old)
     return len(entries)
-
-
-def _read(
-    facts: RunFacts,
-    journal: Journal,
-    ledger: Ledger,
-    workspace: Path,
-    unit: UnitChanges | None,
-    place: Path | None,
-) -> Read:
-    present = Present(place or workspace)
-    noted = without_committed(ledger.read(), workspace)
-    return read_history(facts, journal, noted, present, workspace, unit)

@@ -68,7 +68,7 @@ class Ledger:
             return Noted()
         except msgspec.MsgspecError as error:
             raise ValueError(f"the list of undecided changes {file} is damaged ({error}): delete it") from error
-        entries = tuple(Entry(os.fsdecode(path), *others) for path, *others in stored.entries)
+        entries = tuple(Entry(os.fsdecode(line[0]), *line[1:]) for line in stored.entries)
         return Noted(entries, frozenset(map(os.fsdecode, stored.outputs)), frozenset(stored.commits))
 
     @contextmanager

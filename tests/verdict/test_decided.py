@@ -1,8 +1,8 @@
 """What the view of a judge has at a path, as tables of changes."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
+
 from rundry.agent.verdict.decided import digest_of
 
 from .changing import EVERYTHING, NOTHING, Changing, lines, scope_of, undecided
@@ -128,14 +128,16 @@ def test_the_execute_bit_is_merged_like_the_text():
     assert undecided(it.decided()) == {"tool": "changed"}
 
 
-@pytest.mark.parametrize(
-    ("folder", "ends", "expected"),
-    [("tests", False, "run"), (".", False, "run"), ("other", False, "user"), ("tests", True, "user")],
-)
-def test_what_changed_while_a_process_of_the_run_could_write_is_not_the_users(folder, ends, expected):
+@pytest.mark.parametrize(("folder", "expected"), [("tests", "run"), (".", "run"), ("other", "user"), ("test", "user")])
+def test_what_changed_while_a_process_of_the_run_could_write_is_not_the_users(folder, expected):
     it = project().run(TEST, lines(20, l1="x"), seen=True)
-    it.writes(folder, ends=ends).user(TEST, lines(20, l1="x", l9="y"))
+    it.writes(folder).user(TEST, lines(20, l1="x", l9="y"))
     assert it.view()[TEST] == lines(20, l1="x", **({"l9": "y"} if expected == "user" else {}))
+
+
+def test_a_process_that_ended_before_cannot_have_written():
+    it = project().writes("tests", ends=True).run(TEST, lines(20, l1="x"), seen=True).user(TEST, lines(20, l9="y"))
+    assert it.view()[TEST] == lines(20, l9="y")
 
 
 def test_a_process_that_could_write_without_a_record_is_named():
@@ -182,7 +184,7 @@ def test_what_was_accepted_is_taken_out_where_an_undecided_file_was():
 
 
 def test_what_was_accepted_is_taken_out_where_an_undecided_folder_was():
-    it = Changing(**{"tool__t": "start\n"}).run("tool/t", None).run("tool", "new\n")
+    it = Changing(tool__t="start\n").run("tool/t", None).run("tool", "new\n")
     it.gone.add("tool")
     assert it.view(scope_of("tool")) == {"tool": "/", "tool/t": "start\n"}
     assert undecided(it.decided(scope_of("tool"))) == {"tool": "new", "tool/t": "deleted"}
@@ -191,7 +193,7 @@ def test_what_was_accepted_is_taken_out_where_an_undecided_folder_was():
 def test_output_is_absent_and_what_lies_in_it():
     it = project().run("build/x.py", "x\n")
     it.outputs.add("build")
-    it.now["build"] = side_of_folder()
+    it.now["build"] = folder_side()
     found = it.decided(EVERYTHING)
     assert undecided(found) == {"build": "output", "build/x.py": "new"}
     assert found.view["build"].side is None and found.view["build/x.py"].side is None
@@ -218,7 +220,7 @@ def test_the_digest_is_of_the_present_content_of_all_paths_that_the_run_changed(
     assert it.user(TEST, "pass \n").decided().digest != first
 
 
-def side_of_folder():
+def folder_side():
     from rundry.agent.layers.effects import Side
 
     return Side(type="folder")

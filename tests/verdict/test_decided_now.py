@@ -9,13 +9,14 @@ from fakes.in_process.layered import IDENTITY, decide, git
 from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
+from step.layered import events, three_folders
+
 from rundry.agent.journal.journal import Journal
 from rundry.agent.layers.fitness import place_of_orders
 from rundry.agent.protocol import Act, Decide, GateMode, GiveWheel, Rule, TakeWheel
 from rundry.agent.verdict.decided_now import DecidedNow, decided_now, note_undecided
 from rundry.agent.verdict.ledger import Ledger
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
-from step.layered import events, three_folders
 
 from .changing import NOTHING, Paths, scope_of, undecided
 
@@ -78,7 +79,6 @@ async def test_a_small_diff_of_a_person_over_what_a_command_did(place):
     small = call("edit_file", path="tests/test_a.py", old="assert 3\n", new="assert 3, 'three'\n")
     gut = "sed -i 's/assert 1.$/pass/' tests/test_a.py"
     run = run_in(place, gut, call("read_file", path="tests/test_a.py"), small, gate=GateMode.ASK, on_ask=None)
-    run.spec = run.spec
     run.on("proposal_opened", decide("approve"), command=gut)
     run.on("proposal_opened", decide("approve"), path="tests/test_a.py")
     await run.run(watched=True)
@@ -88,8 +88,9 @@ async def test_a_small_diff_of_a_person_over_what_a_command_did(place):
 
 
 async def test_what_a_person_accepts_of_the_effects_of_a_command(place):
-    run = run_in(place, "echo pass > tests/test_a.py; echo new > c.py; head -c 3000000 /dev/zero > big", gate=GateMode.EFFECTS)
-    run.on("proposal_opened", decide("approve"))
+    command = "echo pass > tests/test_a.py; echo new > c.py; head -c 3000000 /dev/zero > big"
+    run = run_in(place, command, gate=GateMode.EFFECTS)
+    run.on("proposal_opened", decide("approve"), command=None)
     await run.run(watched=True)
     found = now(run, place)
     assert undecided(found.decided) == {"big": "new"}  # only its name was seen
@@ -115,7 +116,9 @@ async def test_what_a_person_in_control_does_is_the_persons(place):
     run = run_in(place, "echo pass > tests/test_a.py", "true")
     by_hand = Act(tool="run_command", arguments={"command": "echo by hand > hand.txt"})
     run.on("step_finished", TakeWheel(), number=1)
-    run.on("wheel_taken", by_hand, Act(tool="write_file", arguments={"path": "b.txt", "content": "mine\n"}))
+    run.on("wheel_taken", by_hand)
+    edit = Act(tool="write_file", arguments={"path": "b.txt", "content": "mine\n"})
+    run.on("tool_finished", edit, by="person")
     run.on("tool_finished", GiveWheel(), by="person", nth=2)
     await run.run(watched=True)
     assert (place / "work/hand.txt").exists() and (place / "work/b.txt").exists()

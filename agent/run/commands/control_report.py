@@ -67,8 +67,8 @@ def _recorded(ctx: RunContext) -> list[Seen]:
     found = list[Seen]()
     for path, (before, after) in files.items():
         try:
-            load = [None if sha is None else ctx.journal.blob(sha) for sha in (before, after)]
-            found.append(Seen(FileContents(path, *load), True))
+            old, new = (None if sha is None else ctx.journal.blob(sha) for sha in (before, after))
+            found.append(Seen(FileContents(path, old, new), True))
         except KeyError:  # a damaged journal
             found.append(Seen(FileContents(path, None, None), False))
     return found
