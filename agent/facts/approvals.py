@@ -1,4 +1,4 @@
-"""Which exact changes of files a person saw as a diff and approved, derived from events."""
+"""Which exact changes and contents of files a person approved, derived from events."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..protocol import (
     ProposalDecided,
     ProposalOpened,
     ProposalRebased,
+    UndecidedAccepted,
     WheelGiven,
     WheelTaken,
 )
@@ -31,7 +32,7 @@ class Shown(NamedTuple):
 
 @dataclass(slots=True)
 class Approvals:
-    """Changes that a person approved and that were not made yet.
+    """Changes that a person approved as a diff and that were not made yet, and contents that a person accepted.
 
     A person who saw only a name or a number of files did not approve a change here. Nor did a rule, or a client.
     """
@@ -40,6 +41,8 @@ class Approvals:
     """Proposal id to its changes, for those that nobody decided on; None: no text of it is shown."""
     approved: dict[str, Shown] = field(default_factory=dict[str, Shown])
     """By path."""
+    accepted: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
+    """Path to the SHA-256 of each content that a person accepted (empty: there is no file), and whether it was seen."""
     in_control: bool = False
     """Whether a person is in control: what commands change then is the person's."""
 
@@ -57,6 +60,9 @@ class Approvals:
                 ]
             case ProposalDecided() as decided:
                 self._decide(decided)
+            case UndecidedAccepted(paths=paths):
+                for one in paths:
+                    self.accepted.setdefault(one.path, {})[one.digest] = one.seen
             case WheelTaken() | WheelGiven():
                 self.in_control = isinstance(event, WheelTaken)
             case _:

@@ -20,7 +20,7 @@ from ..protocol import (
 )
 
 EVERYWHERE = "."
-"""The whole workspace."""
+"""Name of the whole workspace among folders."""
 
 
 @dataclass(slots=True)

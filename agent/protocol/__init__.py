@@ -270,7 +270,6 @@ from .events.step import (
     ImagesRefused as ImagesRefused,
     MessageKind as MessageKind,
     NotStored as NotStored,
-    digest_of_content as digest_of_content,
     Prompted as Prompted,
     PromptKind as PromptKind,
     PromptShortened as PromptShortened,
@@ -287,6 +286,7 @@ from .events.step import (
     TextArrived as TextArrived,
     ToolCalled as ToolCalled,
     ToolFinished as ToolFinished,
+    digest_of_content as digest_of_content,
 )
 from .events.tries import (
     TryChosen as TryChosen,

@@ -79,6 +79,7 @@ def read_history(
         gone=frozenset(reading.gone),
         outputs=frozenset(outputs),
         writers=writers,
+        accepted=changes.approvals.accepted,
         git=git,
         lost=reading.lost,
     )

@@ -124,7 +124,7 @@ class Ledger:
 
 
 def replaced(noted: Noted, known: Collection[str], entries: Collection[Entry], outputs: Collection[str]) -> Noted:
-    """Return the ledger after a run decided anew on all paths that it knows.
+    """Return the ledger after all paths that a run knows were decided on again.
 
     `known`: these paths. `entries`: those of them that are still undecided. `outputs`: output that is still there.
     """

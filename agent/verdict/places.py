@@ -48,7 +48,7 @@ class StoredContents:
     """The workspace, or the view of a unit."""
 
     def find(self, path: str, side: Side) -> bytes | Path | None:
-        """Implement `Contents`."""
+        """Return what the journal, displaced files, the ledger, or the path itself has of a content."""
         if not side.digest:
             return None
         try:

@@ -13,7 +13,17 @@ from step.layered import events, three_folders
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.layers.fitness import place_of_orders
-from rundry.agent.protocol import Act, Decide, GateMode, GiveWheel, Rule, TakeWheel
+from rundry.agent.protocol import (
+    AcceptedPath,
+    Act,
+    Decide,
+    GateMode,
+    GiveWheel,
+    Rule,
+    Stamped,
+    TakeWheel,
+    UndecidedAccepted,
+)
 from rundry.agent.verdict.decided_now import DecidedNow, decided_now, note_undecided
 from rundry.agent.verdict.ledger import Ledger
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
@@ -110,6 +120,17 @@ async def test_a_rule_and_a_digest_approve_nothing(place):
 
 def _by_digest(event) -> Decide:
     return Decide(proposal_id=event["proposal_id"], digest=event["digest"], verdict="approve", channel="digest")
+
+
+async def test_a_person_accepts_what_the_judge_asked_about(place):
+    run = run_in(place, "echo pass > tests/test_a.py; echo x > image; rm gone.txt")
+    await run.run()
+    facts, digest = run.facts(), hashlib.sha256(b"pass\n").hexdigest()
+    paths = [AcceptedPath(path="tests/test_a.py", digest=digest), AcceptedPath(path="gone.txt", digest="")]
+    paths.append(AcceptedPath(path="image", digest=hashlib.sha256(b"x\n").hexdigest(), seen=False))
+    facts.apply(Stamped(facts.last_seq + 1, 0.0, None, None, UndecidedAccepted(paths=paths)))
+    found = decided_now(facts, Journal.open(run.path), base_of(place), place / "work", NOTHING).decided
+    assert not found.undecided and found.unseen == ["image"]
 
 
 async def test_what_a_person_in_control_does_is_the_persons(place):
