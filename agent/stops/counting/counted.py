@@ -16,6 +16,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     """Number of failing and broken tests."""
     names: list[str] = []
     """Names of tests that ran, sorted. Depending on the format: all, a part or none."""
+    failed: list[str] = []
+    """Names of tests that failed, sorted. A test that could not be set up or loaded is not among them."""
     shown: int | None = None
     """Number of single results that the runner printed before its summary; None: the format does not have them."""
     broken: bool = False
@@ -43,6 +45,7 @@ def together(parts: Iterable[Counted]) -> Counted | None:
         ran=sum(ran) if ran else None,
         failing=sum(part.failing for part in found),
         names=sorted({name for part in found for name in part.names}) if all(p.is_named for p in found) else [],
+        failed=sorted(name for part in found for name in part.failed),
         shown=None if None in shown else sum(one for one in shown if one is not None),
         broken=any(part.broken for part in found),
     )

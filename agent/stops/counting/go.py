@@ -8,7 +8,7 @@ from typing import cast
 
 from .counted import Counted
 
-_FAIL = re.compile(r"^--- FAIL: ", re.MULTILINE)
+_FAIL = re.compile(r"^--- FAIL: (\S*)", re.MULTILINE)
 _BROKEN = re.compile(r"^FAIL\t\S+ \[(?:build|setup) failed\]$", re.MULTILINE)
 _PANIC = re.compile(r"^FAIL\t\S+\t[\d.]+s$", re.MULTILINE)
 _ANY = re.compile(r"^(?:ok  \t\S+\t|FAIL\t\S+|--- FAIL: )", re.MULTILINE)
@@ -23,12 +23,14 @@ def go(text: str) -> Counted | None:
         return counted
     if not _ANY.search(text):
         return None
-    failing = len(_FAIL.findall(text)) + len(_BROKEN.findall(text)) or len(_PANIC.findall(text))
+    failed = sorted(_FAIL.findall(text))
+    failing = len(failed) + len(_BROKEN.findall(text)) or len(_PANIC.findall(text))
     tests, packages, is_verbose = _verbose(text)
     if is_verbose:
         top = [name for name in tests if "/" not in name.rpartition("\t")[2]]
-        return Counted(ran=len(top), failing=failing, names=sorted(name.replace("\t", ".") for name in tests))
-    return Counted(failing=failing, names=sorted(packages), broken=not packages)
+        names = sorted(name.replace("\t", ".") for name in tests)
+        return Counted(ran=len(top), failing=failing, names=names, failed=failed)
+    return Counted(failing=failing, names=sorted(packages), failed=failed, broken=not packages)
 
 
 def _verbose(text: str) -> tuple[set[str], set[str], bool]:
@@ -76,5 +78,6 @@ def _json(text: str) -> Counted | None:
     if not is_seen:
         return None
     top = {one: action for one, action in ended.items() if "/" not in one[1]}
-    failing = sum(1 for action in top.values() if action == "fail")
-    return Counted(ran=len(top), failing=failing, names=sorted(f"{package}.{test}" for package, test in ended))
+    failed = sorted(f"{package}.{test}" for (package, test), action in top.items() if action == "fail")
+    names = sorted(f"{package}.{test}" for package, test in ended)
+    return Counted(ran=len(top), failing=len(failed), names=names, failed=failed)

@@ -16,6 +16,10 @@ _TIME = re.compile(r" \(?\d+(?:\.\d+)? ?m?s\)?$")
 _FILE = re.compile(r"^(?:PASS|FAIL) +(?P<path>\S+)")
 _VITEST_FILE = re.compile(r"^\S+\.\w+ \(\d+ tests?")
 _MOCHA = re.compile(r"^ +(?P<count>\d{1,9}) (?P<what>passing|failing)\b", re.MULTILINE)
+_BULLET = re.compile(r"^  ● (?P<name>\S[^\n]*)$", re.MULTILINE)
+"""A failing test of jest, above its stack. With several files, jest prints it again at the end."""
+_VITEST_FAILED = re.compile(r"^ *FAIL +(?:\|[^|\n]*\| +)?(?P<name>\S+ > [^\n]*)$", re.MULTILINE)
+_NOT_A_TEST = ("Console", "Test suite failed to run", "Cannot log after tests are done")
 
 
 def jest(text: str) -> Counted | None:
@@ -27,6 +31,7 @@ def jest(text: str) -> Counted | None:
         ran=sum(_named(counts, "passed", "failed") for counts in found),
         failing=sum(_named(counts, "failed") for counts in found),
         names=sorted(_names(text)),
+        failed=sorted(_failed(text)),
     )
 
 
@@ -42,6 +47,12 @@ def mocha(text: str) -> Counted | None:
     failing = sum(int(match["count"]) for match in found if match["what"] == "failing")
     ran = failing + sum(int(match["count"]) for match in found if match["what"] == "passing")
     return Counted(ran=ran, failing=failing, names=sorted(_names(text[: found[0].start()])))
+
+
+def _failed(text: str) -> set[str]:
+    """Return the names of the failing tests of jest or vitest, with their suites."""
+    bullets = {match["name"].strip() for match in _BULLET.finditer(text)}
+    return (bullets - {*_NOT_A_TEST}) | {match["name"].strip() for match in _VITEST_FAILED.finditer(text)}
 
 
 def _names(text: str) -> set[str]:

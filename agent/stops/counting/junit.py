@@ -19,24 +19,29 @@ def junit(text: str) -> Counted | None:
     if "<testsuite" not in text:
         return None
     names: list[str] = []
+    failed: list[str] = []
     failing = ran = 0
-    name, is_bad, is_skipped = "", False, False
+    name, is_bad, is_failed, is_skipped = "", False, False, False
     is_open = False
     for match in _TAGS.finditer(_without_cdata(text)):
         if match["bad"]:
             is_bad = True
+            is_failed |= match["bad"] == "failure"
         elif match["skipped"]:
             is_skipped = True
         else:
             if not match["end"]:
-                name, is_bad, is_skipped, is_open = _name(match["attributes"]), False, False, True
+                name, is_open = _name(match["attributes"]), True
+                is_bad = is_failed = is_skipped = False
             if is_open and (match["end"] or match["closed"]):
                 is_open = False
                 failing += is_bad
+                if is_failed:
+                    failed.append(name)
                 if not is_skipped:
                     ran += 1
                     names.append(name)
-    return Counted(ran=ran, failing=failing, names=sorted({*names} - {""}))
+    return Counted(ran=ran, failing=failing, names=sorted({*names} - {""}), failed=sorted(failed))
 
 
 def _without_cdata(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from .counted import Counted
 
@@ -32,16 +33,24 @@ def node(text: str) -> Counted | None:
     if "fail" not in sums:
         return None
     lines = text.splitlines()
-    found = list(_spec(lines) if "ℹ tests " in text else _tap(lines))
+    points = list(_spec(lines) if "ℹ tests " in text else _tap(lines))
     # If a file ended before its tests were reported, node shows one test with the name of the file.
-    files = sum(1 for depth, name in found if not depth and _FILE.search(name))
+    found = [point for point in points if point.depth or not _FILE.search(point.name)]
+    files = len(points) - len(found)
     ran = sums.get("pass", sums.get("tests", 0) - sums["fail"]) + sums["fail"]
-    names = sorted({name for depth, name in found if depth or not _FILE.search(name)})
-    return Counted(ran=max(0, ran - files), failing=sums["fail"], names=names)
+    names, failed = {point.name for point in found}, {point.name for point in found if point.is_failed}
+    return Counted(ran=max(0, ran - files), failing=sums["fail"], names=sorted(names), failed=sorted(failed))
 
 
-def _tap(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield depth and full name of each test and suite that ran."""
+class _Result(NamedTuple):
+    depth: int
+    name: str
+    """Full name, with those of its suites."""
+    is_failed: bool
+
+
+def _tap(lines: list[str]) -> Iterator[_Result]:
+    """Yield each test and suite that ran."""
     path: list[str] = []
     for line in lines:
         if match := _SUBTEST.match(line):
@@ -49,10 +58,10 @@ def _tap(lines: list[str]) -> Iterator[tuple[int, str]]:
             path[depth:] = [match["name"]]
         elif (match := _POINT.match(line)) and not match["aside"]:
             depth = len(match["indent"]) // 4
-            yield depth, " > ".join([*path[:depth], match["name"]])
+            yield _Result(depth, " > ".join([*path[:depth], match["name"]]), match["result"] == "not ok")
 
 
-def _spec(lines: list[str]) -> Iterator[tuple[int, str]]:
+def _spec(lines: list[str]) -> Iterator[_Result]:
     path: list[str] = []
     for line in lines:
         if line.startswith(_FAILING):
@@ -61,7 +70,7 @@ def _spec(lines: list[str]) -> Iterator[tuple[int, str]]:
             depth = len(match["indent"]) // 2
             path[depth:] = [match["name"]]
             if match["mark"] != "▶" and not match["aside"]:
-                yield depth, " > ".join(path)
+                yield _Result(depth, " > ".join(path), match["mark"] == "✖")
 
 
 def tap(text: str) -> Counted | None:
@@ -73,8 +82,8 @@ def tap(text: str) -> Counted | None:
         return None
     ran = [match for match in leaves if not match["aside"]]
     names = {match["name"].strip() for match in ran} - {""}
-    failing = sum(1 for match in ran if match["result"] == "not ok")
-    return Counted(ran=len(ran), failing=failing, names=sorted(names))
+    failed = [match["name"].strip() for match in ran if match["result"] == "not ok"]
+    return Counted(ran=len(ran), failing=len(failed), names=sorted(names), failed=sorted({*failed} - {""}))
 
 
 def _leaves(text: str) -> Iterator[re.Match[str]]:
