@@ -15,6 +15,7 @@ import msgspec
 
 from ..gate.draft import read_file_state
 from ..protocol import CONSTRAINED, PART_TEMPERATURE, AnswerFile, AnswerRead, FileFormat, Message, Prompted, ToolCall
+from ..verdict.names import is_source
 from ..workspace.errors import PathRefused, UnreadableFile
 from ..workspace.ignore import Ignore
 from .checks.feedback import feedback, unconfirmed_feedback
@@ -307,7 +308,7 @@ class FileEdits(TextEdits):
         test_texts = [text[:_MOST_TEXT] for _, text in self._tests(outputs)]
         known = self._facts.touched()
         task, reds = self._facts.spec.task, self._reds()
-        scored: list[tuple[bool, int, int, bool, str]] = []
+        scored: list[tuple[bool, int, int, bool, bool, str]] = []
         for path in self._listed:
             if self._guard.matches(path):
                 continue
@@ -321,7 +322,7 @@ class FileEdits(TextEdits):
             is_hidden = path.startswith(".") or "/." in path
             is_named = max(in_task, in_output) >= _BY_NAME
             turns = reds.get(path, 0) // _REDS if is_named else 0
-            scored.append((not is_named, turns, -score, is_hidden, path))
+            scored.append((not is_named, turns, -score, is_hidden, not is_source(path), path))
         likely, others = [one for one in scored if one[2]], [one for one in scored if not one[2]]
         return [path for *_, path in (*sorted(likely), *sorted(others))]
 

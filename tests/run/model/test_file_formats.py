@@ -313,10 +313,17 @@ async def test_files_that_the_task_names_take_turns_and_what_decides_is_never_sh
     assert shown(run)[:3] == ["calc/core.py", "calc/core.py", "NOTES.md"], run.story()
 
 
-async def test_where_nothing_names_a_file_a_hidden_one_comes_last(calc: Make):
+async def test_where_nothing_names_a_file_programs_come_first_and_what_cannot_be_written_never(
+    calc: Make, tmp_path: Path
+):
     run = calc(then=NO_ANSWER, until="false", task="tidy", budget=Budget(steps=1))
     await run.run()
-    assert shown(run)[0] == "NOTES.md"
+    assert shown(run)[0] == "calc/core.py", run.story()
+    run = calc(then=NO_ANSWER, until="false", task="tidy", budget=Budget(steps=1))
+    for file in (tmp_path / "project/calc").glob("*.py"):
+        file.chmod(0o444)
+    await run.run()
+    assert shown(run)[0] == "NOTES.md", run.story()
 
 
 @pytest.mark.parametrize("tool", [None, "read_file", "write_file"])
