@@ -343,7 +343,7 @@ async def test_a_missing_file_that_a_rule_keeps_from_being_made_is_not_asked_for
     assert not any("There is no file `out/report.txt`" in run.heard(i) for i in range(len(run.model.requests)))
 
 
-@pytest.mark.parametrize(("task", "first"), [("tidy", "NOTES.md"), ("shorten AGENTS.md", "AGENTS.md")])
+@pytest.mark.parametrize(("task", "first"), [("tidy", "calc/core.py"), ("shorten AGENTS.md", "AGENTS.md")])
 async def test_an_instructions_file_is_shown_only_where_the_task_names_it(
     calc: Make, tmp_path: Path, task: str, first: str
 ):
