@@ -123,6 +123,7 @@ _TESTS_ARE = (
 _RUST_MODULE = re.compile(
     r"#\[cfg\((?![^\]]*\bnot\s*\(\s*test)(?:[^\]]*[(,\s])?test\s*[,)][^\]]*\]\s*(?:#\[path\s*=\s*\"(?P<path>[^\"\n]+)\"\]\s*)?(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<name>\w+)\s*;"
 )
+_WORD = re.compile(r"[\w@./-]+")
 _RUNNER_SETTINGS = re.compile(
     r"(package\.json|\.mocharc.*|(jest|vitest|vite)[\w.-]*\.config\..*|pytest\.(ini|toml)|\.pytest\.(ini|toml)|pyproject\.toml"
     r"|setup\.cfg|tox\.ini|phpunit.*\.xml(\.dist)?|ava\.config\..*)$"
@@ -174,6 +175,16 @@ class CheckParts:
         for path in self._start.files:
             if _RUNNER_SETTINGS.search(path.rpartition("/")[2]):
                 self._add_settings_of_runner(path)
+
+    def add_undecided(self, texts: Mapping[str, str]) -> None:
+        """Add files that earlier runs changed, undecided, and what they named before, which is what a judge sees."""
+        for path, text in sorted(texts.items()):
+            self.paths.setdefault(path, "changed by an earlier run, and nobody decided on it")
+            for word in _WORD.findall(text):
+                for folder in (".", _folder(path) or "."):
+                    named = self._inside(folder, word)
+                    if named in self._start.files:
+                        self.paths.setdefault(named, "named by a file that an earlier run changed")
 
     def _add_rust_tests(self, path: str) -> None:
         """Add the files of modules that the compiler reads only for tests: `#[cfg(test)] mod checks;`."""

@@ -18,6 +18,7 @@ import msgspec
 
 from ..layers.effects import Side
 from ..layers.orders import write_durably
+from ..system.plain_files import LARGEST
 
 _INDEX, _CONTENTS, _LOCK = "index", "contents", "lock"
 
@@ -104,6 +105,15 @@ class Ledger:
         """Return the file with an old content; None: there is none."""
         file = self._contents / digest
         return file if digest and file.exists() else None
+
+    def texts_before(self) -> dict[str, str]:
+        """Return each undecided path with its text before; empty if it has none. Raises OSError, ValueError."""
+        found = dict[str, str]()
+        for entry in self.read().entries:
+            kept = self.find(entry.before.digest) if entry.before is not None else None
+            data = b"" if kept is None or kept.stat().st_size > LARGEST else kept.read_bytes()
+            found[entry.path] = data.decode("utf-8", "replace")
+        return found
 
     def _keep(self, digest: str, content: bytes | Path) -> None:
         """Store a content, unless it is there or has changed meanwhile."""

@@ -21,10 +21,18 @@ _NONE = "none"
 """The value of `--guard` that puts everything into the scope."""
 
 
-def scope_of(spec: RunSpec, root: Path, env: Mapping[str, str], first_output: str = "") -> Scope:
+def scope_of(
+    spec: RunSpec,
+    root: Path,
+    env: Mapping[str, str],
+    first_output: str = "",
+    *,
+    undecided: Mapping[str, str] | None = None,
+) -> Scope:
     """Return what a run may change. It reads files and executes nothing.
 
     `root`: the workspace as it was at the start. `env`: of the checks. `first_output`: what the first checks printed.
+    `undecided`: the paths that earlier runs changed and nobody decided on, each with its text before.
     """
     wanted = spec.predicates
     added, taken = (
@@ -41,6 +49,7 @@ def scope_of(spec: RunSpec, root: Path, env: Mapping[str, str], first_output: st
         parts.paths[path] = "the schema of the answer"
     parts.add_commands(checks_of(spec))
     parts.add_tests()
+    parts.add_undecided(undecided or {})
     finder = spec.finder
     items = [glob for glob in finder.globs if glob != EVERY_FILE] if finder is not None and finder.check else []
     scope = Scope(

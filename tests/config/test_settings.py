@@ -297,3 +297,10 @@ def test_without_a_model_there_is_none(place: Place) -> None:
 
 def test_the_users_own_folder_is_found_without_xdg_as_well() -> None:
     assert config_file({}).parts[-2:] == ("rundry", "config.toml")
+
+
+def test_only_a_trusted_folder_adds_to_what_a_run_may_change(place: Place) -> None:
+    place.project('[verdict]\nscope = ["tests/**"]', trusted=False)
+    assert place.load().texts("scope") == []
+    assert place.load(trust=True).texts("scope") == ["tests/**"]
+    assert place.load(scope=("docs/**",)).texts("scope") == ["docs/**"]

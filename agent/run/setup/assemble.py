@@ -21,6 +21,7 @@ from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
 from ...step.tool_calls.commits import skipped_hooks_note
 from ...stops.hidden_exit import hidden_exit_notes
+from ...verdict.ledger import Ledger
 from ...verdict.start_scope import scope_of
 from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
@@ -98,7 +99,17 @@ async def _scope(ctx: RunContext) -> Scope | None:
     facts = ctx.facts
     if facts.verdicts.scope is not None or facts.step or not is_decided(facts.spec):
         return None
-    return await asyncio.to_thread(scope_of, facts.spec, ctx.workspace.root, ctx.env)
+    return await asyncio.to_thread(_read_scope, ctx)
+
+
+def _read_scope(ctx: RunContext) -> Scope:
+    """Read the scope from the workspace. Raises Refusal if the list of undecided changes is damaged."""
+    layers = ctx.layers or ctx.units
+    try:
+        undecided = Ledger(layers.base).texts_before() if layers is not None else {}
+    except (OSError, ValueError) as error:
+        raise Refusal(str(error)) from error
+    return scope_of(ctx.facts.spec, ctx.workspace.root, ctx.env, undecided=undecided)
 
 
 def _checks_of(spec: RunSpec) -> list[str]:

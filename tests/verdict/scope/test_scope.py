@@ -257,3 +257,22 @@ class TestWords:
         assert "The check runs it: check.sh" in text
         assert "Taken away with --guard: src/page.html" in text
         assert all("\n" not in line for line in lines)
+
+
+class TestEarlierRuns:
+    def test_what_an_undecided_file_named_before_still_decides(self, tmp_path: Path):
+        made(
+            tmp_path,
+            {"package.json": '{"scripts": {"test": "true"}}', "tools/rule.js": "", "calc.js": "", "gone.js": ""},
+        )
+        before = {"package.json": '{"scripts": {"test": "node tools/rule.js"}}', "gone.js": "import 'node:test'"}
+        predicates = Predicates(until=["npm test"])
+        spec = RunSpec(
+            run_id="r", loop=LoopKind.GOAL, task="t", workspace=str(tmp_path), model=ModelSpec(name="none"),
+            predicates=predicates,
+        )  # fmt: skip
+        scope = scope_of(spec, tmp_path, {}, undecided=before)
+        assert not scope.in_scope("tools/rule.js", new=False)
+        assert not scope.in_scope("gone.js", new=False)
+        assert not scope.in_scope("package.json", new=False)
+        assert scope.in_scope("calc.js", new=False)

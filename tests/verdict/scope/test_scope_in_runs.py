@@ -9,7 +9,7 @@ import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
 from fakes.project import CHECK, CORE, make_project
-from fakes.turns import Turn, call, say
+from fakes.turns import call, say
 
 from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
@@ -46,7 +46,7 @@ def play(tmp_path: Path) -> Play:
 
 
 async def test_a_run_with_a_check_says_what_may_change_before_the_first_call(play: Play):
-    run = play.run(Turn([call("write_file", path="calc/core.py", text=FIXED)]), say("done"))
+    run = play.run(call("write_file", path="calc/core.py", text=FIXED), say("done"))
     await run.run()
     (started,) = run.of("run_started")
     (found,) = run.of("scope_set")
@@ -68,7 +68,7 @@ async def test_a_chat_without_a_check_has_no_scope(play: Play):
 
 
 async def test_a_resumed_run_has_the_scope_of_its_start(play: Play):
-    run = play.run(Turn([call("read_file", path="calc/core.py")]), say("stuck"), budget=Budget(steps=1))
+    run = play.run(call("read_file", path="calc/core.py"), say("stuck"), budget=Budget(steps=1))
     await run.run()
     (play.project / ".gitignore").write_text("calc/\n")
     (play.project / "judge.py").write_text("import unittest\n")
@@ -80,9 +80,7 @@ async def test_a_resumed_run_has_the_scope_of_its_start(play: Play):
 
 
 async def test_a_person_adds_files_while_it_runs(play: Play):
-    run = play.run(
-        Turn([call("read_file", path="calc/core.py")]), Turn([call("read_file", path="calc/core.py")]), say("x")
-    )
+    run = play.run(call("read_file", path="calc/core.py"), call("read_file", path="calc/core.py"), say("x"))
     run.on("step_started", AddScope(globs=["docs/**"]))
     await run.run()
     first, second = run.of("scope_set")
@@ -94,12 +92,13 @@ async def test_a_person_adds_files_while_it_runs(play: Play):
 
 
 async def test_a_text_that_cannot_be_a_glob_and_a_request_of_a_client_are_refused(play: Play):
-    run = play.run(
-        Turn([call("read_file", path="calc/core.py")]), Turn([call("read_file", path="calc/core.py")]), say("x")
-    )
+    run = play.run(call("read_file", path="calc/core.py"), call("read_file", path="calc/core.py"), say("x"))
     run.on("step_started", AddScope(globs=["!x"]), AddScope(globs=["docs/**"], by="mcp:x"))
     await run.run()
     assert len(run.of("scope_set")) == 1
+    refused, by_client = (event["why"] for event in run.of("command_refused"))
+    assert "not a glob" in refused
+    assert by_client == "only a person can do this, not mcp:x"
 
 
 async def test_a_run_without_a_check_refuses_to_add_files(play: Play):
