@@ -20,6 +20,7 @@ from ..layers.effects import IN_MEMORY, Side
 from ..layers.git.carry_out import name_of
 from ..layers.git.rows import StashRow, inverse, is_idle, key_of
 from ..workspace.files.states import stored_state
+from .inner_tests import may_have_tests
 from .places import PathPast
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class InScope(Protocol):
 
     def in_scope(self, path: str, *, new: bool) -> bool:
         """Return whether the run may change a file without a decision. `new`: it did not exist at the start."""
+        ...
+
+    def with_old_tests(self, path: str, old: str | None, new: str) -> str | None:
+        """Return a new text with the tests that the old one has inside; None: one of them has no place in it."""
         ...
 
 
@@ -232,6 +237,8 @@ def _decide_path(
     in_scope = scope.in_scope(path, new=every[0].before is None)
     accepted = history.accepted.get(path, {})
     found = _follow(path, every, accepted, contents, in_scope=in_scope)
+    if in_scope and may_have_tests(path):
+        found = _keep_tests(path, found, _follow(path, every, accepted, contents, in_scope=False), scope, contents)
     if is_same_file(found.past.side, present):
         found.past = PathPast(present)
     found.now = present
@@ -300,9 +307,51 @@ def _merged(
     joined = merge_states(stored_state(name, name, base), stored_state(name, name, have), new)
     if joined is None or joined[1]:
         return None
-    data = joined[0]
+    return _past_of(joined[0], executable=executable)
+
+
+def _past_of(data: bytes, *, executable: bool) -> PathPast:
     digest = hashlib.sha256(data).hexdigest()
     return PathPast(Side(type="file", digest=digest, size=len(data), executable=executable), data)
+
+
+def _keep_tests(path: str, found: _Path, without: _Path, scope: InScope, contents: Contents) -> _Path:
+    """Give an accepted source the tests inside that it has without the run's changes.
+
+    `without`: the path as if it were not in the scope. That is the result if a test has no place in the new text.
+    """
+    side = found.past.side
+    if side is None or is_same_file(side, without.past.side):
+        return found
+    new, old = _bytes_of(path, found.past, contents), _bytes_of(path, without.past, contents)
+    if new is None or (old is None and without.past.side is not None):
+        return without
+    encoding = _encoding(new, old or b"")
+    text = scope.with_old_tests(path, None if old is None else old.decode(encoding), new.decode(encoding))
+    if text is None:
+        return without
+    data = text.encode(encoding)
+    if data != new:
+        found.past = _past_of(data, executable=side.executable)
+        found.passed.add(_digest(found.past.side))
+    return found
+
+
+def _bytes_of(path: str, past: PathPast, contents: Contents) -> bytes | None:
+    if past.side is None or past.data is not None:
+        return past.data
+    found = contents.find(path, past.side)
+    return found if isinstance(found, bytes) else None
+
+
+def _encoding(*texts: bytes) -> str:
+    """Return an encoding that keeps all bytes of these sources."""
+    try:
+        for data in texts:
+            data.decode()
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
 
 
 def _take_out(paths: Mapping[str, _Path], outputs: Collection[str]) -> None:

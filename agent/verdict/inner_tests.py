@@ -26,6 +26,11 @@ class _Region(NamedTuple):
     """An example in the documentation of something: it cannot stand elsewhere, and new ones may stay."""
 
 
+def may_have_tests(path: str) -> bool:
+    """Return whether sources like this one can have tests inside."""
+    return PurePosixPath(path).suffix.casefold() in _FINDERS
+
+
 def with_old_tests(path: str, old: str | None, new: str, *, doctests: bool = False) -> str | None:
     """Return the new text of a source with the tests that the old one had inside.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 from rundry.agent.layers.effects import Side
 from rundry.agent.verdict.decided import END, Decided, History, Step, Writer, decide
+from rundry.agent.verdict.inner_tests import with_old_tests
 
 
 class Paths:
@@ -17,6 +18,9 @@ class Paths:
 
     def in_scope(self, path: str, *, new: bool) -> bool:
         return self._inside(path)
+
+    def with_old_tests(self, path: str, old: str | None, new: str) -> str | None:
+        return with_old_tests(path, old, new)
 
 
 EVERYTHING, NOTHING = Paths(lambda _: True), Paths(lambda _: False)

@@ -190,6 +190,24 @@ def test_what_was_accepted_is_taken_out_where_an_undecided_folder_was():
     assert undecided(it.decided(scope_of("tool"))) == {"tool": "new", "tool/t": "deleted"}
 
 
+RUST = "fn add() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { assert!(true); }\n}\n"
+
+
+def test_a_source_in_the_scope_keeps_the_tests_inside_of_the_start():
+    new = RUST.replace("add() {}", "add() { 1 }")
+    it = Changing(**{"lib.rs": RUST}).run("lib.rs", new.replace("assert!(true)", ""))
+    assert it.view(scope_of("lib.rs"))["lib.rs"] == new
+    assert undecided(it.decided(scope_of("lib.rs"))) == {"lib.rs": "changed"}
+    assert not Changing(**{"lib.rs": RUST}).run("lib.rs", new).decided(scope_of("lib.rs")).undecided
+
+
+def test_tests_that_the_user_changed_inside_of_a_source_are_theirs():
+    mine = RUST.replace("assert!(true)", "assert!(1 == 1)")
+    it = Changing(**{"lib.rs": RUST}).run("lib.rs", RUST.replace("add() {}", "add() { 1 }"))
+    it.user("lib.rs", mine.replace("add() {}", "add() { 1 }"))
+    assert not it.decided(scope_of("lib.rs")).undecided
+
+
 def test_output_is_absent_and_what_lies_in_it():
     it = project().run("build/x.py", "x\n")
     it.outputs.add("build")
