@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .facts.changes import Changes, standing_changes
     from .facts.checkpoint import facts_of, last_end
     from .facts.common.manual import Background
-    from .facts.common.void import end_word, void_words
+    from .facts.common.void import changed_words, end_word, void_words
     from .facts.logs.change_log import RecordedChange
     from .facts.reached_limit import limit_in, reached_limit
     from .facts.search.cited_line import CitedLine, cited_line, is_address
@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from .reports.reporting import Advice, Report, Share, report
     from .reports.run_state import RunState, run_state
     from .reports.runs import delete_run, new_run_id, runs_dir
+    from .reports.void import as_of_now, newest_as_of_now
     from .run.client.session import Session
     from .run.client.start_request import ResumeChanges
     from .run.confirming.after_end import verify_run
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from .view.reducer.children import new_words
     from .view.reducer.confirming import confirming_words, dependency_line
     from .view.reducer.finder import is_paused_between_steps
+    from .view.reducer.judging import judged_words
     from .view.reducer.numbers import clock, held_words, money, short
     from .view.reducer.shortening import shortening_lines, trim_words
     from .view.reducer.titles import (

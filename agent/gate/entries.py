@@ -100,7 +100,11 @@ def _effects(common: ProposalOpened, draft: EffectsDraft) -> ProposalOpened:
         added=sum(entry.added for entry in entries),
         removed=sum(entry.removed for entry in entries),
         effects=CommandEffects(
-            command=draft.command, entries=entries, along=draft.along, along_waits=draft.along_waits
+            command=draft.command,
+            heading=draft.heading,
+            entries=entries,
+            along=draft.along,
+            along_waits=draft.along_waits,
         ),
     )
 

@@ -68,6 +68,8 @@ class CommandEffects(msgspec.Struct, frozen=True, kw_only=True):
     """What a command would change."""
 
     command: str
+    heading: str = ""
+    """Why it is asked, if no command waits: the changes are there already, and a person decides on them."""
     entries: list[EffectEntry]
     along: str = ""
     """What is applied without a choice, in words: new ignored files, built output, files that need no approval."""

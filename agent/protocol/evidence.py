@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, get_args
 
@@ -12,6 +12,8 @@ from .text.counts import plural
 
 EvidenceKind = Literal[
     "confirmed",  # in a clean checkout
+    "second check",  # that the model never saw
+    "without undecided changes",
     "counted",  # by counted tests
     "exit code only",  # or a suspect result that a person accepted
     "predicate or score",
@@ -30,6 +32,17 @@ Grade = Literal[
 ]
 """How much a verdict is independent of what the run could change, weakest first."""
 GRADES: tuple[Grade, ...] = get_args(Grade)
+JudgeWhy = Literal[
+    "",  # it passed
+    "undecided",  # green in place, red without the undecided changes
+    "conditions",  # red without the undecided changes, and in place without caches, old output and processes
+    "suspect",  # green, but it may not have tested what the first check tested
+    "unknown",  # the view could not be made, or the past of a path is not known
+    "moved",  # files that the run changed were changed while the judge ran, twice
+    "budget",  # the time that is left is not enough
+    "holdout",  # the second check failed
+]
+"""Why a result is not judged as passed."""
 
 
 class Confirmed(StrEnum):
@@ -114,12 +127,20 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     grade: Grade = "none"
     grade_detail: str = ""
     """Why the grade is not higher, as text for people."""
+    judged_why: JudgeWhy = ""
+    """Why the judge did not let the result pass."""
+    rests_on: list[str] = []
+    """Paths of undecided changes without which the result does not hold."""
+    help: list[str] = []
+    """What a person can add to the command line of the next run: `--scope PATH`, `--setup LINE`."""
     undecided: list[str] = []
-    """Paths of changes that nobody decided on and that the verdict does not rest on, at most 50."""
+    """Paths of all changes that nobody decided on, at most 50."""
     undecided_count: int = 0
     decided: str = ""
     """Digest of all paths that the run changed, as they were judged: with another one, the verdict is void. Empty:
     nothing was judged."""
+    decided_files: str | None = None
+    """Blob of the accepted changes: the files with their content at the end. None: there are none."""
     opened: int | None = None
     """Number of files that the check opened; None: it is not known."""
     opened_changed: list[str] = []
@@ -139,6 +160,10 @@ def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) 
         return "no check"
     if evidence.confirmation is not None and evidence.confirmation.result is Confirmed.PASSED:
         return "confirmed"
+    if evidence.grade == "held_out":
+        return "second check"
+    if evidence.grade == "judged":
+        return "without undecided changes"
     if evidence.guarded_unchanged is None:
         return "not guaranteed"
     if not evidence.checks:
@@ -147,29 +172,118 @@ def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) 
 
 
 def evidence_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> str:
-    """Describe the evidence in one line: `212 tests as at the start, 14 -> 0 failing, guarded files unchanged`.
+    """Describe the evidence in one line: `passed also without the 2 changes that nobody decided on: 212 tests ...`.
 
     `approved_by`: MCP clients that decided in place of a person. Empty: there is nothing to say.
     """
+    return "; ".join(part for part in (result_words(evidence, approved_by), *_more(evidence)) if part)
+
+
+def _more(evidence: Evidence | None) -> list[str]:
+    if evidence is None:
+        return []
+    opened, undecided = opened_words(evidence), undecided_words(evidence)
+    return [f"the check opened {opened}" if opened else "", f"undecided: {undecided}" if undecided else ""]
+
+
+def result_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> str:
+    """Describe how the result was proved: its grade, the tests, and what else somebody has to know to trust it."""
     decided = [f"approved by {_listed(list(approved_by))}, not by a person"] if approved_by else []
-    return ", ".join([*([] if evidence is None else _parts(evidence)), *decided])
+    if evidence is None:
+        return ", ".join(decided)
+    grade, parts = grade_words(evidence), ", ".join([*_parts(evidence), *decided])
+    return f"{grade}: {parts}" if grade and parts else grade or parts
+
+
+def grade_words(evidence: Evidence) -> str:
+    """Return the grade as a sentence for people; empty: the result is not graded."""
+    if evidence.judged_why:
+        return _NOT_JUDGED.get(evidence.judged_why, "passed in the workspace, but could not be judged")
+    match evidence.grade:
+        case "none":
+            return ""
+        case "passed" if not evidence.decided:
+            detail = f" ({evidence.grade_detail})" if evidence.grade_detail else ""
+            return f"passed in the workspace, and not tried without undecided changes{detail}"
+        case "passed":
+            return f"passed, but with less proof ({evidence.grade_detail})" if evidence.grade_detail else "passed"
+        case "judged" | "held_out":
+            count = evidence.undecided_count
+            what = "the one change" if count == 1 else f"the {count} changes"
+            also = f"passed also without {what} that nobody decided on" if count else _NOTHING_LEFT
+            return f"{also}, and a second check that the model never saw" if evidence.grade == "held_out" else also
+
+
+def opened_words(evidence: Evidence) -> str:
+    """Return `34 files, 2 changed by this run (a.py, b.py)`; empty: it is not known what the check opened."""
+    if evidence.opened is None:
+        return ""
+    count, changed = plural(evidence.opened, "file"), evidence.opened_changed
+    if not changed:
+        return f"{count}, none changed by this run"
+    return f"{count}, {len(changed)} changed by this run ({_listed(changed)})"
+
+
+def undecided_words(evidence: Evidence) -> str:
+    """Return how many changes nobody decided on and whether the result needs them; empty: there are none."""
+    if not evidence.undecided_count:
+        return ""
+    count = plural(evidence.undecided_count, "change")
+    if evidence.rests_on:
+        return f"{count}; the result needs {_listed(evidence.rests_on)}"
+    needed = "" if evidence.judged_why else ", not needed for the result"
+    return f"{count}{needed}: {_of_all(evidence)}"
+
+
+def undecided_help(evidence: Evidence) -> str:
+    """Return what a person can do about undecided changes; empty: there are none."""
+    if not evidence.undecided_count:
+        return ""
+    if not evidence.judged_why:
+        return "commit or restore them: until then, no later run in this folder counts them"
+    again = f", or start again with {' '.join(evidence.help)}" if evidence.help else ""
+    if evidence.rests_on:
+        return f"resume the run in a session to accept them as a diff{again}"
+    return f"start again with {' '.join(evidence.help)}" if evidence.help else ""
+
+
+def _of_all(evidence: Evidence, most: int = 3) -> str:
+    shown = evidence.undecided[:most]
+    left = evidence.undecided_count - len(shown)
+    return f"{', '.join(shown)}{f' and {left} more' if left else ''}"
 
 
 def _parts(evidence: Evidence) -> list[str]:
     parts = [*_counted(evidence)]
+    if evidence.plant:
+        parts.append(evidence.plant)
+    elif evidence.grade in ("judged", "held_out"):
+        parts.append("no planted test")
     if evidence.missing_count:
         parts.append(f"{_tests(evidence.missing_count)} missing")
     if evidence.accepted:
         parts.append("suspect check accepted by a person")
     if evidence.guarded_changed:
         parts.append(f"guarded files changed: {_listed(evidence.guarded_changed)}")
-    elif evidence.guarded_unchanged is not None:
-        parts.append("guarded files unchanged" if evidence.guarded_unchanged else "guarded files changed")
-    else:
-        parts.append("no file was guarded")
+    elif not evidence.decided:  # else it was judged, and every change counts as decided or undecided
+        parts.append(_GUARDED[evidence.guarded_unchanged])
     if evidence.confirmation is not None:
         parts.append(confirmation_words(evidence.confirmation))
     return parts
+
+
+_NOTHING_LEFT = "passed again in a clean place, and no change is undecided"
+_NOT_JUDGED: Mapping[JudgeWhy, str] = {
+    "undecided": "passed only with changes that nobody decided on",
+    "conditions": "passed in the workspace, but not in a clean place",
+    "suspect": "passed, but the result is suspect",
+    "holdout": "passed, but the second check failed",
+}
+_GUARDED: Mapping[bool | None, str] = {
+    None: "no file was guarded",
+    True: "guarded files unchanged",
+    False: "guarded files changed",
+}
 
 
 def _counted(evidence: Evidence) -> list[str]:

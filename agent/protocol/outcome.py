@@ -148,5 +148,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     journal: str = ""
     undone_since: int = 0
     """Number of changes that were undone after the end, so that the outcome does not hold. 0 in the recorded event."""
+    changed_since: list[str] = []
+    """Judged files that were changed after the end, so that the outcome does not hold. Empty in the recorded event."""
     children: list[ChildOutcome] = []
     """Child runs in the order of their start, for a run that has any."""

@@ -19,6 +19,7 @@ from .by_group import GroupSpend, Part, by_day, by_loop
 from .by_hook import HookCount, by_hook
 from .listing.index import RunsFolder
 from .listing.tally import LIMITS, RunTally
+from .void import newest_as_of_now
 
 if TYPE_CHECKING:
     from .listing.line import RunLine
@@ -140,7 +141,7 @@ class _Run:
 
     @property
     def reason(self) -> str:
-        if self.line.undone_since:
+        if self.line.is_void:
             return "void"
         return self.tally.reason.value if self.tally.reason is not None else self.line.state
 
@@ -157,7 +158,7 @@ def report(folder: Path, days: float, now: float) -> Report:
     runs: list[_Run] = []
     unreadable = newer = 0
     with RunsFolder(folder) as found:
-        for line in found.lines():
+        for line in newest_as_of_now(list(found.lines())):
             if not line.is_unreadable and line.started < since:
                 continue
             try:

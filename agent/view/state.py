@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ..facts.common.person_requests import Rebase
     from ..facts.search.finder_facts import FinderFacts
 
-Activity = Literal["", "thinking", "streaming", "running"]
+Activity = Literal["", "thinking", "streaming", "running", "judging"]
 
 
 @dataclass(frozen=True, slots=True)

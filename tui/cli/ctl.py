@@ -31,6 +31,7 @@ from rundry.agent import (
     last_end,
     list_runs,
     run_state,
+    void_words,
 )
 
 from ..attaching import with_images
@@ -114,7 +115,7 @@ def _print_undone(path: Path) -> None:
     for undone in newest:
         for line in undone.kept if isinstance(undone, Undone) else ():
             print(one_line(f"not undone: {line}"))
-    if ended is not None and ended.undone_since:
+    if ended is not None and void_words(ended):
         print(one_line(outcome_line(ended)))
 
 

@@ -17,6 +17,7 @@ from rundry.agent import (
     held_words,
     list_runs,
     load_settings,
+    newest_as_of_now,
     plural,
     short,
 )
@@ -39,13 +40,14 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
     if flags.get("cwd"):
         here = str(workspace_of(flags))
         found = [run for run in found if run.workspace == here]
+    found = newest_as_of_now(found)
     if as_json:
         print_json(found)
         return 0
     if not found:
         _say("no runs yet")
     for depth, run in as_tree(found):
-        ended = "void" if run.undone_since else run.reason or run.state
+        ended = "void" if run.is_void else run.reason or run.state
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
         fork = f"fork of {run.forked_from}  " if run.forked_from else ""
         verified = f"{run.verified.value} in a clean checkout  " if run.verified is not None else ""

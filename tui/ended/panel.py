@@ -11,7 +11,7 @@ from textual.app import App
 from textual.strip import Strip
 from textual.widget import Widget
 
-from rundry.agent import RundryError, RunEnded, ViewState, end_word, held_words
+from rundry.agent import RundryError, RunEnded, ViewState, as_of_now, end_word, held_words
 
 from ..actions.lookup import BY_NAME, READ_ONLY_ACTIONS, keys_of, shown_key
 from ..keyboard.letters import FirstLetter, Left
@@ -21,6 +21,7 @@ from .words import (
     Changed,
     changed_words,
     cost_words,
+    judged_rows,
     next_words,
     offered,
     search_words,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _FIELD = 13
 """Width of the reason, so that the rows below it are aligned."""
 _NARROW = 70
+_TALL = 30
+"""Height of the screen from which each fact of the judge has two rows."""
 
 
 class EndPanel(Widget, can_focus=True):
@@ -57,6 +60,8 @@ class EndPanel(Widget, can_focus=True):
         self._do, self._is_writing = do, is_writing
         self._letter = FirstLetter(self, lambda action, _at: do(action))
         self._ended: RunEnded | None = None
+        self._recorded: RunEnded | None = None
+        """The end of which `_ended` is the present state."""
         self._is_short = False
         """Only the verdict is shown: a proposal waits, and the room is for it."""
         self._in_stage: bool = False
@@ -75,12 +80,13 @@ class EndPanel(Widget, can_focus=True):
 
     def show(self) -> None:
         """Show the end of the run, or nothing while it runs."""
-        ended = self._controller.state.outcome
+        ended = self._as_of_now(self._controller.state.outcome)
         wanted = ended is not None and self._controller.begun
         if not wanted:
             if self.has_focus:
                 self.post_message(Left())
-            self._ended, self.display = None, False
+            self._ended = self._recorded = None
+            self.display = False
             return
         is_short, in_stage = bool(self._controller.state.proposals), self._controller.state.in_stage
         if ended is self._ended and is_short == self._is_short and in_stage == self._in_stage:
@@ -95,6 +101,14 @@ class EndPanel(Widget, can_focus=True):
             self.post_message(Left())
         elif box_is_free and not is_short:
             self.focus()
+
+    def _as_of_now(self, ended: RunEnded | None) -> RunEnded | None:
+        """Return the end as it stands with the files that are there now. They are read once for each end."""
+        journal = self._controller.link.journal
+        if ended is None or journal is None or ended is self._recorded:
+            return self._ended if ended is not None and ended is self._recorded else ended
+        self._recorded = ended
+        return as_of_now(ended, journal)
 
     def _count_again(self, ended: RunEnded | None) -> None:
         """Count the changed lines again if there are new events: an undo after the end changes them."""
@@ -142,6 +156,7 @@ class EndPanel(Widget, can_focus=True):
         if len(rows) > most:
             rows = [*rows[: most - 1], shorten([run for row in rows[most - 1 :] for run in row], width)]
         lead: list[Run] = [(" " * indent, none)] if indent else []
+        rows += self._judged(ended, palette)
         if found := search_words(state, ended):
             rows.append(shorten([*lead, (found, none)], width))
         cost = "   ".join(cost_words(ended, estimated=state.common.spending.spent.estimated))
@@ -154,6 +169,17 @@ class EndPanel(Widget, can_focus=True):
         if not self._controller.is_read_only:
             has_changes = bool(self._changed.files if self._changed is not None else ended.files_changed)
             rows += fold([*lead, (next_words(state, ended, has_changes=has_changes), palette.dim)], width, hang=indent)
+        return rows
+
+    def _judged(self, ended: RunEnded, palette: Palette) -> list[list[Run]]:
+        """Return what the check opened and what nobody decided on, each with its label where there is room."""
+        width, rows = self.size.width, list[list[Run]]()
+        most = 1 if self.screen.size.height < _TALL else 2
+        for label, text in judged_rows(ended.evidence, helps=False):
+            head = f"{label}: " if width < _NARROW else f"  {label}".ljust(_FIELD)
+            found = fold([(head, palette.dim), (text, Style.null())], width, hang=0 if width < _NARROW else _FIELD)
+            rest = [run for row in found[most - 1 :] for run in row]
+            rows += found if len(found) <= most else [*found[: most - 1], shorten(rest, width)]
         return rows
 
     def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:
@@ -211,7 +237,9 @@ class EndPanel(Widget, can_focus=True):
         return to_strip(self._rows[y]).apply_style(self.rich_style).adjust_cell_length(self.size.width, self.rich_style)
 
     def on_focus(self) -> None:
-        """Take the next keys as keys of the panel."""
+        """Take the next keys as keys of the panel, and look whether the judged files are still the same."""
+        self._recorded = None
+        self.show()
         self._letter.focused()
 
     async def _on_key(self, event: events.Key) -> None:

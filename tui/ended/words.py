@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rundry.agent import (
+    Evidence,
     LoopKind,
     Outcome,
     Reason,
@@ -14,10 +15,13 @@ from rundry.agent import (
     ViewState,
     clock,
     estimate_words,
-    evidence_words,
     money,
+    opened_words,
     plural,
+    result_words,
     short,
+    undecided_help,
+    undecided_words,
     void_words,
 )
 
@@ -64,10 +68,24 @@ def verdict_words(ended: RunEnded | Outcome, state: ViewState | None = None) -> 
     if void := void_words(ended):
         return f"{void}; it was {ended.reason.value}: {one_line(ended.detail)}"
     parts = [one_line(ended.detail)]
-    parts.append(one_line(evidence_words(ended.evidence, ended.approved_by)))
+    if ended.evidence is None or not ended.evidence.judged_why:  # else the detail says it
+        parts.append(one_line(result_words(ended.evidence, ended.approved_by)))
     if not ended.complete:
         parts.append(f"not complete{_missing(ended, state)}")
     return "; ".join(part for part in parts if part)
+
+
+def judged_rows(evidence: Evidence | None, *, helps: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield label and text: what the check opened, and what nobody decided on. `helps`: and what to do about it."""
+    if evidence is None:
+        return
+    if words := opened_words(evidence):
+        yield "opened", one_line(words)
+    if words := undecided_words(evidence):
+        yield (
+            "undecided",
+            one_line("; ".join(part for part in (words, undecided_help(evidence) if helps else "") if part)),
+        )
 
 
 def _missing(ended: RunEnded | Outcome, state: ViewState | None) -> str:
@@ -130,8 +148,10 @@ def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
         return "apply what is staged: until then, the workspace stays as it was"
     if state.loop is LoopKind.CHAT and ended.reason is not Reason.REFUSED:
         return "a message continues the chat"
-    if ended.undone_since:
+    if void_words(ended):
         return "type the next task, or say what to do instead"
+    if words := _next_of_undecided(ended):
+        return words
     if ended.reason is Reason.ERROR:
         again = "the cause may pass" if ended.retryable else "fix the cause"
         return f"{again}: a message continues where it stopped"
@@ -144,6 +164,16 @@ def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
         return f"continue with {limit[0]} {limit[1]}, or send a message with another plan"
     can_commit = has_changes and _is_in_repository(Path(state.workspace))
     return _NEXT[ended.reason] + (", or commit the changes" if ended.reason is Reason.DONE and can_commit else "")
+
+
+def _next_of_undecided(ended: RunEnded) -> str:
+    """Return what to do about changes that nobody decided on; empty: there are none."""
+    found = ended.evidence
+    if found is None or not found.undecided_count:
+        return ""
+    if ended.reason is Reason.HANDOFF and found.rests_on:
+        return "/resume shows these changes as a diff: accept them, or let the model continue without them"
+    return "type the next task; commit or restore what is undecided: no later run counts it" if ended.complete else ""
 
 
 def is_staged(state: ViewState, ended: RunEnded) -> bool:
@@ -163,7 +193,7 @@ def offered(state: ViewState, ended: RunEnded, *, has_changes: bool) -> Iterator
         yield "raise_limit"
     if (
         not ended.complete
-        and not ended.undone_since
+        and not void_words(ended)
         and state.loop is not LoopKind.CHAT
         and ended.reason is not Reason.REFUSED
     ):

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, end_word, evidence_words, held_words, plural, short, try_label, void_words
+from rundry.agent import clock, end_word, held_words, plural, result_words, short, try_label, void_words
 
+from ..ended.words import judged_rows
 from ..text import one_line
 
 if TYPE_CHECKING:
@@ -32,10 +33,11 @@ def facts_of_run(run: Recorded) -> Iterator[tuple[str, str]]:
         yield "outcome", "not ended"
         return
     whole = "complete" if ended.complete else "not complete"
-    void = f"{void_words(ended)}; it was {ended.reason.value}: " if ended.undone_since else ""
+    void = f"{void_words(ended)}; it was {ended.reason.value}: " if void_words(ended) else ""
     yield "outcome", f"{end_word(ended)}: {void}{ended.detail} ({whole}, {clock(ended.seconds)})"
-    if line := evidence_words(ended.evidence, ended.approved_by):
+    if line := result_words(ended.evidence, ended.approved_by):
         yield "evidence", line
+    yield from judged_rows(ended.evidence)
     if ended.evidence is not None and ended.evidence.not_guaranteed:
         yield "not guaranteed", "; ".join(ended.evidence.not_guaranteed)
     if ended.files_changed:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rundry.agent import Blocks, ViewState, load_older, reduce
+from rundry.agent import Blocks, ViewState, as_of_now, load_older, reduce
 
 from .samples import MeterSamples
 
@@ -39,4 +39,6 @@ def read_run(journal: Journal) -> Recorded:
             reduce(state, stamped)
             samples.take(state, stamped)
     load_older(state, journal)
+    if state.outcome is not None:
+        state.outcome = as_of_now(state.outcome, journal)
     return Recorded(state, float(journal.meta("created") or 0), samples, journal.redactor)

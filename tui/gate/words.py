@@ -36,6 +36,8 @@ def name(proposal: ProposalOpened) -> str:
     """Return the name of a proposal: `edit src/calc.py`, `run a command`."""
     if proposal.tool == STAGE:
         return "staged changes"
+    if proposal.effects is not None and proposal.effects.heading:
+        return f"{_who(proposal)}{one_line(proposal.effects.heading)}"
     if proposal.effects is not None:
         return f"{_who(proposal)}changes of {_short(proposal.effects.command)}"
     if proposal.tool == ENTRY:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from rundry.agent import Journal, ModelSpec, RundryError, Survey, find_run, list_runs
+from rundry.agent import Journal, ModelSpec, RundryError, Survey, find_run, list_runs, newest_as_of_now
 
 from ..first_screen.choices import Choice, Continue, PickModel, RunDemo, Try, UseModel
 
@@ -81,7 +81,7 @@ class ChoiceHandlers:
         from ..pickers.sessions import SessionPicker
 
         folder, root = self._folder(), self._controller.root
-        self._services.open(SessionPicker(list_runs(folder), root, self._act))
+        self._services.open(SessionPicker(newest_as_of_now(list_runs(folder)), root, self._act))
 
     def _folder(self) -> Path:
         start, journal = self._controller.start, self._controller.link.journal

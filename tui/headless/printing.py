@@ -26,6 +26,7 @@ from rundry.agent import (
     ItemDuplicate,
     ItemQueued,
     Journal,
+    Judged,
     KnownEvent,
     LoopKind,
     McpServerChanged,
@@ -52,14 +53,15 @@ from rundry.agent import (
     confirming_words,
     dependency_line,
     duration,
-    evidence_words,
     exit_code,
     facts_of,
     handoff_markdown,
     held_words,
     is_try,
+    judged_words,
     new_words,
     reduce,
+    result_words,
     short,
     shortening_lines,
     stall_words,
@@ -68,6 +70,7 @@ from rundry.agent import (
     trim_words,
 )
 
+from ..ended.words import judged_rows
 from ..run.resume_command import continue_line
 from ..text import bare, one_line, show
 from .lines import block_words, model_words, outcome_line, say_end, say_line, search_lines
@@ -131,7 +134,7 @@ class LinePrinter:
                 self._starts[stamped.work] = len(self._state.blocks)
             case StepFinished() as finished:
                 self._step(stamped, finished)
-            case CheckFinished() | ConfirmationFinished() as checked:
+            case CheckFinished() | ConfirmationFinished() | Judged() as checked:
                 self._check(checked)
             case PassFinished(verdict=verdict) if verdict:
                 self._newest()
@@ -156,8 +159,10 @@ class LinePrinter:
         for note in event.notes:
             say_line(note)
 
-    def _check(self, event: CheckFinished | ConfirmationFinished) -> None:
-        if isinstance(event, ConfirmationFinished):
+    def _check(self, event: CheckFinished | ConfirmationFinished | Judged) -> None:
+        if isinstance(event, Judged):
+            say_line(f"once more, without undecided changes: {judged_words(event)}")
+        elif isinstance(event, ConfirmationFinished):
             say_line(f"confirm {event.command}: {confirming_words(event)}")
         elif event.baseline:
             say_line(f"check {event.command}: {'passed' if event.passed else self._state.blocks[-1].right}")
@@ -196,8 +201,10 @@ class LinePrinter:
             digests = {name: opened.digest for name, opened in state.proposals.items()}
             record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal, waiting=digests)
             print(show(record), file=sys.stderr)
-        if words := evidence_words(ended.evidence, ended.approved_by):
+        if words := result_words(ended.evidence, ended.approved_by):
             say_end(f"evidence: {words}")
+        for label, words in judged_rows(ended.evidence):
+            say_end(f"{label}: {words}")
         if words := held_words(ended.held):
             say_end(words)
         self._next_step()

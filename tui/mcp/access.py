@@ -6,7 +6,17 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rundry.agent import GateMode, Journal, RunLine, UserError, ViewState, find_run, is_client, list_runs
+from rundry.agent import (
+    GateMode,
+    Journal,
+    RunLine,
+    UserError,
+    ViewState,
+    find_run,
+    is_client,
+    list_runs,
+    newest_as_of_now,
+)
 
 if TYPE_CHECKING:
     from .allowed import Allowed
@@ -14,7 +24,8 @@ if TYPE_CHECKING:
 
 def visible_runs(allowed: Allowed, *, below: Path | None = None) -> list[RunLine]:
     """Return the runs below the allowed folders, newest first. `below`: only those in this folder or below it."""
-    lines = [line for line in list_runs(allowed.journals) if line.workspace and allowed.covers(line.workspace)]
+    every = [line for line in list_runs(allowed.journals) if line.workspace and allowed.covers(line.workspace)]
+    lines = newest_as_of_now(every)
     return lines if below is None else [line for line in lines if Path(line.workspace).is_relative_to(below)]
 
 

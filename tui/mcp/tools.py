@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rundry.agent import Journal, RunLine, UserError, handoff_markdown, plural, validate_spec
+from rundry.agent import Journal, RunLine, UserError, changed_words, handoff_markdown, plural, validate_spec
 
 from ..exports.findings.rows import FoundRow as Row, findings_of
 from ..text import one_line, path_line
@@ -166,6 +166,7 @@ def _progress_words(followed: Follower) -> str:
 
 def _row(line: RunLine) -> RunRow:
     void = f"void: {plural(line.undone_since, 'change')} undone since; " if line.undone_since else ""
+    void = f"void: {changed_words(line.changed_since)}; " if line.changed_since else void
     return RunRow(
         run=line.run_id,
         state=line.state,

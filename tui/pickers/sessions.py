@@ -144,8 +144,8 @@ class SessionPicker(Picker[RunLine]):
 
 
 def state_of(run: RunLine) -> str:
-    """Return `done`, `budget` and so on for an ended run, `void` after an undo; else its state."""
-    if run.undone_since:
+    """Return `done`, `budget` and so on for an ended run, `void` if that does not hold any more; else its state."""
+    if run.is_void:
         return "void"
     return run.reason.words if run.reason is not None and run.state == "ended" else run.state
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..run_controller import RunController
 
 _GROWING = ("running", "ran", "waiting", "next")
-_WORKING = ("thinking", "streaming", "running")
+_WORKING = ("thinking", "streaming", "running", "judging")
 _ALARMS = {"amber": "nearly used up", "red": "almost used up"}
 
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from rundry.agent import SHORT_DIGEST, LoopKind, Reason, reached_limit
+from rundry.agent import SHORT_DIGEST, LoopKind, Reason, reached_limit, void_words
 
 if TYPE_CHECKING:
     from rundry.agent import Budget, Outcome, ProposalOpened, RunEnded, ViewState
@@ -27,7 +27,7 @@ def way_on(
     After a budget it names the option that raises the limit, above its present value. `attended`: the run has a screen.
     `waiting`: the open proposals; the first one needs a decision.
     """
-    if ended.complete or ended.reason is Reason.REFUSED or ended.undone_since:
+    if ended.complete or ended.reason is Reason.REFUSED or void_words(ended):
         return None
     words, headless = ["rundry", "resume", run_id], [] if attended else ["--headless"]
     if flags.get("runs_dir"):

@@ -1,4 +1,4 @@
-"""The end of a run after an undo: what it says about the files does not hold any more."""
+"""The end of a run after an undo or a later change: what it says about the files does not hold any more."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import Outcome, Reason, RunEnded, Undone, exit_code
+from ...protocol.text.counts import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 def after_undo(ended: RunEnded, undone: Undone) -> RunEnded:
@@ -19,9 +20,7 @@ def after_undo(ended: RunEnded, undone: Undone) -> RunEnded:
     """
     if not undone.files and not undone.also:  # all files were kept as they are
         return ended
-    code = exit_code(Reason.CLAIMED, complete=False) if ended.complete else ended.exit_code
-    undone_since = ended.undone_since + max(undone.changes, 1)
-    return msgspec.structs.replace(ended, undone_since=undone_since, complete=False, exit_code=code, evidence=None)
+    return _voided(ended, undone_since=ended.undone_since + max(undone.changes, 1))
 
 
 def after_undos(ended: RunEnded, undos: Iterable[Undone]) -> RunEnded:
@@ -31,12 +30,33 @@ def after_undos(ended: RunEnded, undos: Iterable[Undone]) -> RunEnded:
     return ended
 
 
+def after_changes(ended: RunEnded, paths: Sequence[str]) -> RunEnded:
+    """Return the end as it stands after somebody changed these files, which it rests on."""
+    return _voided(ended, changed_since=[*paths]) if paths and ended.complete else ended
+
+
+def _voided(ended: RunEnded, **since: int | list[str]) -> RunEnded:
+    code = exit_code(Reason.CLAIMED, complete=False) if ended.complete else ended.exit_code
+    return msgspec.structs.replace(ended, complete=False, exit_code=code, evidence=None, **since)
+
+
 def void_words(ended: RunEnded | Outcome) -> str:
     """Return why an outcome does not hold: `2 changes were undone since`; empty if it holds."""
-    count = ended.undone_since
-    return f"{count} change{'' if count == 1 else 's'} {'was' if count == 1 else 'were'} undone since" if count else ""
+    if ended.undone_since:
+        return f"{plural(ended.undone_since, 'change')} {_were(ended.undone_since)} undone since"
+    return changed_words(ended.changed_since) if ended.changed_since else ""
+
+
+def changed_words(paths: Sequence[str]) -> str:
+    """Return `calc.py and 2 more were changed since`."""
+    more = f", {paths[1]}" if len(paths) == 2 else f" and {len(paths) - 1} more" if len(paths) > 2 else ""
+    return f"{paths[0]}{more} {_were(len(paths))} changed since"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def end_word(ended: RunEnded | Outcome) -> str:
-    """Return the reason as lists and panels show it: `void` after an undo."""
-    return "void" if ended.undone_since else ended.reason.words
+    """Return the reason as lists and panels show it: `void` if it does not hold."""
+    return "void" if void_words(ended) else ended.reason.words

@@ -44,6 +44,8 @@ class EffectsDraft(msgspec.Struct, frozen=True, kw_only=True):
 
     tool: str = "run_command"
     command: str
+    heading: str = ""
+    """Why it is asked, if no command waits for the decision."""
     entries: tuple[EntryDraft, ...]
     along: str = ""
     """What is applied without a choice, in words."""

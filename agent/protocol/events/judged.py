@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-from ..evidence import Grade
+from ..evidence import Grade, JudgeWhy
 from .base import EventBase
-
-JudgeWhy = Literal[
-    "",  # it passed
-    "undecided",  # green in place, red without the undecided changes
-    "conditions",  # red without the undecided changes, and in place without caches, old output and processes
-    "suspect",  # green, but it may not have tested what the first check tested
-    "unknown",  # the view could not be made, or the past of a path is not known
-    "moved",  # files that the run changed were changed while the judge ran, twice
-    "budget",  # the time that is left is not enough
-    "holdout",  # the second check failed
-]
-"""Why a result is not judged as passed."""
 
 
 class PlantPrepared(EventBase, frozen=True, kw_only=True):
@@ -67,6 +53,8 @@ class Judged(EventBase, frozen=True, kw_only=True):
     """Why the result is suspect, one line each."""
     decided: str = ""
     """Digest of the present content of all paths that the run changed: with another one, the verdict is void."""
+    decided_files: str | None = None
+    """Blob of the accepted changes: the files with their content now. None: there are none."""
     opened: int | None = None
     """Number of files that the check opened; None: it is not known."""
     opened_changed: list[str] = []

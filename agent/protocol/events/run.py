@@ -264,6 +264,8 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     journal: str = ""
     undone_since: int = 0
     """0 when it is recorded. Views show the number of changes that were undone after the end."""
+    changed_since: list[str] = []
+    """Empty when it is recorded. Views show the judged files that somebody changed after the end."""
     children: list[ChildOutcome] = []
 
 

@@ -86,6 +86,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """Number of files that are staged: in the workspace they are as before."""
     undone_since: int = 0
     """Number of changes that were undone after the end. If there are any, the outcome is void and not complete."""
+    changed_since: list[str] = []
+    """Judged files that somebody changed after the end: as with `undone_since`. Only of the newest judged run."""
+    decided_files: str | None = None
+    """Blob of the files that were judged, in the journal. None: there are none."""
     verified: Confirmed | None = None
     """Result of the newest `rundry verify` since the end; None: there was none."""
     parent: str | None = None
@@ -101,9 +105,14 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in ("damaged", "newer")
 
     @property
+    def is_void(self) -> bool:
+        """Whether the outcome does not hold any more."""
+        return self.undone_since > 0 or bool(self.changed_since)
+
+    @property
     def is_finished(self) -> bool:
         """Whether nothing is left to resume: the work is complete, or the run was refused before it began."""
-        is_over = self.complete or self.undone_since > 0 or self.reason is Reason.REFUSED
+        is_over = self.complete or self.is_void or self.reason is Reason.REFUSED
         return self.is_unreadable or (self.state == "ended" and is_over)
 
 
@@ -212,6 +221,7 @@ def _with_end(line: RunLine, ended: RunEnded, verified: Confirmed | None) -> Run
         usd=ended.usd,
         held=ended.held,
         undone_since=ended.undone_since,
+        decided_files=None if ended.evidence is None else ended.evidence.decided_files,
         verified=verified,
     )
 

@@ -29,16 +29,14 @@ def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
         case PlantPrepared():
             pass
         case JudgeStarted():
-            count = plural(event.undecided_count, "undecided change")
-            without = f" without {count}" if event.undecided_count else ""
-            add(state, stamped, "check", title=f"judge{without}: {', '.join(event.checks)}", status="running")
+            add(state, stamped, "check", title=_title(event), status="running")
             state.growing[None, "judge"] = len(state.blocks) - 1
-            state.activity, state.waiting = "running", ""
+            state.activity, state.waiting = "judging", ""
             state.busy.start(stamped.at)
         case Judged():
             index = state.growing.pop((None, "judge"), None)
             if index is None:
-                add(state, stamped, "check", title="judge")
+                add(state, stamped, "check", title="once more, without undecided changes")
                 index = len(state.blocks) - 1
             state.printed.pop(index, None)
             block = touch(state, index)
@@ -56,8 +54,16 @@ def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
             assert_never(event)
 
 
+def _title(event: JudgeStarted) -> str:
+    """Return what runs: `once more without 2 undecided changes: pytest -q`."""
+    where = (
+        f"without {plural(event.undecided_count, 'undecided change')}" if event.undecided_count else "in a clean place"
+    )
+    return f"once more {where}: {', '.join(event.checks)}"
+
+
 def judged_words(event: Judged) -> str:
-    """Describe the judgement in a few words: its grade, or why it did not pass."""
+    """Describe the judgement in a few words: that it passed and what it lacks, or why it did not pass."""
     if not event.passed:
         return event.detail
-    return event.grade.replace("_", " ") if not event.detail else f"{event.grade.replace('_', ' ')}: {event.detail}"
+    return "; ".join(part for part in ("passed", event.detail, event.plant) if part)

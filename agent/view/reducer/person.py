@@ -111,7 +111,7 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
     index = state.at_call.get(event.call_id)
     title = proposal_title(event.tool, event.path, event.command, event.added, event.removed)
     if event.effects is not None:
-        title = f"changes of {event.effects.command}"
+        title = event.effects.heading or f"changes of {event.effects.command}"
         _mark_as_ran(state)
     elif event.server is not None and not event.name:
         title = f"other tools of the MCP server {event.server}"

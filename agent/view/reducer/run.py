@@ -30,8 +30,8 @@ from ...protocol import (
     Unpaused,
     Waiting,
     Woken,
-    evidence_words,
     part_with,
+    result_words,
 )
 from ...protocol.text.counts import plural
 from .blocks import add, end_all_blocks, note, text_digest
@@ -146,7 +146,7 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     state.sleeping = None
     answer = event.answer or ""
     text = "" if text_digest(answer) == state.last_text else answer  # the transcript already ends with this text
-    if words := evidence_words(event.evidence, event.approved_by):
+    if words := result_words(event.evidence, event.approved_by):
         note(state, stamped, f"evidence: {words}")
     block = add(state, stamped, "outcome", text=text, title=f"{event.reason.words}  {event.detail}")
     block.status = "passed" if event.complete else "failed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from fakes.played import started
 from fakes.pressing import press
@@ -202,3 +203,22 @@ async def test_the_next_proposal_begins_with_all_accepted(stage: GateStage, seve
         stage.play(other)
         await until(pilot, lambda: stage.takes_keys("digest-2"))
         assert "◉ accepted 2  ○ skipped 0" in stage.text()
+
+
+@pytest.mark.parametrize("size", [(120, 40), (60, 20)])
+@pytest.mark.parametrize("count", [1, 2])
+async def test_changes_that_are_there_already_are_asked_about_under_the_reason(
+    stage: GateStage, size: tuple[int, int], count: int
+):
+    heading = "The check passes only with these changes, and nobody decided on them"
+    paths = ["tests/test_calc.py", "tests/test_more.py"][:count]
+    entries = [stage.text_entry(path, OLD, NEW, danger=True) for path in paths]
+    opened = stage.effects(*entries, command="the result")
+    assert opened.effects is not None
+    effects = msgspec.structs.replace(opened.effects, heading=heading)
+    async with stage.app.run_test(size=size) as pilot:
+        await stage.opened(pilot, started(), msgspec.structs.replace(opened, effects=effects))
+        text = " ".join(" ".join(lines(stage)).split())
+        assert "the result" not in text
+        assert heading[:40] in text if size[0] == 60 else heading in text
+        assert all(path in text for path in paths)

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, end_word, evidence_words, held_words, money, plural, short, void_words
+from rundry.agent import clock, end_word, held_words, money, plural, result_words, short, void_words
 
+from ...ended.words import judged_rows
 from .findings import findings_html
 from .frame import page_end, page_start
 from .plots import Plot, bar_plot, line_plot
@@ -54,10 +55,12 @@ def _verdict(state: ViewState, words: Words) -> Iterator[str]:
     colour, sign = ("good", "✓") if ended.complete else ("bad", "✗")
     gap = "" if ended.complete else ' <span class="dim">not complete</span>'
     yield f'<div class="verdict {colour}"><strong>{sign} {end_word(ended)}</strong> '
-    void = f"{void_words(ended)}; it was {ended.reason.words}: " if ended.undone_since else ""
+    void = f"{void_words(ended)}; it was {ended.reason.words}: " if void_words(ended) else ""
     yield f"{void}{words.line(ended.detail)}{gap}"
-    if line := evidence_words(ended.evidence, ended.approved_by):
+    if line := result_words(ended.evidence, ended.approved_by):
         yield f"<p>{words.line(line)}</p>"
+    for label, text in judged_rows(ended.evidence):
+        yield f'<p class="dim">{label}: {words.line(text)}</p>'
     if ended.evidence is not None and ended.evidence.not_guaranteed:
         yield f'<p class="dim">not guaranteed: {words.line("; ".join(ended.evidence.not_guaranteed))}</p>'
     if ended.failed_items:

@@ -51,16 +51,17 @@ def opened_entry(whole: ProposalOpened, pending: PendingDecision) -> int | None:
 def as_file(whole: ProposalOpened, index: int, diff: str) -> ProposalOpened:
     """Return an entry in the form of a proposal for one file. `diff`: its unified diff."""
     assert whole.effects is not None  # the caller looked
-    entry = whole.effects.entries[index]
+    entry, heading = whole.effects.entries[index], whole.effects.heading
+    is_alone = len(whole.effects.entries) == 1 and whole.tool != STAGE
     return msgspec.structs.replace(
         whole,
         tool=ENTRY,
-        command=whole.effects.command if len(whole.effects.entries) == 1 and whole.tool != STAGE else None,
+        command=whole.effects.command if is_alone and not heading else None,
         path=entry.path,
         diff=diff,
         before=entry.before,
         after=entry.after,
-        asks=entry_notes(entry),
+        asks=[*([heading] if heading and is_alone else []), *entry_notes(entry)],
         needs=[],
         danger=entry.danger,
         hunks=entry.hunks,
