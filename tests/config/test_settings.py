@@ -135,6 +135,8 @@ show = ["~/.npmrc"]
 hosts = ["pypi.org"]
 [layers]
 live = ["var"]
+[verdict]
+scope = ["docs/**"]
 [otel]
 endpoint = "http://127.0.0.1:4318"
 content = true
