@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST = 600
 """Most scripts and tests whose imports are read."""
+_SCRIPTS = (".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua", ".tcl", ".R", ".exs")
 _RUN = "the check runs it"
 _PART = "part of what the check runs"
 _GIVEN = "given to a test runner"
@@ -123,6 +124,41 @@ _TESTS_ARE = (
 _RUST_MODULE = re.compile(
     r"#\[cfg\((?![^\]]*\bnot\s*\(\s*test)(?:[^\]]*[(,\s])?test\s*[,)][^\]]*\]\s*(?:#\[path\s*=\s*\"(?P<path>[^\"\n]+)\"\]\s*)?(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<name>\w+)\s*;"
 )
+_BUILD_FILES = {
+    "just": re.compile(r"\.?justfile$", re.IGNORECASE),
+    "task": re.compile(r"taskfile(\.dist)?\.ya?ml$", re.IGNORECASE),
+    "go-task": re.compile(r"taskfile(\.dist)?\.ya?ml$", re.IGNORECASE),
+    "tox": re.compile(r"tox\.(ini|toml)$|setup\.cfg$|pyproject\.toml$"),
+    "nox": re.compile(r"noxfile\.py$"),
+    "rake": re.compile(r"rakefile(\.rb)?$|.*\.rake$", re.IGNORECASE),
+    "invoke": re.compile(r"tasks\.py$"),
+    "inv": re.compile(r"tasks\.py$"),
+    "doit": re.compile(r"dodo\.py$"),
+    "poe": re.compile(r"pyproject\.toml$"),
+    "hatch": re.compile(r"(pyproject|hatch)\.toml$"),
+    "pdm": re.compile(r"pyproject\.toml$"),
+    "ctest": re.compile(r"CMakeLists\.txt$|.*\.cmake$"),
+    "cmake": re.compile(r"CMakeLists\.txt$|.*\.cmake$"),
+    "meson": re.compile(r"meson\.build$"),
+    "ninja": re.compile(r"meson\.build$|build\.ninja$|CMakeLists\.txt$"),
+    "composer": re.compile(r"composer\.json$"),
+    "deno": re.compile(r"deno\.jsonc?$"),
+    "mise": re.compile(r"\.?mise\.toml$"),
+    "earthly": re.compile(r"Earthfile$"),
+    "dune": re.compile(r"dune$"),
+    "gradle": re.compile(r"build\.gradle(\.kts)?$"),
+    "gradlew": re.compile(r"build\.gradle(\.kts)?$"),
+    "mix": re.compile(r"mix\.exs$"),
+    "cargo": re.compile(r"config\.toml$"),
+}
+"""Build files, by the program that carries out the commands in them, besides those that are read word by word."""
+_PROGRAM = r"(?:(?:ba|z|k|da)?sh|python[\d.]*|node|ruby|perl|php|lua|tclsh|Rscript|source|deno\s+run|bun)"
+_STARTS = re.compile(
+    rf"""(?:(?:\bCOMMAND\s+)?(?:\b{_PROGRAM}["']?[\s,]+["']?(?:-[\w-]+[\s,]+)*)+|\bfind_program\(\s*|\bCOMMAND\s+"""
+    r"""|(?:^|[\s"'\[,;&|(@-])(?=["']?\./))["']?(?:\$\{?\w+\}?/)?(?:\./)?(?P<path>\w[\w./-]*)""",
+    re.MULTILINE,
+)
+"""A file that a command in a build file starts."""
 _WORD = re.compile(r"[\w@./-]+")
 _RUNNER_SETTINGS = re.compile(
     r"(package\.json|\.mocharc.*|(jest|vitest|vite)[\w.-]*\.config\..*|pytest\.(ini|toml)|\.pytest\.(ini|toml)|pyproject\.toml"
@@ -145,6 +181,8 @@ class CheckParts:
         """Folders in which Python searches first, because a script of the check lies there."""
         self.doctests = start.runs_doctests
         self._read: set[str] = set()
+        self._builders: set[str] = set()
+        """Programs that carry out a build file."""
 
     def add_commands(self, commands: Iterable[str]) -> None:
         """Add what decides these command lines."""
@@ -172,7 +210,9 @@ class CheckParts:
             self._follow(path, is_test=True)
         for path in [each for each in self._start.sources if each.endswith(".rs")][:_MOST]:
             self._add_rust_tests(path)
-        for path in self._start.files:
+        for path in sorted(self._start.files):
+            if any(_BUILD_FILES[name].match(path.rpartition("/")[2]) for name in self._builders):
+                self._add_started_in(path)
             if _RUNNER_SETTINGS.search(path.rpartition("/")[2]):
                 self._add_settings_of_runner(path)
 
@@ -314,6 +354,7 @@ class CheckParts:
         for tool in tools:
             self._add_options(tool, started.words, folder)
         self._add_program(name, started)
+        self._builders.update(_BUILD_FILES.keys() & {*names})
         if "--doctest-modules" in started.words or module == "doctest":
             self.doctests = True
         runner = next((each for each in (module, name) if each in _RUNNERS), None)
@@ -457,6 +498,15 @@ class CheckParts:
                 path = self._inside(one.folder, word)
                 if path and not os.path.lexists(self._root / path):
                     self.results.add(path)
+
+    def _add_started_in(self, path: str) -> None:
+        """Add the scripts that commands in a build file start."""
+        text = read_text(self._root / path)
+        for match in _STARTS.finditer(text or ""):
+            for folder in (_folder(path) or ".", "."):
+                script = self._inside(folder, match["path"])
+                if script in self._start.scripts or (script in self._start.files and script.endswith(_SCRIPTS)):
+                    self._add_run(script, _RUN)
 
     def _add_settings_of_runner(self, path: str) -> None:
         text = read_text(self._root / path)

@@ -854,4 +854,95 @@ PROJECTS = [
         decides=["Makefile", "cases/one.sh", "cases/new.sh"],
         work=["tool.sh"],
     ),
+    Project(
+        "just",
+        "just test",
+        {
+            "justfile": "test: build\n    ./everything.sh\n    @python3 rules.py --all\n",
+            "everything.sh": "",
+            "rules.py": "",
+            "tool.py": "",
+        },
+        decides=["justfile", "everything.sh", "rules.py"],
+        work=["tool.py"],
+    ),
+    Project(
+        "tox",
+        "tox -e py",
+        {
+            "tox.ini": "[testenv]\ncommands =\n    python run_it.py {posargs}\n    pytest proofs\n",
+            "run_it.py": "",
+            "src/calc.py": "",
+        },
+        decides=["tox.ini", "run_it.py", "toxfile.py", "setup.cfg"],
+        work=["src/calc.py"],
+    ),
+    Project(
+        "nox",
+        "nox -s tests",
+        {
+            "noxfile.py": "def tests(session):\n    session.run('python', 'everything.py')\n",
+            "everything.py": "",
+            "src/calc.py": "",
+        },
+        decides=["noxfile.py", "everything.py"],
+        work=["src/calc.py"],
+    ),
+    Project(
+        "rake",
+        "rake",
+        {"Rakefile": "task :default do\n  sh 'ruby everything.rb'\nend\n", "everything.rb": "", "lib/calc.rb": ""},
+        decides=["Rakefile", "everything.rb"],
+        work=["lib/calc.rb"],
+    ),
+    Project(
+        "ctest with scripts",
+        "ctest --test-dir build",
+        {
+            "CMakeLists.txt": (
+                "add_executable(calc main.c calc.c)\nadd_test(NAME a COMMAND python3 everything.py)\n"
+                "add_test(NAME b COMMAND ${CMAKE_SOURCE_DIR}/all.sh)\nadd_test(NAME c COMMAND calc --version)\n"
+            ),
+            "everything.py": "",
+            "all.sh": "",
+            "main.c": "",
+            "calc.c": "",
+        },
+        decides=["CMakeLists.txt", "everything.py", "all.sh"],
+        work=["main.c", "calc.c"],
+    ),
+    Project(
+        "meson",
+        "meson test -C build",
+        {
+            "meson.build": "executable('calc', 'calc.c')\ntest('a', find_program('everything.sh'))\n",
+            "everything.sh": "",
+            "calc.c": "",
+        },
+        decides=["meson.build", "everything.sh", "meson.options"],
+        work=["calc.c"],
+    ),
+    Project(
+        "composer",
+        "composer test",
+        {
+            "composer.json": '{"scripts": {"test": ["php everything.php", "@php -l src/Calc.php"]}}',
+            "everything.php": "",
+            "src/Calc.php": "",
+        },
+        decides=["composer.json", "everything.php"],
+        work=["src/Money.php"],
+    ),
+    Project(
+        "task",
+        "task test",
+        {
+            "Taskfile.yml": "tasks:\n  test:\n    cmds:\n      - ./everything.sh\n      - node rules.js\n",
+            "everything.sh": "",
+            "rules.js": "",
+            "app.js": "",
+        },
+        decides=["Taskfile.yml", "everything.sh", "rules.js"],
+        work=["app.js"],
+    ),
 ]
