@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, assert_never, get_args
 
 from ...protocol import (
     Judged,
     JudgementAccepted,
     JudgeStarted,
+    JudgeWhy,
     PlantPrepared,
     Stamped,
     UndecidedAccepted,
@@ -21,6 +23,17 @@ if TYPE_CHECKING:
     from ..state import ViewState
 
 JUDGING: tuple[type[JudgeEvent], ...] = get_args(JudgeEvent)
+
+_SHORT: Mapping[JudgeWhy, str] = {
+    "": "passed",
+    "undecided": "needs undecided changes",
+    "conditions": "fails in a clean place",
+    "suspect": "suspect",
+    "unknown": "not judged",
+    "moved": "not judged",
+    "budget": "no time left",
+    "holdout": "second check fails",
+}
 
 
 def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
@@ -41,7 +54,8 @@ def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
             state.printed.pop(index, None)
             block = touch(state, index)
             block.status, block.seconds = "passed" if event.passed else "failed", event.seconds
-            block.right, block.detail = judged_words(event), event.output
+            block.right = _SHORT[event.why]
+            block.detail = "\n".join(part for part in (event.detail, event.output) if part)
             state.activity = ""
             state.busy.halt(stamped.at)
         case UndecidedAccepted(paths=paths):
@@ -66,4 +80,4 @@ def judged_words(event: Judged) -> str:
     """Describe the judgement in a few words: that it passed and what it lacks, or why it did not pass."""
     if not event.passed:
         return event.detail
-    return "; ".join(part for part in ("passed", event.detail, event.plant) if part)
+    return "; ".join(part for part in ("passed", event.detail) if part)

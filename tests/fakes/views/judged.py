@@ -85,3 +85,6 @@ ENDS = {
 VOID = Undone(changes=2, files=["shop/cart.py", "shop/money.py"], kept=[])
 JUDGING = JudgeStarted(checks=[CHECK], undecided_count=3)
 JUDGED = Judged(grade="judged", passed=True, undecided=UNDECIDED, undecided_count=3, plant=PLANT, seconds=4.1)
+RED = Judged(
+    grade="passed", passed=False, why="undecided", detail=RESTS, help=[SCOPE], output="1 failed, 33 passed", seconds=4.1
+)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 from fakes.played import started
 from fakes.screens import Stage
+from fakes.views.judged import ENDS, JUDGED, JUDGING, RED
 
 from rundry.agent import (
     Better,
@@ -77,6 +79,15 @@ def _asks(_folder: Path) -> Stage:
 def _ends(_folder: Path) -> Stage:
     end = RunEnded(reason=Reason.BUDGET, detail="cost: 0.498 of 0.500", complete=False, exit_code=3)
     return _run(*WORKED, end)
+
+
+def _judges(_folder: Path) -> Stage:
+    return _run(*WORKED, JUDGING)
+
+
+def _ends_judged(name: str) -> Callable[[Path], Stage]:
+    """A run that ended with this verdict."""
+    return lambda _folder: _run(*WORKED, JUDGING, JUDGED if ENDS[name].complete else RED, ENDS[name])
 
 
 TARGETS = ("raw string in orders.search", "table name from the header", "order by from a cookie")
@@ -155,6 +166,10 @@ SCENES = {
     "sleeping": staged(_sleeps, "CI takes about"),
     "question": staged(_asks, "Which of the two parsers?"),
     "ended-on-budget": staged(_ends, "0.498 of 0.500"),
+    "judging": staged(_judges, "once more without"),
+    "ended-judged": staged(_ends_judged("judged"), "next task"),
+    "ended-with-undecided": staged(_ends_judged("undecided"), "next task"),
+    "ended-on-undecided": staged(_ends_judged("rests"), "next task"),
     "third-try": staged(_third_try, "The sign is wrong"),
     "runner-gone": staged(_gone, "splits on the first colon"),
     "message-with-command": staged(_streams, "splits on the first colon", *"/lim"),

@@ -10,7 +10,7 @@ import pytest
 from fakes.played import started
 from fakes.screens import Stage
 from fakes.views.gated import GateStage
-from fakes.views.judged import BEFORE, ENDS, JUDGED, JUDGING, VOID
+from fakes.views.judged import BEFORE, ENDS, JUDGED, JUDGING, RED, VOID
 from painted import shows, until
 
 from rundry.agent.facts.decided_files import encode_decided
@@ -67,13 +67,17 @@ async def test_while_a_result_is_judged_the_header_says_so_and_the_transcript_ha
     stage = Stage()
     async with stage.app.run_test(size=(120, 40)) as pilot:
         stage.play(started(), *BEFORE, JUDGING)
-        text = await shows(pilot, "judging")
-        assert text.splitlines()[0].rstrip().endswith("judging")
-        assert "once more without 3 undecided changes: pytest -q" in text
+        await shows(pilot, "once more without 3 undecided changes: pytest -q")
+        await until(pilot, lambda: stage.text().splitlines()[0].rstrip().endswith("judging"))
         stage.play(JUDGED)
-        await shows(pilot, "3 planted tests failed as they must")
-        assert stage.text().count("once more without 3 undecided changes") == 1
-        assert "judging" not in stage.text()
+
+        def lines() -> list[str]:
+            return [line for line in stage.text().splitlines() if "once more without" in line]
+
+        await until(pilot, lambda: "✓ passed" in lines()[0] and "judging" not in stage.text())
+        assert len(lines()) == 1 and "4.1s" in lines()[0]
+        stage.play(JUDGING, RED)
+        await shows(pilot, "✗ needs undecided changes")
 
 
 async def test_the_end_is_void_when_a_judged_file_has_changed_since(tmp_path: Path):
