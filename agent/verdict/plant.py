@@ -9,7 +9,9 @@ import hashlib
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -92,16 +94,17 @@ class _Planner:
         self._language, self._random = language, random
         self._all = "\n".join(file.text for file in found.files)
         self._vocabulary = self._words()
+        self._defined = Counter(re.findall(r"\bdef (\w+)\(", self._all))
         self._in_class = found.runner.name == "unittest"
 
     def plan(self, check: str, root: Path) -> Plan | None:
-        changes = [change for file in self._beside() if (change := self._new(file, root)) is not None]
-        changes = changes[:_NEW_FILES]
+        new = (self._new(file, root) for file in self._beside())
+        changes = list(islice(filter(None, new), _NEW_FILES))
         if self._language.name == "python":
             changes += self._in_python()
         else:
             inserted = (self._in_text(file) for file in self._files)
-            changes += [change for change in inserted if change is not None][:_CHANGED_FILES]
+            changes += islice(filter(None, inserted), _CHANGED_FILES)
         if not changes:
             return None
         plan = Plan(
@@ -186,7 +189,7 @@ class _Planner:
     def _is_alone(self, test: str) -> bool:
         """Return whether no other test has this name, and the command line does not leave it out."""
         is_selected = not self._found.selected or test in self._found.selected
-        return is_selected and len(re.findall(rf"\bdef {test}\(", self._all)) == 1
+        return is_selected and self._defined[test] == 1
 
     def _code(self, kind: Kind) -> str:
         a = self._random.randint(11, 499)
