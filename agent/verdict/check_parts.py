@@ -14,7 +14,7 @@ from ..stops.executed import Executed, Started, executed
 from ..stops.guarding.helper_names import is_helper, is_test_helper
 from ..stops.guarding.imports import imports_of, read_text
 from ..stops.guarding.tool_table import Tool, names_in_scripts, tools_of
-from .names import has_test_word, is_markup, is_source, is_test_name
+from .names import has_test_word, is_markup, is_source, is_test_folder, is_test_name
 
 if TYPE_CHECKING:
     from .start_files import StartFiles
@@ -207,7 +207,8 @@ class CheckParts:
                 self.paths.setdefault(path, why)
         tests = [path for path in self._start.sources if is_test_name(path) or path in self._start.tests]
         for path in tests:
-            self._follow(path, is_test=True)
+            if not is_test_folder(_folder(path)):  # there, all that lies next to it is a test by its name
+                self._follow(path, is_test=True)
         for path in [each for each in self._start.sources if each.endswith(".rs")][:_MOST]:
             self._add_rust_tests(path)
         for path in sorted(self._start.files):

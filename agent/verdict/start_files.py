@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from ..stops.guarding.imports import read_text
 from ..workspace.checkout.folders import dependency_kinds
 from ..workspace.ignore import Ignore, pattern_lines
-from .names import is_source, is_test_name, marks_of, source_endings, table
+from .names import ending_of, is_source, is_test_name, marks_of, source_endings, table
 
 _HEAD = 16_384
 """Bytes of a source that are searched for signs of a test."""
@@ -35,6 +35,8 @@ class StartFiles:
     root: Path
     files: set[str] = field(default_factory=set[str])
     """Regular files, relative to the workspace."""
+    sources: list[str] = field(default_factory=list[str])
+    """The sources among them, sorted."""
     folders: set[str] = field(default_factory=set[str])
     """Folders that were read, relative to the workspace, without the workspace itself."""
     ignore: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -52,14 +54,9 @@ class StartFiles:
     """A source mentions Python's doctest."""
 
     @property
-    def sources(self) -> list[str]:
-        """The sources among the files, sorted."""
-        return sorted(path for path in self.files if is_source(path))
-
-    @property
     def endings(self) -> tuple[str, ...]:
         """Endings of the sources that are not tests by name, the most frequent first."""
-        counts = Counter(PurePosixPath(path).suffix.casefold() for path in self.sources if not is_test_name(path))
+        counts = Counter(ending_of(path) for path in self.sources if not is_test_name(path))
         return tuple(ending for ending, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def python_roots(self) -> set[str]:
@@ -101,6 +98,7 @@ def read_start(root: Path, env: Mapping[str, str]) -> StartFiles:
                 waiting.append((f"{folder}{entry.name}/", names))
             elif entry.is_file(follow_symlinks=False):
                 found.files.add(folder + entry.name)
+    found.sources = sorted(path for path in found.files if is_source(path))
     _find_tests(found)
     return found
 
@@ -127,7 +125,7 @@ def _find_tests(found: StartFiles) -> None:
     stems = {PurePosixPath(path).name.partition(".")[0].casefold() for path in sources}
     read = 0
     for path in sorted(found.files):
-        ending = PurePosixPath(path).suffix.casefold()
+        ending = ending_of(path)
         if (ending and ending not in source_endings()) or is_test_name(path):
             continue
         if ending and _is_of_other(PurePosixPath(path).name.partition(".")[0].casefold(), stems):
