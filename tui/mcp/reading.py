@@ -14,6 +14,7 @@ from rundry.agent import (
     RunEnded,
     UserError,
     ViewState,
+    as_of_now,
     effect_lines,
     evidence_words,
     holder,
@@ -117,7 +118,7 @@ def view_of(followed: Follower, messages: int) -> RunView:
         question=cut(state.question.question, _TEXT) if state.question is not None else "",
         suspect=one_line(suspect.suspect)[:_LINE] if suspect is not None else "",
         messages=[_entry(block) for block in _newest(state, messages)],
-        outcome=None if state.outcome is None else _ended(state.outcome),
+        outcome=None if state.outcome is None else _ended(as_of_now(state.outcome, followed.journal)),
     )
 
 
