@@ -34,6 +34,7 @@ from .restart import take_back, unjudged
 from .setup.concurrent_runs import concurrent_runs
 from .staging.at_end import end_in_stage
 from .suspect_decisions import ask_about_suspects
+from .undecided import note_at_end
 
 _SUCCESSES = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU, Reason.DRY})
 _NAMED = 3
@@ -134,6 +135,7 @@ class RunDriver:
             await self._wait_for_budget(decision.detail)
             return None
         decision, staged = await end_in_stage(self._ctx, decision)
+        await note_at_end(self._ctx)
         return outcome_of(
             facts,
             decision,

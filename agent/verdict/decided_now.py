@@ -10,7 +10,7 @@ from ..layers.present import Present
 from .commits import commits_of_run, head_of, without_committed
 from .decided import Decided, InScope, decide
 from .history import read_history
-from .ledger import Entry, Ledger, replaced
+from .ledger import Entry, Ledger, Noted, replaced
 from .places import StoredContents
 
 if TYPE_CHECKING:
@@ -58,8 +58,11 @@ def note_undecided(facts: RunFacts, journal: Journal, base: Path, workspace: Pat
     damaged.
     """
     ledger = Ledger(base)
+    found = decided_now(facts, journal, base, workspace, scope)
+    if not found.decided.undecided and ledger.read() == Noted():
+        return 0
     with ledger.locked():
-        contents = StoredContents(journal, Kept(base), ledger, workspace)
+        contents = found.contents
         noted = without_committed(ledger.read(), workspace)
         read = read_history(facts, journal, noted, Present(workspace), workspace)
         decided = decide(read.history, read.now, scope, contents)
@@ -68,11 +71,14 @@ def note_undecided(facts: RunFacts, journal: Journal, base: Path, workspace: Pat
         for one in decided.undecided:
             if one.what in ("output", "git"):
                 continue
-            past = decided.view[one.path]
-            entries.append(Entry(one.path, past.side, read.now[one.path], run, head))
-            found = None if past.side is None else past.data or contents.find(one.path, past.side)
-            if found is not None and past.side is not None:
-                old[past.side.digest] = found
+            past, start = decided.view[one.path], read.history.paths[one.path][0].before
+            entries.append(Entry(one.path, past.side, read.now[one.path], run, start, head))
+            if past.side is not None and past.data is not None:
+                old[past.side.digest] = past.data
+            for side in (past.side, start):
+                data = None if side is None else contents.find(one.path, side)
+                if side is not None and data is not None:
+                    old[side.digest] = data
         outputs = [one.path for one in decided.undecided if one.what == "output"]
         noted = replaced(noted, read.history.paths.keys(), entries, outputs)
         made = commits_of_run(facts, [one.changes for one in read.history.git], workspace)

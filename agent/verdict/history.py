@@ -64,7 +64,7 @@ def read_history(
     """
     changes, folds = facts.changes, _ignores_case(workspace)
     reading = _Reading(journal, folds)
-    for change in (*changes.standing, *changes.in_stage):
+    for change in (*changes.standing, *(changes.in_stage if unit is not None else ())):
         reading.add(change)
     if unit is not None:
         reading.add_unit(unit)
@@ -72,9 +72,8 @@ def read_history(
     outputs = {*changes.unrecorded.outputs, *noted.outputs}
     outputs |= {one.folder for one in writers if not one.why and one.folder != EVERYWHERE}
     git = repository_changes(workspace, reading.git)
-    others = [entry for entry in noted.entries if entry.run != facts.spec.run_id]
     history = History(
-        paths=dict.fromkeys((*reading.paths, *(reading.key(entry.path) for entry in others)), ()),
+        paths=dict.fromkeys((*reading.paths, *(reading.key(entry.path) for entry in noted.entries)), ()),
         made=frozenset(reading.made),
         gone=frozenset(reading.gone),
         outputs=frozenset(outputs),
@@ -85,9 +84,13 @@ def read_history(
     )
     now = dict(present.sides(sorted(history.shown)))
     paths = {path: _with_modes(steps, now[path]) for path, steps in reading.paths.items()}
-    for entry in others:
+    for entry in noted.entries:
         path = reading.key(entry.path)
-        paths[path] = _with_entry(paths.get(path, []), entry, now[path])
+        if entry.run == facts.spec.run_id and (steps := paths.get(path)):
+            own = is_same_file(entry.start, steps[0].before)
+            paths[path] = steps if own else [Step(entry.start, steps[0].before, 0), *steps]
+        else:
+            paths[path] = _with_entry(paths.get(path, []), entry, now[path])
     return Read(dataclasses.replace(history, paths=paths), now)
 
 

@@ -28,10 +28,12 @@ class Entry(NamedTuple):
 
     path: str
     before: Side | None
-    """What was there before any such change."""
+    """What would be there without any such change."""
     after: Side | None
     run: str
-    """Id of the run that made it."""
+    """Id of the run that noted it."""
+    start: Side | None
+    """What was there before the first of them. If the run is resumed, its own journal has only its own changes."""
     head: str = ""
     """The commit of HEAD when it was noted; empty: there was none."""
 
@@ -47,7 +49,7 @@ class Noted(NamedTuple):
 
 
 class _Stored(msgspec.Struct, frozen=True):
-    entries: list[tuple[bytes, Side | None, Side | None, str, str]]
+    entries: list[tuple[bytes, Side | None, Side | None, str, Side | None, str]]
     outputs: list[bytes]
     commits: list[str]
 
@@ -88,7 +90,8 @@ class Ledger:
 
         `contents`: old contents that the ledger does not have yet, by SHA-256.
         """
-        needed = {entry.before.digest for entry in noted.entries if entry.before is not None and entry.before.digest}
+        sides = (side for entry in noted.entries for side in (entry.before, entry.start) if side is not None)
+        needed = {side.digest for side in sides if side.digest}
         for digest in needed & contents.keys():
             self._keep(digest, contents[digest])
         stored = _Stored(

@@ -222,6 +222,16 @@ async def test_a_later_run_has_the_undecided_changes_of_an_earlier_one(place):
     assert view(now(second, place), "tests/test_a.py") == TEST
 
 
+async def test_a_run_with_a_check_notes_at_its_end_what_nobody_decided_on_and_the_next_one_says_so(place):
+    first = run_in(place, "echo pass > data.txt; echo new > a.py", until=["grep -q new a.py"])
+    await first.run()
+    assert [entry.path for entry in Ledger(base_of(place)).read().entries] == ["data.txt"]
+    second = run_in(place, "true", until=["false"])
+    await second.run()
+    (started,) = events(second, "run_started")
+    assert "earlier runs changed 1 file that nobody decided on: data.txt" in started["notes"]
+
+
 async def test_an_entry_goes_when_its_file_has_the_old_content_or_the_user_commits_it(place):
     work, ledger = place / "work", Ledger(base_of(place))
     first = run_in(place, "echo pass > tests/test_a.py; echo skip > conftest.py; echo x > other.txt")
@@ -235,6 +245,19 @@ async def test_an_entry_goes_when_its_file_has_the_old_content_or_the_user_commi
     assert undecided(now(second, place).decided) == {"other.txt": "new"}
     assert noted(second, place) == 1
     assert [entry.path for entry in ledger.read().entries] == ["other.txt"]
+
+
+async def test_a_resumed_run_still_has_the_changes_of_earlier_ones(place):
+    first = run_in(place, "echo pass > tests/test_a.py; echo x > other.txt")
+    await first.run()
+    noted(first, place)
+    second = run_in(place, "echo pass, too > tests/test_a.py")
+    await second.run()
+    for _ in range(2):
+        assert noted(second, place) == 2
+        found = now(second, place)
+        assert undecided(found.decided) == {"tests/test_a.py": "changed", "other.txt": "new"}
+        assert view(found, "tests/test_a.py") == TEST
 
 
 async def test_a_commit_of_a_run_decides_nothing(place):
@@ -258,7 +281,7 @@ async def test_what_another_run_noted_meanwhile_counts_as_that_runs(place):
 
 
 async def test_a_damaged_ledger_is_named(place):
-    run = run_in(place, "true")
+    run = run_in(place, "echo x > data.txt")
     await run.run()
     noted(run, place)
     (base_of(place) / "ledger/index").write_bytes(b"\xc1")

@@ -27,6 +27,7 @@ from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
 from ..evidence import NO_GUARD, is_decided, not_held_unguarded
+from ..undecided import layers_folder, left_undecided
 from .attachments import check_first_images
 from .build_context import Assembled, build, committing
 from .progress import with_progress
@@ -89,7 +90,8 @@ async def _assembled(
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
         notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec), ctx.workspace.root)
     scope = await with_progress(_scope(ctx), inputs.tell, f"reading what may change in {spec.workspace}")
-    notes += [scope.line()] if scope is not None else []
+    if scope is not None:
+        notes += [scope.line(), *await asyncio.to_thread(left_undecided, ctx)]
     ctx, server_notes = await with_progress(with_servers(inputs, ctx), inputs.tell, "starting the MCP servers")
     return replace(assembled, ctx=ctx, notes=[*notes, *server_notes], scope=scope)
 
@@ -104,9 +106,8 @@ async def _scope(ctx: RunContext) -> Scope | None:
 
 def _read_scope(ctx: RunContext) -> Scope:
     """Read the scope from the workspace. Raises Refusal if the list of undecided changes is damaged."""
-    layers = ctx.layers or ctx.units
     try:
-        undecided = Ledger(layers.base).texts_before() if layers is not None else {}
+        undecided = Ledger(layers_folder(ctx)).texts_before()
     except (OSError, ValueError) as error:
         raise Refusal(str(error)) from error
     return scope_of(ctx.facts.spec, ctx.workspace.root, ctx.env, undecided=undecided)

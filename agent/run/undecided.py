@@ -1,0 +1,53 @@
+"""Tell later runs in the workspace which changes of this one nobody decided on, and read what earlier ones left."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..layers.fitness import place_of_orders
+from ..protocol import Fault
+from ..protocol.text.counts import plural
+from ..protocol.text.path_text import quoted_path
+from ..verdict.commits import without_committed
+from ..verdict.decided_now import note_undecided
+from ..verdict.ledger import Ledger
+
+if TYPE_CHECKING:
+    from ..step.resources.context import RunContext
+
+_NAMED = 3
+
+
+def layers_folder(ctx: RunContext) -> Path:
+    """Return the layers' folder of the workspace, whether the run has layers or not. Raises OSError."""
+    layers = ctx.layers or ctx.units
+    return layers.base if layers is not None else place_of_orders(ctx.workspace.seen, ctx.journal.path.parent)
+
+
+async def note_at_end(ctx: RunContext) -> None:
+    """Note what nobody decided on in the ledger of the workspace."""
+    scope = ctx.scope
+    if scope is None:
+        return
+    try:
+        base = await asyncio.to_thread(layers_folder, ctx)
+        await asyncio.to_thread(note_undecided, ctx.facts, ctx.journal, base, ctx.workspace.seen, scope)
+    except (OSError, ValueError) as error:
+        text = f"later runs are not told of the changes that nobody decided on: {error}"
+        ctx.events.record(Fault(kind="program", text=text))
+
+
+def left_undecided(ctx: RunContext) -> list[str]:
+    """Return a line about what earlier runs changed and nobody decided on; none if there is nothing. Reads the disk.
+
+    Raises OSError, and ValueError if the ledger is damaged.
+    """
+    noted = without_committed(Ledger(layers_folder(ctx)).read(), ctx.workspace.seen)
+    paths = sorted(entry.path for entry in noted.entries)
+    if not paths:
+        return []
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    names = ", ".join(map(quoted_path, paths[:_NAMED]))
+    return [f"earlier runs changed {plural(len(paths), 'file')} that nobody decided on: {names}{more}"]
