@@ -272,3 +272,90 @@ def test_a_first_output_that_was_cut_to_a_failure_is_suspect(line: str):
 )
 def test_a_first_output_without_counts_and_failures_passes(line: str):
     assert compare(None, None, f"{line}\n") is None
+
+
+NODE_SPEC = """▶ double
+  ✔ throws (0.5ms)
+  ✖ doubles (1.0ms)
+▶ double (3ms)
+✖ zero (0.1ms)
+ℹ tests 3
+ℹ pass 1
+ℹ fail 2
+
+✖ failing tests:
+
+test at a.test.js:1:1
+✖ zero (0.1ms)
+"""
+NODE_TAP = """TAP version 13
+# Subtest: double
+    # Subtest: doubles
+    not ok 1 - doubles
+    1..1
+not ok 1 - double
+# Subtest: zero
+ok 2 - zero
+1..2
+# tests 2
+# pass 1
+# fail 1
+"""
+JEST = """FAIL ./a.test.js
+  double
+    ✕ doubles (1 ms)
+
+  ● double › doubles
+
+    expect(received).toBe(expected)
+
+  ● Test suite failed to run
+
+Tests:       1 failed, 1 passed, 2 total
+"""
+VITEST = """ ❯ a.test.mjs (2 tests | 1 failed) 5ms
+ FAIL  a.test.mjs > double > doubles
+AssertionError: expected 1 to be 2
+ FAIL  |unit| b.test.mjs [ b.test.mjs ]
+ Tests  1 failed | 1 passed (2)
+"""
+CARGO_BINARIES = """     Running unittests src/lib.rs (target/debug/deps/calc-1)
+    Finished nothing
+test tests::two ... FAILED
+
+failures:
+
+---- tests::two stdout ----
+    not a test
+
+failures:
+    tests::two
+
+test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+"""
+FAILED = {
+    "pytest": (PYTEST, ["tests/test_a.py::test_one"]),
+    "pytest with -v": (
+        "a/test_b.py::T::test_c[1 2] FAILED [ 50%]\n1 failed in 0.1s\n",
+        ["a/test_b.py::T::test_c[1 2]"],
+    ),
+    "pytest without setup": ("ERROR test_a.py::test_b - E\n1 error in 0.1s\n", []),
+    "unittest": (UNITTEST, ["test_calc.Adds.test_a"]),
+    "unittest before 3.11": (UNITTEST.replace("Adds.test_a", "Adds"), ["test_calc.Adds.test_a"]),
+    "go": (GO, ["TestAdd", "TestSub"]),
+    "go with -json": (GO_JSON, ["p.TestA"]),
+    "cargo": (CARGO_BINARIES, ["unittests src/lib.rs: tests::two"]),
+    "node": (NODE_SPEC, ["double > doubles", "zero"]),
+    "node with TAP": (NODE_TAP, ["double", "double > doubles"]),
+    "jest": (JEST, ["double › doubles"]),
+    "vitest": (VITEST, ["a.test.mjs > double > doubles"]),
+    "JUnit XML": (JUNIT, ["x"]),
+}
+
+
+@pytest.mark.parametrize("case", FAILED)
+def test_failed_tests_are_named(case):
+    output, failed = FAILED[case]
+    counted = count_tests(output)
+    assert counted is not None
+    assert counted.failed == failed

@@ -264,3 +264,12 @@ def test_an_honest_fix_is_not_suspect_with_vitest(check, tmp_path):
     root = with_modules(wrote(tmp_path / "w", {**VITEST, "other.test.mjs": VITEST_TESTS}), "vitest")
     why, _ = judged(check, root, {"calc.mjs": ESM_RIGHT})
     assert why is None
+
+
+@pytest.mark.skipif(shutil.which("vitest") is None, reason="needs vitest")
+@pytest.mark.long
+def test_code_that_makes_vitest_pass_is_suspect(tmp_path):
+    attack = "import { chai } from 'vitest';\nchai.Assertion.prototype.assert = () => {};\n"
+    root = with_modules(wrote(tmp_path / "w", VITEST), "vitest")
+    why, _ = judged("vitest run", root, {"calc.mjs": attack + ESM_WRONG})
+    assert why is not None
