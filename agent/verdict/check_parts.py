@@ -121,6 +121,12 @@ _TESTS_ARE = (
     (re.compile(r""""ava"\s*:\s*\{[^}]*?"files"\s*:\s*(\[[^\]]*\])""", re.DOTALL), "glob"),
 )
 """Where settings of runners say which files are tests."""
+_LOADED = re.compile(
+    r"""["']?\b(?:setupFiles\w*|globalSetup|globalTeardown|transform|reporters?|testEnvironment|snapshotSerializers|resolver"""
+    r"""|runner|testRunner|testSequencer|require|loader|moduleNameMapper)["']?\s*:\s*(\[[^\]]*\]|\{[^}]*\}|["'][^"'\n]+["'])"""
+)
+"""Where settings of runners name code that they load."""
+_PLUGIN = re.compile(r"(?:^|\s)-p[ =]?([\w.]+)")
 _RUST_MODULE = re.compile(
     r"#\[cfg\((?![^\]]*\bnot\s*\(\s*test)(?:[^\]]*[(,\s])?test\s*[,)][^\]]*\]\s*(?:#\[path\s*=\s*\"(?P<path>[^\"\n]+)\"\]\s*)?(?:pub(?:\([^)]*\))?\s+)?mod\s+(?P<name>\w+)\s*;"
 )
@@ -518,6 +524,14 @@ class CheckParts:
             for match in pattern.finditer(text):
                 for name in _names_in(match[1], kind):
                     self._add_named_tests(folder, name, kind)
+        for match in _LOADED.finditer(text):
+            for name in _names_in(match[1], "glob"):
+                loaded = self._inside(folder or ".", name.replace("<rootDir>/", ""))
+                for found in (loaded, *(f"{loaded}{ending}" for ending in (".js", ".ts", ".mjs", ".cjs"))):
+                    if found in self._start.files:
+                        self.paths.setdefault(found, _SETTING)
+        for match in _PLUGIN.finditer(text) if not path.endswith("package.json") else ():
+            self.paths.setdefault(f"{match[1].replace('.', '/')}.py", _SETTING)
 
     def _add_named_tests(self, folder: str, name: str, kind: str) -> None:
         plain = name.replace("<rootDir>/", "").removeprefix("./")

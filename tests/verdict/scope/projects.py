@@ -945,4 +945,23 @@ PROJECTS = [
         decides=["Taskfile.yml", "everything.sh", "rules.js"],
         work=["app.js"],
     ),
+    Project(
+        "what a runner loads",
+        "npx jest && pytest -q",
+        {
+            "package.json": (
+                '{"main": "./index.js", "jest": {"setupFiles": ["./load.js"], "transform": {"x": "<rootDir>/turn.js"}}}'
+            ),
+            "load.js": "",
+            "turn.js": "",
+            "index.js": "",
+            "conftest.py": "pytest_plugins = ['support.plugin']\n",
+            "support/plugin.py": "def pytest_runtest_call(item): ...\n",
+            "pytest.ini": "[pytest]\naddopts = -p support.other -q\n",
+            "support/other.py": "",
+            "support/calc.py": "",
+        },
+        decides=["load.js", "turn.js", "support/plugin.py", "support/other.py", "conftest.py", "pytest.ini"],
+        work=["index.js", "support/calc.py"],
+    ),
 ]
