@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from .journal.write_watch import WriteWatch
     from .layers.fitness import Fitness, fitness_of
     from .layers.left import LeftUnit, left_units
-    from .layers.left_files import LeftFiles, kept_files, left_layers
+    from .layers.left_files import LeftFiles, kept_files, left_copies, left_layers
     from .mcp.installed import sdk_missing as mcp_sdk_missing
     from .model.candidates import Candidate, candidates
     from .model.demo.project_copy import copy_project

@@ -14,23 +14,26 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
+from ..protocol.text.effect_words import size_words
 from ..workspace.sandbox.access import LayerAccess
+from .copied_up import CopiedUp
 from .copy_folder import LOCK, TREE, is_locked, open_lock
 from .direct import Entry, Tree, read_tree
-from .effects import Effect, Ground, Side, list_effects, made_readable, status_at
+from .effects import MOST_EFFECTS, Effect, Ground, Side, TooMuch, list_effects, made_readable, status_at
 from .git.names import GitPaths
 from .git.places import git_folders_of, touched
 from .layer import Layer, Mark, next_tick
 from .occupied import Occupied, becomes
 from .opening import FOLDER, give_rights, open_below
 from .removing import remove_tree
+from .watching import Present, Watch, limits_at
 
 if TYPE_CHECKING:
     from .namespaces import Namespaces
@@ -138,6 +141,8 @@ class CopyLayer(Layer):
         self._skipped = skipped_in(workspace, hidden)
         self._source = self._own = Tree({}, [], [])
         self._root = self._lock = -1
+        self._present, self._watches = Present(0, 0), list[Watch]()
+        self._copied_up = CopiedUp()
         self._is_listed = False
         if is_left:
             self._source, self._own = _stored(folder / _TREES)
@@ -164,11 +169,30 @@ class CopyLayer(Layer):
         del namespaces
         if self._lock < 0:
             self._begin(seconds)
-        written = self._touched_since(self._own, self._now())
+        now = self._now()
+        changed = self._touched_since(self._own, now)
+        written = {path for path in changed if not self._is_only_copied_up(path, now)}
+        for path in changed - written:
+            self.older.pop(path, None)
         for path in written:
             self.older.setdefault(path, self.stamp_ns)
         self.stamp_ns = next_tick(self.folder / _STAMP)
         self._refresh(written, keeps=True)
+
+    def note_copied_up(self, name: str) -> None:
+        """As of a layer: note the files of which only the mode or the number of names was changed, and changed back."""
+        until_ns = self.next_tick(name)
+        differing = _differing(self._own, self._now())
+        found = [(path, at) for path in differing if (at := status_at(self._root, path)) is not None]
+        below = os.open(self.workspace, FOLDER | os.O_CLOEXEC)
+        try:
+            self._copied_up.note(found, self._root, below, until_ns)
+        finally:
+            os.close(below)
+
+    def _is_only_copied_up(self, path: bytes, now: Tree) -> bool:
+        entry = now.entries.get(path)
+        return entry is not None and self._copied_up.holds(path, entry.side.inode, entry.side.ctime_ns)
 
     def _begin(self, seconds: float) -> None:
         lock = open_lock(self.folder)
@@ -197,6 +221,8 @@ class CopyLayer(Layer):
             entries |= {path: own.entries[path] for path in written if path in own.entries}
         self._source, self._own = source, Tree(entries, [], [])
         self._is_listed = False
+        sizes = [one.side.size for one in entries.values() if one.side.type == "file"]
+        self._present = Present(len(entries), sum(sizes))
         data = msgspec.msgpack.encode((self._source, self._own))
         (self.folder / f"{_TREES}.new").write_bytes(data)
         (self.folder / f"{_TREES}.new").rename(self.folder / _TREES)
@@ -238,8 +264,16 @@ class CopyLayer(Layer):
         """The open folder of the copy."""
         return self._root
 
+    def watch(self) -> Watch:
+        """As of a layer. What grew in the copy counts, and takes its room twice, because `seal` writes it down."""
+        self._limits = self._limits or limits_at(self.folder)
+        limits = msgspec.structs.replace(self._limits, size=self._limits.size // 2)
+        watch = Watch([self.tree], limits, self._present)
+        self._watches.append(watch)
+        return watch
+
     def seal(self, seconds: float) -> None:
-        """Write down what was changed, out of the reach of commands. Raises OSError."""
+        """Write down what was changed, out of the reach of commands. Raises TooMuch and OSError."""
         del seconds
         self._list(self._own)
         self._is_listed = True
@@ -267,7 +301,7 @@ class CopyLayer(Layer):
             os.close(below)
 
     def touched(self, paths: Collection[str]) -> list[str]:
-        """As of a layer. Raises OSError."""
+        """As of a layer. Raises TooMuch and OSError."""
         if not self._is_listed:
             self._list(self._own)
         return super().touched(paths)
@@ -291,9 +325,9 @@ class CopyLayer(Layer):
         self._root = self._lock = -1
 
     def drop(self) -> None:
-        """Delete what was written, and keep the copy for the next unit. Raises OSError."""
+        """Delete what was written, and keep the copy for the next unit unless it is overfull. Raises OSError."""
         self.unmount()
-        if self.tree.is_dir():
+        if self.tree.is_dir() and not any(watch.reached for watch in self._watches):
             self._copies.put_back(self.tree, self._source, self._own)
         remove_tree(self.folder)
 
@@ -301,13 +335,15 @@ class CopyLayer(Layer):
         return _differing(then, now) | {os.fsencode(path) for path in now.special}
 
     def _list(self, then: Tree) -> None:
-        """Write down what differs from a reading of the copy as an overlay would."""
+        """Write down what differs from a reading of the copy as an overlay would. Raises TooMuch and OSError."""
         remove_tree(self.upper)
         self.upper.mkdir(mode=0o700)
         now = self._now()
+        differing = _differing(then, now)
+        self._refuse_too_much([now.entries[path].side for path in differing if path in now.entries], len(differing))
         gone = set[bytes]()
         with _Folders(self.tree, self.upper) as folders:
-            for path in sorted(_differing(then, now), key=lambda path: path.split(b"/")):
+            for path in sorted(differing, key=lambda path: path.split(b"/")):
                 if any(above in gone for above in _and_above(path)):
                     continue
                 folders.make_parents(path)
@@ -319,6 +355,14 @@ class CopyLayer(Layer):
                 else:
                     folders.make_readable(path)
                     folders.copy(path, entry.side)
+
+    def _refuse_too_much(self, written: Sequence[Side], count: int) -> None:
+        """Raise TooMuch if the disk has no room to write this down. `count`: with what was deleted."""
+        if count > MOST_EFFECTS:
+            raise TooMuch(f"it changes more than {MOST_EFFECTS:,} files")
+        size, room = sum(one.size for one in written if one.type == "file"), limits_at(self.folder).size
+        if size > room and not _shares(self.workspace, self.folder):
+            raise TooMuch(f"it changes {size_words(size)}, and the disk has room for {size_words(room)}")
 
     def _now(self) -> Tree:
         """Read the copy, also folders whose rights a command took from their owner. Raises OSError."""
@@ -333,16 +377,22 @@ class CopyLayer(Layer):
         return found
 
 
-def sweep_copies(folder: Path) -> None:
-    """Delete the copies that killed runs kept for their next units. `folder`: that with the folders of all runs."""
+def sweep_copies(folder: Path) -> int:
+    """Delete the copies that killed runs kept for their next units, and return the number of these runs.
+
+    `folder`: that with the folders of all runs.
+    """
+    count = 0
     for left in folder.iterdir() if folder.is_dir() else ():
         with suppress(OSError):
             lock = os.open(left / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
                 if is_locked(lock):
                     remove_tree(left)
+                    count += 1
             finally:
                 os.close(lock)
+    return count
 
 
 def _stored(file: Path) -> tuple[Tree, Tree]:

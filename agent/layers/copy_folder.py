@@ -10,6 +10,8 @@ from .occupied import Occupied, becomes
 
 TREE, LOCK = "t", "lock"
 """Names of the copy and of the lock."""
+COPIES = "copies"
+"""Name of the folder with the copies that no unit uses."""
 
 
 def wait_for_copy(folder: Path, seconds: float) -> None:

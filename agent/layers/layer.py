@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from ..workspace.sandbox.access import LayerAccess
+from .copied_up import CopiedUp
 from .copy_folder import has_copy, wait_for_copy
 from .effects import Effect, Ground, list_effects, written_below
 from .git.names import GitPaths
@@ -19,6 +20,7 @@ from .occupied import Occupied, seal, wait_until_free
 from .opening import FOLDER
 from .removing import remove_tree
 from .touched import touched_paths
+from .watching import Limits, Watch, limits_at
 from .written import Written
 
 if TYPE_CHECKING:
@@ -45,6 +47,9 @@ class Layer:
     workspace that lies elsewhere (of a linked working tree, of a submodule) is covered too.
     """
 
+    _limits: Limits | None = None
+    """Of the first command."""
+
     def __init__(self, folder: Path, workspace: Path, hidden: Path | None = None, *, is_left: bool = False) -> None:
         """`folder`: an empty or new folder of its own. `hidden`: a folder in the workspace or its git folder that the
         commands see empty, because it is rundry's. `is_left`: the folder has what an earlier process wrote.
@@ -57,6 +62,7 @@ class Layer:
         """Descriptors of git's indexes as they were at the mount: git replaces the files."""
         self._mounted: Mounted | None = None
         self._namespaces: Namespaces | None = None
+        self._copied_up = CopiedUp()
         self.stamp_ns = self.first_stamp_ns = 0
         self.older = dict[bytes, int]()
         """Paths that were written at an earlier mount, with the stamp of the mount."""
@@ -94,6 +100,7 @@ class Layer:
             self._mounted.close()
             self._mounted = None
         wait_for_end(self.folder, namespaces, seconds)
+        self._remove_copied_up()
         for path in self.names_written():
             self.older.setdefault(path, self.stamp_ns)
         for n in range(len(self.places)):
@@ -102,6 +109,29 @@ class Layer:
                 remove_tree(work)
             work.mkdir(mode=0o700)
         self.mount(namespaces)
+
+    def note_copied_up(self, name: str) -> None:
+        """Note which files were only copied up until now, so that `mount_again` shows what the user made of them.
+
+        `name`: of a file in its folder. Raises TooMuch and OSError.
+        """
+        until_ns = self.next_tick(name)
+        upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
+        below = os.open(self.workspace, FOLDER | os.O_CLOEXEC)
+        try:
+            self._copied_up.note(written_below(upper), upper, below, until_ns)
+        finally:
+            os.close(upper)
+            os.close(below)
+
+    def _remove_copied_up(self) -> None:
+        self.note_copied_up(_STAMP)
+        upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
+        try:
+            for path in self._copied_up.remove_from(upper):
+                self.older.pop(path, None)
+        finally:
+            os.close(upper)
 
     @property
     def is_mounted(self) -> bool:
@@ -139,6 +169,11 @@ class Layer:
     def access(self) -> LayerAccess:
         """How a sandboxed command enters the layer."""
         return LayerAccess(offline=self._open.words, online=self._open.online_words, places=self.places)
+
+    def watch(self) -> Watch:
+        """Return what kills a command at a limit of what all commands together may write here. Raises OSError."""
+        self._limits = self._limits or limits_at(self.folder)
+        return Watch(self.uppers, self._limits)
 
     @property
     def root(self) -> int:

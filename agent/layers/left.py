@@ -14,14 +14,13 @@ from ..protocol.text.path_text import quoted_path
 from .effects import TooMuch, written_below
 from .fitness import places_of
 from .layer import wait_until_unused
+from .left_files import measure
 from .namespaces import Namespaces, NamespacesRefused
 from .occupied import Occupied
 from .opening import FOLDER
 from .removing import remove_tree
 from .unit_record import UnitRecord, boot_tag, forget_record, read_record
 
-_MOST = 200_000
-"""Files of a unit that are counted."""
 _MOST_NAMED = 5
 
 
@@ -42,7 +41,7 @@ def left_units(workspace: Path, state: Path) -> list[LeftUnit]:
     """Return the units of a workspace that stay until somebody decides. `state`: the folder of the journals."""
     found = list[LeftUnit]()
     for folder, record in left_records(workspace, state):
-        files, size = _measure(folder)
+        files, size = measure(folder.glob("[tu]*"))
         whole = record.is_whole
         found.append(LeftUnit(folder=folder, kind=record.kind, run=record.run, files=files, size=size, is_whole=whole))
     return found
@@ -72,22 +71,6 @@ def remove_unit(folder: Path) -> None:
     """Delete the folder of a unit in which nobody works. Raises OSError."""
     forget_record(folder)
     remove_tree(folder)
-
-
-def _measure(folder: Path) -> tuple[int, int]:
-    """Return how many files and bytes the folder of a unit has. What cannot be read is left out."""
-    files, size = 0, 0
-    for top in folder.glob("[tu]*"):
-        for above, _, names in os.walk(top):
-            for name in names:
-                try:
-                    status = os.lstat(f"{above}/{name}")
-                except OSError:
-                    continue
-                files, size = files + 1, size + status.st_blocks * 512
-            if files >= _MOST:
-                return files, size
-    return files, size
 
 
 def lost_at_restart(folder: Path) -> list[str]:

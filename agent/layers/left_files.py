@@ -1,4 +1,4 @@
-"""What lies on the disk besides units of work: layers of commands, and files that are kept for an undo."""
+"""What lies on the disk besides units of work: layers of commands, copies, and files that are kept for an undo."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from .copy_folder import COPIES
 from .fitness import places_of
 from .kept import Kept
 from .layer import wait_until_unused
@@ -25,7 +26,7 @@ _MAKING_SECONDS = 60.0
 
 
 class LeftFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The layers of commands, or files that are kept for an undo."""
+    """The layers of commands, copies that no unit uses, or files that are kept for an undo."""
 
     folders: list[Path]
     files: int
@@ -45,19 +46,30 @@ def left_layers(workspace: Path, state: Path) -> LeftFiles:
             record = read_record(folder)
             if folder not in needed and (record is None or not record.lasts):
                 folders.append(folder)
-    files, size = _measure(upper for folder in folders for upper in folder.glob("[tu]*"))
+    files, size = measure(upper for folder in folders for upper in folder.glob("[tu]*"))
+    return LeftFiles(folders=folders, files=files, size=size)
+
+
+def left_copies(workspace: Path, state: Path) -> LeftFiles:
+    """Return the copies that runs, also killed ones, keep for their next units. `state`: as for `left_layers`."""
+    tops = [folder for place in places_of(workspace, state) if (folder := place / COPIES).is_dir()]
+    folders = [folder for top in tops for folder in sorted(top.iterdir())]
+    files, size = measure(folders)
     return LeftFiles(folders=folders, files=files, size=size)
 
 
 def kept_files(workspace: Path, state: Path) -> LeftFiles:
     """Return the files that applied changes displaced, and that are kept for an undo."""
     folders = [folder for place in places_of(workspace, state) if (folder := Kept(place).folder).is_dir()]
-    files, size = _measure(folders)
+    files, size = measure(folders)
     return LeftFiles(folders=folders, files=files, size=size)
 
 
-def remove_left_layers(left: LeftFiles, namespaces: Namespaces) -> int:
-    """Delete the layers in which no process works, and return their number. Raises OSError."""
+def remove_left_layers(left: LeftFiles, namespaces: Namespaces | None) -> int:
+    """Delete the layers in which no process works, and return their number. `namespaces`: None: all are copies.
+
+    Raises OSError.
+    """
     count = 0
     for folder in left.folders:
         if time.time() - folder.stat().st_mtime > _MAKING_SECONDS:
@@ -81,7 +93,7 @@ def _needed(workspace: Path, state: Path) -> set[Path]:
     return found
 
 
-def _measure(tops: Iterable[Path]) -> tuple[int, int]:
+def measure(tops: Iterable[Path]) -> tuple[int, int]:
     """Return how many files and bytes these folders have. What cannot be read is left out."""
     files, size = 0, 0
     for top in tops:

@@ -15,7 +15,7 @@ from .applier import Applier
 from .apply import carry_out
 from .classes import Class, Group, classify
 from .copies import Copies, CopyLayer, sweep_copies
-from .copy_folder import has_copy
+from .copy_folder import COPIES, has_copy
 from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
 from .layer import Layer, wait_until_unused
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 """How long the end of a command may take to be final."""
-COPIES = "copies"
-"""Name of the folder with the copies that no unit uses."""
 _MAKING_SECONDS = 60.0
 """Age after which a layer that nobody has mounted was left by a killed runner."""
 _MOST_NAMED = 5

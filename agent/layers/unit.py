@@ -21,7 +21,7 @@ import msgspec
 
 from ..workspace.files.temporary import TEMPORARY_FILES
 from .apply import force_out
-from .effects import bytes_at, target_at
+from .effects import TooMuch, bytes_at, target_at
 from .git.places import index_files
 from .namespaces import NamespacesRefused
 from .occupied import Occupied
@@ -186,6 +186,14 @@ class Unit:
         """Return the present time of the layer's file system. Raises OSError."""
         return self.layer.next_tick(_MARK)
 
+    def note_copied_up(self) -> None:
+        """Note which files its commands only copied up, so that the view shows what the user makes of them.
+
+        If they cannot be listed now, they stay as the unit has them.
+        """
+        with suppress(TooMuch, OSError):
+            self.layer.note_copied_up(_MARK)
+
     def mark(self) -> Mark:
         """Return the present moment, for `effects_since`. Raises OSError."""
         return self.layer.mark(_MARK)
@@ -231,7 +239,8 @@ class Unit:
         Raises Occupied, NamespacesRefused and OSError; then it is let go of, too.
         """
         try:
-            self.layer.seal(_SECONDS)
+            if self.layer.copy is None:  # that is listed when somebody looks at it
+                self.layer.seal(_SECONDS)
             self.force_out()
         finally:
             self.close()

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -48,6 +48,18 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Files for which the file system keeps room; 0: it has no limit."""
 
 
+class Present(NamedTuple):
+    """What lies in watched folders and was not written by a command."""
+
+    files: int
+    """Files, folders and links."""
+    size: int
+    """Bytes, holes included."""
+
+
+_NOTHING = Present(0, 0)
+
+
 def limits_at(folder: Path) -> Limits:
     """Return the limits for a command whose files lie in this folder, from what is free there now. Raises OSError.
 
@@ -63,9 +75,9 @@ def limits_at(folder: Path) -> Limits:
 class Watch:
     """Watches one command: pass `begin` to `run_process` as `on_start`, and call `end` after it."""
 
-    def __init__(self, uppers: Sequence[Path], limits: Limits) -> None:
-        """`uppers`: the folders with what the command writes, on one file system."""
-        self._uppers, self._limits = list(uppers), limits
+    def __init__(self, uppers: Sequence[Path], limits: Limits, present: Present = _NOTHING) -> None:
+        """`uppers`: the folders with what the command writes, on one file system. `present`: what else is in them."""
+        self._uppers, self._limits, self.present = list(uppers), limits, present
         self.reached = ""
         """The limit that the command reached, and for which it was killed; empty: none."""
         self._ended = threading.Event()
@@ -130,7 +142,7 @@ class Watch:
 
     def _count(self) -> Iterator[bool]:
         """Count all that was written; yield after each slice. Raises TooMuch and OSError."""
-        files = size = 0
+        files, size = -self.present.files, -self.present.size
         linked = set[int]()
         for upper in self._uppers:
             opened = os.open(upper, FOLDER | os.O_CLOEXEC)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 
+from fakes.machines import words_for
 from fakes.models.deciding import DecidingServer
 from fakes.rundry import RUNDRY, Home
 
@@ -26,8 +27,8 @@ from .user import User, make_workspace
 
 TESTS = Path(__file__).resolve().parents[1]
 _HEADLESS = ("--headless", "--json")
-_DIRECT = "commands write to the workspace itself"
-"""In the notes of a run without layers."""
+_DIRECT = ("commands write to the workspace itself", "it works in copies of the workspace")
+"""In the notes of a run without layers: one that works in place, and one that works in units."""
 _SECONDS, _SECONDS_OF_WORK, _SECONDS_TO_APPLY, _STEPS_AFTER = 120.0, 30.0, 5.0, 2
 _CHECKS = {
     "goal": ["--until", "test -f gen/done.txt", "--steps", "9"],
@@ -62,6 +63,16 @@ class Plan:
     """Kills count from the start and each resume, instead of from the first request after it."""
     pace: float
     """Seconds between two steps of the user, at most."""
+
+    @property
+    def in_units(self) -> bool:
+        """Whether commands work in units, and what they did is applied later."""
+        return self.loop not in ("goal", "chat")
+
+    @property
+    def in_place(self) -> bool:
+        """Whether commands write into the workspace itself."""
+        return self.direct and not self.in_units
 
     @staticmethod
     def of(seed: int, *, direct: bool = False) -> Plan:
@@ -116,11 +127,11 @@ class Trial:
         self.user = User(self.project, self.plan.seed, rarely_shares=in_passes)
         self.looker, self.frozen = Looker(self.project), Frozen(self.root)
         self._chance = random.Random(f"trial {self.plan.seed}")
-        self._words = [sys.executable, "-P", str(TESTS / "actor" / "no_mounts.py")] if self.plan.direct else []
+        self._words = words_for("landlock") if self.plan.direct else []
 
     def run(self) -> Outcome:
         """Play it, and judge what it left."""
-        make_workspace(self.project, is_clean=self._needs_clean_start)
+        make_workspace(self.project)
         self._act("nothing")
         found, killed = list[str](), 0
         began = time.monotonic()
@@ -134,7 +145,7 @@ class Trial:
             is_at_work = len(self.model.deeds) > asked
             time.sleep(self._chance.uniform(0, self.plan.pace) if is_at_work else 0.5)
             is_over = time.monotonic() > began + _SECONDS_OF_WORK  # so that the run finds an end
-            if not is_over and (is_at_work or not self._waits_for_a_start()):
+            if not is_over:
                 self._act()
             if due is None and waiting and (is_at_work or self.plan.is_early):
                 due = time.monotonic() + waiting[0].seconds
@@ -149,19 +160,10 @@ class Trial:
         for _ in range(_STEPS_AFTER):
             self._act()
         accepted = read_accepted(self.home.journals())
-        in_units = self.plan.loop not in ("goal", "chat")
-        judge = Judge(self.looker, accepted, self.model.deeds, in_units=in_units, in_place=self.plan.direct)
+        judge = Judge(self.looker, accepted, self.model.deeds, in_units=self.plan.in_units, in_place=self.plan.in_place)
         found += judge.wrong(self.windows)
         found += self._faults()
         return Outcome(self.plan, found, len(self.windows) - 1, killed, judge.changes, str(process.returncode))
-
-    @property
-    def _needs_clean_start(self) -> bool:
-        """Whether the run refuses a dirty tree."""
-        return self.plan.direct and self.plan.loop in ("interval", "improve", "tries")
-
-    def _waits_for_a_start(self) -> bool:
-        return self._needs_clean_start and not self.model.deeds
 
     def _act(self, did: str = "") -> None:
         """Let the user do one thing while all else stands still."""
@@ -240,7 +242,7 @@ class Trial:
                 if isinstance(one.event, Fault) and one.event.kind == "program"
             ]
             notes = [note for one in events if isinstance(one.event, RunStarted) for note in one.event.notes]
-            if any(_DIRECT in note for note in notes) != self.plan.direct:
+            if any(_DIRECT[self.plan.in_units] in note for note in notes) != self.plan.direct:
                 found.append(f"it is {'not ' if self.plan.direct else ''}in direct mode")
         for name in ("out.txt", "runs/runner.log"):
             path = self.root / name
@@ -252,7 +254,7 @@ class Trial:
 def attempt(plan: Plan, *, keeps: bool = False) -> Outcome:
     """Run one plan in a folder of its own. `keeps`: leave the folder, with what was done."""
     root = Path(mkdtemp(prefix="actor-"))
-    model = Model(plan.seed, plan.loop, plan.direct)
+    model = Model(plan.seed, plan.loop, plan.in_place)
     with DecidingServer(model.answer) as server:
         trial = Trial(plan, root, server, model)
         try:

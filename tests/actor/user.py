@@ -15,10 +15,10 @@ LINES = "".join(f"line {n}\n" for n in range(12))
 _IDENTITY = ("-c", "user.name=User", "-c", "user.email=user@example.org", "-c", "core.editor=true")
 
 
-def make_workspace(project: Path, *, is_clean: bool = False) -> None:
+def make_workspace(project: Path) -> None:
     """Make a repository with files of the user, of both, and of a migration, and a stash.
 
-    Unless it has to be clean, there are files that are staged, edited since, untracked and ignored.
+    There are files that are staged, edited since, untracked and ignored.
     """
     (project / "gen").mkdir(parents=True)
     for name in (*MINE, *BOTH, *ITEMS):
@@ -34,8 +34,6 @@ def make_workspace(project: Path, *, is_clean: bool = False) -> None:
     assert user.git("commit", "-qam", "Second")
     user.save("mine/b.txt", "kept in the stash\n")
     assert user.git("stash", "push", "-qm", "of the user")
-    if is_clean:
-        return
     user.save("mine/c.txt", "staged\n")
     assert user.git("add", "mine/c.txt")
     user.save("mine/c.txt", "staged, then edited\n")

@@ -74,8 +74,9 @@ class Ran(Events):
 class Home:
     """An empty home and config, runs in a folder of its own, no key of any provider."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root / "home"
+    def __init__(self, root: Path, words: Sequence[str] = ()) -> None:
+        """`words`: a program and its options that start the command."""
+        self.root, self.words = root / "home", list(words)
         self.runs = root / "runs"
         self.root.mkdir(parents=True)
         self.env: dict[str, str] = {
@@ -125,7 +126,7 @@ class Home:
     ) -> Ran:
         """Runs it to its end. `through`: a program and its options that start it."""
         done = subprocess.run(
-            [*through, str(RUNDRY), *argv],
+            [*self.words, *through, str(RUNDRY), *argv],
             cwd=cwd,
             env={**self.env, **(env or {})},
             input=stdin if stdin is not None else "",
@@ -137,7 +138,7 @@ class Home:
 
     def start(self, *argv: str, cwd: Path, env: Mapping[str, str] | None = None) -> Running:
         """Starts it and gives it back while it runs."""
-        return Running([str(RUNDRY), *argv], cwd=cwd, env={**self.env, **(env or {})})
+        return Running([*self.words, str(RUNDRY), *argv], ["rundry", *argv], cwd=cwd, env={**self.env, **(env or {})})
 
     def screen(
         self,
@@ -150,14 +151,16 @@ class Home:
     ) -> Terminal:
         """Opens it in a pseudo-terminal."""
         environment = {**self.env, **(env or {})}
-        return Terminal([str(RUNDRY), *argv], rows=rows, columns=columns, env=environment, cwd=cwd, truecolor=truecolor)
+        command = [*self.words, str(RUNDRY), *argv]
+        return Terminal(command, rows=rows, columns=columns, env=environment, cwd=cwd, truecolor=truecolor)
 
 
 class Running:
     """A command that runs; its `--json` lines can be waited for."""
 
-    def __init__(self, argv: list[str], *, cwd: Path, env: Mapping[str, str]) -> None:
-        self.argv = ["rundry", *argv[1:]]
+    def __init__(self, argv: list[str], shown: list[str], *, cwd: Path, env: Mapping[str, str]) -> None:
+        """`shown`: the words of the user."""
+        self.argv = shown
         self._process = subprocess.Popen(
             argv,
             cwd=cwd,

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
+import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
+import pytest
+
 from rundry.agent.layers.copies import Copies, CopyLayer, size_of
 from rundry.agent.layers.direct import read_tree
-from rundry.agent.layers.effects import Effect
+from rundry.agent.layers.effects import Effect, TooMuch
 from rundry.agent.layers.layer import Mark
+from rundry.agent.layers.watching import Watch, limits_at
+from rundry.agent.workspace.processes.processes import run_process
 
-from .conftest import AsUser
+from .conftest import AsUser, apart, mount
 from .test_direct import aged
 from .test_judge import grow, seen
 
@@ -167,3 +174,46 @@ def test_links_and_rights_that_a_unit_left_lead_nowhere_and_hinder_nothing(as_us
         copy.drop()
 
     as_user(act)
+
+
+def test_a_command_that_fills_the_disk_with_a_copy_is_killed_and_nothing_of_it_is_left():
+    def act(folder: Path) -> None:
+        mount("-t", "tmpfs", "-o", "size=400m", "none", str(folder))
+        ws = folder / "ws"
+        ws.mkdir()
+        (ws / "present").write_bytes(bytes(60_000_000))
+        copies = Copies(folder / "spare", at_workspace=False)
+        copy = CopyLayer(folder / "copy", ws, copies).mount(None)
+
+        def run(script: str) -> tuple[str, int | None]:
+            watch = copy.watch()
+            argv, env = ["sh", "-c", script], {"PATH": "/usr/bin:/bin"}
+            done = asyncio.run(run_process(argv, cwd=copy.tree, env=env, timeout=100, on_start=watch.begin))
+            watch.end()
+            return watch.reached, done.exit_code
+
+        assert run("head -c 100000000 /dev/zero > new; sleep 3") == ("", 0), "what was there does not count"
+        assert run("head -c 60000000 /dev/zero > more; sleep 100") == ("it wrote more than 0.1 GB", 137)
+        with pytest.raises(TooMuch, match=r"it changes 160 MB, and the disk has room for 11\d MB"):
+            copy.seal(0)
+        copy.drop()
+        free = shutil.disk_usage(folder).free
+        assert free > 300_000_000 and os.listdir(folder) == ["ws"]
+
+    apart(act)
+
+
+def test_a_command_that_makes_too_many_files_in_a_copy_is_killed(tmp_path: Path):
+    ws = tmp_path / "ws"
+    ws.mkdir()
+    for number in range(30):
+        (ws / f"present-{number}").touch()
+    copy = copy_of(ws, tmp_path / "copy").mount(None)
+    for made, reached in ((20, ""), (60, "it wrote more than 40 files")):
+        limits = msgspec.structs.replace(limits_at(tmp_path), files=40)
+        watch = Watch([copy.tree], limits, copy.watch().present)
+        argv = ["sh", "-c", f"i=0; while [ $i -lt {made} ]; do i=$((i+1)); : > f$i; done; sleep 3"]
+        asyncio.run(run_process(argv, cwd=copy.tree, env={}, timeout=100, on_start=watch.begin))
+        watch.end()
+        assert watch.reached == reached
+    copy.drop()

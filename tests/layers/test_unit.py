@@ -262,3 +262,58 @@ def test_the_index_is_compared_with_what_it_was_at_the_start_of_a_unit(bench: Be
     (repository,) = found.git
     assert [getattr(row, "path", None) for row in repository.rows] == [None, b"a"], found
     again.drop()
+
+
+COPIED_UP = "ln a second; rm second; chmod +x b; chmod -x b; exec 3<>deep/c; exec 3>&-; : >> d; touch e"
+"""Nothing of it is an effect, and the unit has a file of its own for each."""
+
+
+@pytest.fixture(params=["layer", "copy"])
+def units(request: pytest.FixtureRequest, bench: Bench) -> Iterator[RunLayers]:
+    found = layers_of(bench)
+    found.has_copies = request.param == "copy"
+    yield found
+    found.close()
+
+
+def run_in(unit: Unit, script: str) -> None:
+    """Run a command and look at what it changed, as a step does."""
+    if unit.layer.copy is None:
+        run(unit, script)
+    else:
+        subprocess.run(["sh", "-ec", script], cwd=unit.layer.copy, check=True)
+    unit.note_copied_up()
+
+
+def test_a_unit_shows_what_the_user_makes_of_a_file_that_a_command_only_copied_up(bench: Bench, units: RunLayers):
+    (bench.ws / "deep").mkdir()
+    for name in ("a", "b", "deep/c", "d", "e", "written", "deep/put-back"):
+        (bench.ws / name).write_text("1\n")
+        os.utime(bench.ws / name, (1, 1))
+    unit = Unit.begin(units, "pass")
+    run_in(unit, f"{COPIED_UP}; echo 2 > written; cp -p written x; rm deep/put-back")
+    run_in(unit, "echo 1 > deep/put-back; touch -d @1 deep/put-back")
+    for name in ("a", "b", "deep/c", "d", "e", "written"):
+        (bench.ws / name).write_text("the user's\n")
+    unit.mount_again()
+    shown = {name: (unit.root / name).read_text() for name in ("a", "b", "deep/c", "d", "written")}
+    assert shown == {**dict.fromkeys(("a", "b", "deep/c", "d"), "the user's\n"), "written": "2\n"}
+    found = changes(listed(units, unit))
+    assert {path for path, conflict in found.items() if conflict} == {"e", "written"}, "`touch` writes a time"
+    assert found.keys() == {"e", "written", "x"}
+    unit.drop()
+
+
+def test_a_copied_up_file_that_was_written_later_or_lies_in_a_replaced_folder_stays(bench: Bench, units: RunLayers):
+    (bench.ws / "deep").mkdir()
+    for name in ("a", "deep/b"):
+        (bench.ws / name).write_text("1\n")
+        os.utime(bench.ws / name, (1, 1))
+    unit = Unit.begin(units, "pass")
+    run_in(unit, "chmod +x a; chmod -x a; cp -a deep other; rm -r deep; mv other deep")
+    run(unit, "echo 2 > a; touch -d @1 a") if unit.layer.copy is None else run_in(unit, "echo 2 > a; touch -d @1 a")
+    (bench.ws / "a").write_text("the user's\n")
+    unit.mount_again()
+    assert (unit.root / "a").read_text() == "2\n" and (unit.root / "deep/b").read_text() == "1\n"
+    assert changes(listed(units, unit)) == {"a": "it changed while the command ran"}
+    unit.drop()

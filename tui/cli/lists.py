@@ -128,6 +128,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
                 "layers": found.layers,
                 "left": [*found.left],
                 "left_layers": found.left_layers,
+                "copies": found.copies,
                 "kept": found.kept,
                 "variables_left_out": found.unseen,
                 "survey": found.survey,

@@ -23,6 +23,7 @@ from rundry.agent import (
     expand_home,
     fitness_of,
     kept_files,
+    left_copies,
     left_layers,
     left_units,
     plural,
@@ -55,6 +56,8 @@ class Checkup:
     """What runs of the folder left apart from it, and what somebody decides on."""
     left_layers: LeftFiles | None = None
     """Layers of commands that are on the disk; None: not looked at."""
+    copies: LeftFiles | None = None
+    """Copies of the workspace that runs keep for their next units of work; None: not looked at."""
     kept: LeftFiles | None = None
     """Files that are kept for an undo; None: not looked at."""
     surroundings: Surroundings = field(default_factory=Surroundings)
@@ -78,6 +81,9 @@ class Checkup:
         if self.left_layers is not None and self.left_layers.folders:
             count, size = plural(len(self.left_layers.folders), "layer"), size_words(self.left_layers.size)
             lines.append(f"left       {count} of commands, {size}: rundry apply --drop-all deletes what nobody uses")
+        if self.copies is not None and self.copies.folders:
+            count, size = plural(len(self.copies.folders), "run"), size_words(self.copies.size)
+            lines.append(f"copies     of {count}, {size}: rundry apply --drop-all deletes those of killed runs")
         if self.kept is not None and self.kept.files:
             size = size_words(self.kept.size)
             lines.append(f"kept       {plural(self.kept.files, 'replaced file')} for an undo, {size}, for 30 days")
@@ -116,6 +122,7 @@ async def check_up(setup: Setup) -> Checkup:
         ),
         left=await asyncio.to_thread(left_units, setup.workspace, setup.folder),
         left_layers=await asyncio.to_thread(left_layers, setup.workspace, setup.folder),
+        copies=await asyncio.to_thread(left_copies, setup.workspace, setup.folder),
         kept=await asyncio.to_thread(kept_files, setup.workspace, setup.folder),
         survey=survey,
         unseen=variables_left_out(os.environ, settings.texts("sandbox_env")),

@@ -9,7 +9,8 @@ from pathlib import Path
 from ...facts.checkpoint import facts_of
 from ...journal.claim import claim
 from ...journal.journal import Journal
-from ...layers.copy_folder import has_copy
+from ...layers.copies import sweep_copies
+from ...layers.copy_folder import COPIES, has_copy
 from ...layers.fitness import places_of
 from ...layers.left import left_records, left_units, remove_left_unit, remove_unit
 from ...layers.left_files import left_layers, remove_left_layers
@@ -50,7 +51,7 @@ def remove_ended(path: Path, workspace: Path) -> None:
 
 
 def drop_all_left(workspace: Path, runs: Path) -> Sequence[str]:
-    """Delete all stages and other units that runs of a workspace left, and return a line for each.
+    """Delete all stages, other units and copies that runs of a workspace left, and return a line for each.
 
     `runs`: the folder of the journals. Raises JournalError, OSError and UserError.
     """
@@ -70,7 +71,9 @@ def drop_all_left(workspace: Path, runs: Path) -> Sequence[str]:
             lines.append(f"kept: the {unit.kind} of run {unit.run}, which still runs")
             continue
         lines.append(f"removed: the {unit.kind} of run {unit.run}")
-    return [*lines, *_drop_layers(workspace, runs)]
+    count = sum(sweep_copies(place / COPIES) for place in places_of(workspace, runs))
+    copies = [f"removed: the copies of {plural(count, 'killed run')}"] if count else []
+    return [*lines, *copies, *_drop_layers(workspace, runs)]
 
 
 def _drop_layers(workspace: Path, runs: Path) -> list[str]:
@@ -79,7 +82,7 @@ def _drop_layers(workspace: Path, runs: Path) -> list[str]:
     if not left.folders:
         return []
     try:
-        with Namespaces() as namespaces:
+        with nullcontext() if all(map(has_copy, left.folders)) else Namespaces() as namespaces:
             count = remove_left_layers(left, namespaces)
     except NamespacesRefused as refused:
         raise UserError(f"nothing can be removed: {refused}") from None

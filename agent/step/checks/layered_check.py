@@ -14,7 +14,6 @@ from ...journal.encoding import recorded_text
 from ...layers.effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...layers.watching import Watch, limits_at
 from ...protocol import OutputsWritten, Prompted, Record
 
 if TYPE_CHECKING:
@@ -28,21 +27,23 @@ _MOST_NAMED = 5
 
 
 class CheckPlace:
-    """Where a check runs: in a layer of its own, or in the workspace if the run has no layers."""
+    """Where a check runs: in a layer of its own, in its unit of work, or in the workspace if the run has no layers."""
 
     def __init__(self, ctx: RunContext, name: str, record: Record, layer: Layer | None) -> None:
         self._ctx, self._name, self._record, self._layer = ctx, name, record, layer
-        self._watch = None if layer is None else Watch(layer.uppers, limits_at(layer.folder))
+        unit = None if ctx.unit is None else ctx.unit.layer
+        self._inside = unit if layer is None else layer
+        self._watch = None if self._inside is None else self._inside.watch()
         self._listed: Listed | None = None
         self.unknown = ""
         """Why it is not known what the check wrote; empty: it is known."""
 
     @property
     def access(self) -> LayerAccess | None:
-        """How the check enters its layer; None: it runs in the workspace."""
-        if self._layer is None or self._watch is None:
+        """How the check enters its layer or unit; None: it runs in the workspace."""
+        if self._inside is None or self._watch is None:
             return None
-        return replace(self._layer.access, begin=self._watch.begin)
+        return replace(self._inside.access, begin=self._watch.begin)
 
     def stop_watching(self) -> None:
         """Stop watching how much the check writes."""
@@ -57,11 +58,11 @@ class CheckPlace:
         """
         layers, layer = self._ctx.layers, self._layer
         self.stop_watching()
-        if layers is None or layer is None or self._watch is None:
-            return []
-        if self._watch.reached:
+        if self._watch is not None and self._watch.reached:
             self.unknown = f"it was ended, because {self._watch.reached}"
             self._say(f"The check `{self._name}` was ended, because {self._watch.reached}.")
+            return []
+        if layers is None or layer is None:
             return []
         guarded = self._ctx.guarded
         try:

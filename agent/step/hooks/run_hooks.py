@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from ...config.hooks.hook_scripts import script_is_trusted
 from ...layers.remedies import LayerRefused
-from ...layers.watching import Watch, limits_at
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
 from ...tools.text import plain
 from ...workspace.sandbox.access import Access, programs_of_user
@@ -98,7 +97,7 @@ async def _run_in_layer(
         return _ran(hook, event, "failed", f"it was not started: {refused}", 0.0)
     watch = None
     try:
-        watch = Watch(layer.uppers, limits_at(layer.folder))
+        watch = layer.watch()
         access = Access(layer=replace(layer.access, begin=watch.begin), keeps_workspace=not may_write)
         done = await _started(ctx, hook, event, access)
         watch.end()

@@ -10,7 +10,6 @@ import msgspec
 
 from ...gate.draft import CommandDraft
 from ...layers.remedies import LayerRefused
-from ...layers.watching import Watch, limits_at
 from ...protocol import PERSON, Record
 from ...shell.line_parser import parse_line
 from ...shell.reading import only_reads
@@ -179,12 +178,13 @@ async def _carried_out(ctx: RunContext, draft: CommandDraft, ruling: Ruling, rep
     unit = ctx.unit
     if unit is None:
         return await carry_out(draft, ruling, ctx.tools, report)
-    watch = Watch(unit.layer.uppers, limits_at(unit.folder))
+    watch = unit.layer.watch()
     try:
         place = InLayer(msgspec.structs.replace(unit.access, begin=watch.begin), ctx.guarded.read_only())
         result = await carry_out(draft, ruling, ctx.tools, report, place)
     finally:
         await asyncio.to_thread(watch.end)
+        await asyncio.to_thread(unit.note_copied_up)
     return result.with_notes([f"The command was ended, because {watch.reached}."] if watch.reached else [])
 
 

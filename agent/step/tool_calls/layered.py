@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...gate.draft import CommandDraft
-from ...layers.watching import Watch, limits_at
 from ...protocol import Snapshotted
 from ...stops.predicates.required import is_required_command
 from ...tools.execution import InLayer, carry_out
@@ -45,7 +44,7 @@ async def attempt_in_layer(
     layer = await asyncio.to_thread(layers.open)
     printed, watch = Tail(), None
     try:
-        watch = Watch(layer.uppers, limits_at(layer.folder))
+        watch = layer.watch()
         with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
             access = replace(layer.access, begin=watch.begin)
             running = carry_out(draft, ruling, ctx.tools, report, InLayer(access, read_only))

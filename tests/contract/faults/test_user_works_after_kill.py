@@ -20,6 +20,12 @@ HELD = Turn(text="Now I think about the rest of it", hold_after=3)
 LOOPS = {"interval": ["--every", "1h", "--until", "grep -q done NOTES.md"]}
 
 
+@pytest.fixture
+def home(home_on_machines: Home) -> Home:
+    """Where layers work, and where copies take their place."""
+    return home_on_machines
+
+
 def killed(home: Home, project: Path, server: ScriptedServer, *argv: str, at: str = "text_arrived") -> None:
     """Start a run, and kill it with SIGKILL in its second answer, or while its command runs."""
     base = ["--headless", "--json", "--gate", "auto", "--model", "fake", "--api-base", server.base_url, "--steps", "9"]

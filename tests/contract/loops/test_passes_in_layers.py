@@ -1,4 +1,4 @@
-"""Passes of interval and improve runs cannot touch what they did not write, by real processes (decision 0039)."""
+"""Passes of interval and improve runs cannot touch what they did not write, in layers and in copies (decision 0039)."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ LOOPS = {
         *("--protected", "work"),
     ],
 }
+
+
+@pytest.fixture
+def home(home_on_machines: Home) -> Home:
+    """Where layers work, and where copies take their place."""
+    return home_on_machines
 
 
 def argv_of(server: ScriptedServer, steps: int, *argv: str) -> list[str]:
