@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+
+from sizes import asked_for
 
 from rundry.agent import Session, ViewState
 from rundry.tui.app import RundryApp
@@ -62,14 +63,8 @@ async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> 
 
 async def main() -> None:
     """All pictures that were asked for."""
-    names = [name for name in sys.argv[1:] if not name.startswith("-")]
-    target = Path(names[0]) if names else Path(__file__).parent
-    await draw(target, (120, 40), "dark", "")
-    if "--light" in sys.argv or "--all" in sys.argv:
-        await draw(target, (120, 40), "light", "-light")
-    if "--all" in sys.argv:
-        await draw(target, (80, 24), "dark", "-80x24")
-        await draw(target, (80, 24), "light", "-80x24-light")
+    for one in asked_for():
+        await draw(*one)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from fakes.played import started
 from fakes.views.gated import GateStage
 from fakes.views.reviewed import review_of
+from sizes import asked_for
 
 from rundry.agent import EffectEntry, GateMode, StepStarted, TextArrived, ToolCalled, ToolFinished
 
@@ -91,14 +92,8 @@ async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> 
 
 async def main() -> None:
     """All pictures that were asked for."""
-    folders = [name for name in sys.argv[1:] if not name.startswith("-")]
-    target = Path(folders[0]) if folders else Path(__file__).parent
-    await draw(target, (120, 40), "dark", "")
-    if "--light" in sys.argv or "--all" in sys.argv:
-        await draw(target, (120, 40), "light", "-light")
-    if "--all" in sys.argv:
-        await draw(target, (80, 24), "dark", "-80x24")
-        await draw(target, (80, 24), "light", "-80x24-light")
+    for one in asked_for():
+        await draw(*one)
 
 
 if __name__ == "__main__":

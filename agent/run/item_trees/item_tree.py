@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from ...finder.item_trees import TreeFailed
 from ...layers.rows import new_name
 from ...protocol import EffectsApplied, JoinFinished, JoinStarted, WorktreeFinished
-from ...step.tool_calls.apply_effects import Accepted, apply_effects
+from ...step.tool_calls.apply_effects import apply_effects
 from ...step.tool_calls.effect_entries import sort_effects
 from ...step.tool_calls.effects_at_gate import decide_effects
 from ..passes.left_patch import UNREADABLE
@@ -118,14 +118,7 @@ class ItemInUse:
             merged=plan.merged,
             left=decided.refused,
         )
-        accepted = Accepted(
-            rows=decided.rows,
-            contents=decided.contents,
-            recorded=decided.recorded,
-            guarded=decided.guarded,
-            counted=decided.counted,
-            git=[],
-        )
+        accepted = decided.accepted([])
         groups, units, ending = plan.listed.groups, self._shared.units, ending_join(record, started)
         applied = await apply_effects(run, units, layer, groups, accepted, name, ending, started)
         now = await asyncio.to_thread(self._opened.unit.tick)

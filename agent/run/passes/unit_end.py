@@ -21,7 +21,7 @@ from ...layers.rows import new_name
 from ...protocol import FileChanged, PassKept, PatchKept, Reason, ToolFinished, WorkResult
 from ...protocol.text.counts import plural
 from ...step.resources.activity import PersonInterrupted
-from ...step.tool_calls.apply_effects import Accepted, apply_effects
+from ...step.tool_calls.apply_effects import apply_effects
 from ...step.tool_calls.effect_entries import sort_effects
 from ...step.tool_calls.effects_at_gate import Decided, decide_effects
 from ...workspace.errors import StaleFile
@@ -181,14 +181,7 @@ class UnitEnd:
             commit=made.commit,
             change=found.change,
         )
-        accepted = Accepted(
-            rows=decided.rows,
-            contents=decided.contents,
-            recorded=decided.recorded,
-            guarded=decided.guarded,
-            counted=[*decided.counted, *(["git: the commit of the pass"] if made.git else [])],
-            git=made.git,
-        )
+        accepted = decided.accepted(made.git, ["git: the commit of the pass"] if made.git else [])
         await apply_effects(ctx, opened.layers, opened.unit.layer, listed.groups, accepted, name, record, kept)
         remark = ""
         if ctx.hooks is not None and made.commit is not None and (own := await self._repository()) is not None:

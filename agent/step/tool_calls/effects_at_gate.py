@@ -186,6 +186,17 @@ class Decided:
         self.counted += found.counted
         self.git += found.git
 
+    def accepted(self, git: Sequence[GitChanges], words: Sequence[str] = ()) -> Accepted:
+        """Return what is applied, with these changes of git. `words`: what else is applied."""
+        return Accepted(
+            rows=self.rows,
+            contents=self.contents,
+            recorded=self.recorded,
+            guarded=self.guarded,
+            counted=[*self.counted, *words],
+            git=git,
+        )
+
 
 Ask = Callable[[EffectsDraft], Coroutine[Any, Any, "Ruling"]]
 """Shows a proposal at the gate, and returns the ruling."""
@@ -320,14 +331,7 @@ async def _applied(
     ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, decided: Decided, command: str, record: Record
 ) -> tuple[list[str], set[str]]:
     """Apply the rows. Returns sentences for the model, and the paths of what is a conflict."""
-    accepted = Accepted(
-        rows=decided.rows,
-        contents=decided.contents,
-        recorded=decided.recorded,
-        guarded=decided.guarded,
-        counted=decided.counted,
-        git=decided.git,
-    )
+    accepted = decided.accepted(decided.git)
     applied = await apply_effects(ctx, layers, layer, listed.groups, accepted, command, record)
     words = [*([named(applied.done)] if applied.done else []), *applied.words]
     line = f"Applied: {'; '.join(words)}." if words else ""
