@@ -301,10 +301,9 @@ class CopyLayer(Layer):
             os.close(below)
 
     def touched(self, paths: Collection[str]) -> list[str]:
-        """As of a layer. Raises TooMuch and OSError."""
-        if not self._is_listed:
-            self._list(self._own)
-        return super().touched(paths)
+        """As of a layer, also while processes work in it. Raises OSError."""
+        changed = self._touched_since(self._own, self._now())
+        return sorted(path for path in paths if not changed.isdisjoint(_and_above(os.fsencode(path))))
 
     def names_written(self) -> Iterator[bytes]:
         """Yield the paths of what was written."""

@@ -79,7 +79,7 @@ async def test_some_hunks_own_text_and_a_skipped_file_are_applied_exactly_and_re
     assert (work / "long.txt").read_text() == LINES.replace("line 30\n", "LINE 30\n")
     assert (work / "kept.txt").read_text() == "mine\n" and (work / "gone.txt").exists()
     heard = run.heard()
-    assert "Skipped by the person: `gone.txt` (I need it)." in heard
+    assert "Skipped: `gone.txt` (I need it)." in heard
     assert "Of `long.txt` the person accepted 1 of 2 hunks (hunk 1 was skipped: not this line)." in heard
     assert "The person changed your text of `kept.txt` before approving it." in heard
     at = {one["path"]: str(n) for n, one in enumerate(effects_of(run)["entries"])}

@@ -212,7 +212,7 @@ async def test_several_protected_files_are_one_proposal(place, driven):
     assert set(shown(run)) == {".envrc", ".npmrc", ".vscode/tasks.json"}
     work = place / "work"
     assert (work / ".envrc").exists() and (work / ".vscode/tasks.json").exists() and not (work / ".npmrc").exists()
-    assert "Skipped by the person: `.npmrc` (no)." in run.heard()
+    assert "Skipped: `.npmrc` (no)." in run.heard()
     (decided,) = [e for e in run.events if e["type"] == "proposal_decided" and e["entries"]]
     assert decided["decision"] == "part" and [one["reason"] for one in decided["entries"].values()] == ["no"]
 

@@ -226,7 +226,8 @@ _SHORTEST = 12
 def unprotected(shown: ProposalOpened) -> Decide:
     """Return the decision that accepts all but what a person has to see."""
     entries = [] if shown.effects is None else shown.effects.entries
-    skipped = {at: EntryChoice(skip=True) for at, entry in enumerate(entries) if entry.danger}
+    unseen = EntryChoice(skip=True, reason="a digest does not accept what a person has to see")
+    skipped = {at: unseen for at, entry in enumerate(entries) if entry.danger}
     return Decide(
         proposal_id=shown.proposal_id,
         digest=shown.digest,

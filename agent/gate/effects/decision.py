@@ -168,7 +168,7 @@ def _differences(draft: EffectsDraft, rulings: Mapping[int, EntryRuling]) -> str
             sentences.append(f"Of `{entry.path}` the person accepted {count}{given}.")
     if skipped:
         more = f" and {len(skipped) - _MOST_NAMED} more" if len(skipped) > _MOST_NAMED else ""
-        sentences.insert(0, f"Skipped by the person: {', '.join(skipped[:_MOST_NAMED])}{more}.")
+        sentences.insert(0, f"Skipped: {', '.join(skipped[:_MOST_NAMED])}{more}.")
     return " ".join(sentences)
 
 

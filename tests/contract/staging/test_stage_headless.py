@@ -85,6 +85,7 @@ async def test_protected_files_are_staged_and_not_applied_by_a_digest(place: Pla
     done = place.apply("--digest", str(shown["digest"]))
     assert done.exit_code == 5, done
     assert changed_files(place.project) == ["calc/core.py"]
+    assert "Skipped: `.envrc` (a digest does not accept what a person has to see)." in done.stdout, done
     assert [entry["path"] for entry in place.shown()["entries"]] == [".envrc"], "nobody decided against it"  # type: ignore[index]
 
 
