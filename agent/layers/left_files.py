@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -13,14 +11,13 @@ from .copy_folder import COPIES
 from .fitness import places_of
 from .kept import Kept
 from .layer import wait_until_unused
+from .left import measure
 from .namespaces import Namespaces, NamespacesRefused
 from .occupied import Occupied
 from .orders import Orders
 from .removing import remove_tree
 from .unit_record import read_record
 
-_MOST = 200_000
-"""Files that are counted."""
 _MAKING_SECONDS = 60.0
 """Age after which a layer that nobody uses is not being made any more."""
 
@@ -91,19 +88,3 @@ def _needed(workspace: Path, state: Path) -> set[Path]:
         orders = Orders(place)
         found |= {written.parent for name in orders.names() if (written := orders.written(name)) is not None}
     return found
-
-
-def measure(tops: Iterable[Path]) -> tuple[int, int]:
-    """Return how many files and bytes these folders have. What cannot be read is left out."""
-    files, size = 0, 0
-    for top in tops:
-        for above, _, names in os.walk(top):
-            for name in names:
-                try:
-                    status = os.lstat(f"{above}/{name}")
-                except OSError:
-                    continue
-                files, size = files + 1, size + status.st_blocks * 512
-            if files >= _MOST:
-                return files, size
-    return files, size
