@@ -351,7 +351,7 @@ class UnitEnd:
 
     def _record_restored(self) -> None:
         """Record for each file that the pass changed that it is as before."""
-        first, last = dict[str, FileEffect](), dict[str, FileEffect]()
+        first, last = dict[str, "FileEffect"](), dict[str, "FileEffect"]()
         for change in self._ctx.facts.changes.in_pass:
             for path, moved in change.files.items():
                 first.setdefault(path, moved)
