@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -93,6 +94,24 @@ def path_of(key: str, root: Path) -> str:
     """
     file = file_of(key)
     return os.path.relpath(file, root) if file.is_relative_to(root) else str(file)
+
+
+def why_not_file(path: str, root: Path) -> str | None:
+    """Return why the path is not the regular file that it was; None: it is. A link in place of a folder counts, too."""
+    inside = not Path(path).is_absolute()
+    here, parts = (root, Path(path).parts) if inside else (Path(path).parent, (Path(path).name,))
+    for number, part in enumerate(parts, 1):
+        here = here / part
+        try:
+            mode = here.lstat().st_mode
+        except OSError:
+            return "the file is gone"
+        is_last = number == len(parts)
+        if stat.S_ISLNK(mode):
+            return "the file is a link now" if is_last else f"the folder {part} is a link now"
+        if is_last and not stat.S_ISREG(mode):
+            return "it is not a file any more"
+    return None
 
 
 def files_of(globs: Sequence[str], workspace: Workspace) -> tuple[dict[str, str], list[str]]:

@@ -26,7 +26,8 @@ from ..protocol.text.counts import plural
 from ..step.checks.guarded_check import TRIES
 from ..step.resources.activity import PersonInterrupted
 from .budget_check import OUT_OF_TIME, no_room
-from .checking import CheckRunner, ChecksUnavailable, check, files_of, no_file_matches
+from .checking import CheckRunner, ChecksUnavailable, check, files_of, no_file_matches, path_of, why_not_file
+from .items.frontier import CHUNK
 from .items.item_state import Candidate, Row, State
 
 if TYPE_CHECKING:
@@ -151,6 +152,19 @@ class FileScan:
                 group.create_task(self._check_some(rest, record, tally))
         if tally.unstartable:
             tally.broken = _unstartable_text(tally.unstartable[0][2])
+        self._fail_vanished(record, tally)
+
+    def _fail_vanished(self, record: Record, tally: _Tally) -> None:
+        """Record that done files failed which are no files any more: a check of nothing passes."""
+        root, after = self._ctx.workspace.root, 0
+        while rows := self._intake.frontier.page(State.DONE, after=after, limit=CHUNK):
+            after = rows[-1].number
+            gone = [(row, why) for row in rows if (why := why_not_file(path_of(row.key, root), root)) is not None]
+            with self._ctx.events.together():
+                for row, why in gone:
+                    tally.known += 1
+                    self._intake.frontier.set_aside(row.key, why, row.attempts + 1)
+                    record(ItemFailed(key=row.key, error=why, attempts=row.attempts + 1, final=True))
 
     async def _check_some(self, rest: Iterator[tuple[int, tuple[str, str]]], record: Record, tally: _Tally) -> None:
         """Check files. Results are taken in the order of the paths, so that the files are fixed in this order."""

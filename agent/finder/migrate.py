@@ -6,6 +6,7 @@ Each file is worked in a unit of work, one by one or several at the same time.
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,7 +26,7 @@ from ..protocol.text.counts import plural
 from ..step.perform import perform
 from ..step.resources.activity import PersonInterrupted
 from .budget_check import OUT_OF_TIME, no_room
-from .checking import CheckRunner, ChecksUnavailable, check, check_of, path_of
+from .checking import CheckRunner, ChecksUnavailable, check, check_of, path_of, why_not_file
 from .file_scan import Acceptance, FileScan, finder_facts, why_failed
 from .fixing import TOOLS, fixer_prompt, fixer_system, fixer_tools, joined_words
 from .item_trees import ItemTree, ItemTrees, TreeFailed
@@ -76,9 +77,9 @@ class Migrate:
         ctx, steps = self._ctx, 0
         path = path_of(item.key, ctx.workspace.root)
         checked = await self._check(item.key, path, record)
-        if not checked.passed and not (ctx.workspace.root / path).exists():
-            return self._failed(work, item, "the file is gone", record, final=True)
         while not checked.passed:
+            if (why := why_not_file(path, ctx.workspace.root)) is not None:
+                return self._failed(work, item, why, record, final=True)
             if checked.suspect is not None and (steps or item.key in finder_facts(ctx).suspects.accepted):
                 return self._undecided(work, item, checked, record)
             record(checked)
@@ -140,7 +141,7 @@ class Migrate:
         """Check a file in a worktree and record the result there."""
         record = ctx.events.record
         record(CheckStarted(command=check_of(self._command, path)))
-        checked = await self._run_check(ctx, path, record)
+        checked = _of_file(await self._run_check(ctx, path, record), path, ctx.workspace.root)
         record(checked)
         return checked
 
@@ -148,7 +149,8 @@ class Migrate:
         """Check a file and record the result; a pass is recorded together with its consequences."""
         command = check_of(self._command, path)
         record(CheckStarted(command=command))
-        return self._acceptance.apply(key, path, await self._run_check(self._ctx, path, record))
+        checked = self._acceptance.apply(key, path, await self._run_check(self._ctx, path, record))
+        return _of_file(checked, path, self._ctx.workspace.root)
 
     async def _run_check(self, ctx: RunContext, path: str, record: Record) -> CheckFinished:
         with ctx.usage.running():
@@ -211,6 +213,12 @@ class Migrate:
             self._intake.frontier.roll_back([item.key])
             record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
         return result
+
+
+def _of_file(checked: CheckFinished, path: str, root: Path) -> CheckFinished:
+    """Return the result; a pass without the file does not count."""
+    why = why_not_file(path, root) if checked.passed else None
+    return checked if why is None else msgspec.structs.replace(checked, passed=False, uncounted=why)
 
 
 def _after(steps: int, why: str) -> str:

@@ -42,7 +42,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """Number of findings that those lenses found."""
     lenses: int
     """Number of those lenses."""
-    method: str = "Chao2"
+    method: str = "beta-binomial"
 
 
 def estimate_words(found: int, estimate: Estimate | None) -> str:

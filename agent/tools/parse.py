@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from ..protocol.text.double_keys import double_key
 from .tool_table import TOOLS, usage
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _ADVICE = {"background": " start_command starts a command in the background."}
 _DEEPEST = 100
 """Levels of nesting. Decoders and encoders recurse, and fail at about a thousand."""
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_LONGEST_KEY = 60
 _SHORT = 16
 """Longest field name that the person's screen shows."""
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
@@ -119,6 +121,8 @@ def _decode(raw: str, *, exact: bool) -> tuple[Any, bool, str | None]:
     try:
         value = json.loads(raw)
         repaired_value = False
+        if problem := _has_double_key(raw):
+            return None, False, problem
     except (ValueError, RecursionError):
         value, problem = _repair(raw, exact=exact)
         if problem is not None:
@@ -143,7 +147,7 @@ def _repair(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
         if isinstance(value, dict):
-            return cast("dict[str, Any]", value), None
+            return cast("dict[str, Any]", value), _has_double_key(text)
     if not _is_whole(text):
         return None, "the arguments are incomplete: the JSON was cut off or a quote is missing"
     from json_repair import repair_json
@@ -154,7 +158,12 @@ def _repair(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None
     fields: dict[str, Any] = repaired_value
     if exact and not all(f'"{string}"' in text for string in _strings(fields)):
         return None, "the arguments are not valid JSON: escape quotes and line ends within strings"
-    return fields, None
+    return fields, _has_double_key(text)
+
+
+def _has_double_key(text: str) -> str | None:
+    key = double_key(text)
+    return None if key is None else f"the arguments have the key `{key[:_LONGEST_KEY]}` twice: give it once"
 
 
 def _strings(value: object) -> Generator[str]:
@@ -248,7 +257,7 @@ def _renamed(known: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
 def _listed(value: object) -> list[object]:
     if isinstance(value, str) and value.lstrip().startswith("["):
         with contextlib.suppress(ValueError):
-            value = json.loads(value, strict=False)
+            value = json.loads(value, strict=False) if double_key(value) is None else value
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 

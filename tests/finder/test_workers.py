@@ -202,3 +202,24 @@ async def test_workers_run_in_the_commands_sandbox_without_keys(
         held = ("held", "written") if outside.is_relative_to("/tmp") else ("held",)
         assert worked.reason in [f"no key {word}" for word in held], worked.error
     assert (tmp_path / "inside").exists()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"findings": [{"title": "a"}], "findings": []}',
+        '{"error": "no", "error": ""}',
+        '{"items": [{"kind": "value", "value": "a", "value": "b"}]}',
+        '{"findings": [{"title": "a", "key": "k", "k\\\\u0065y": "l"}]}',
+    ],
+)
+async def test_an_answer_with_a_key_twice_is_an_error(make_command: Callable[..., CommandWorker], answer: str) -> None:
+    worked = await make_command(f"print('''{answer}''')").work(ITEM)
+    assert "twice in one object" in worked.error
+    assert not worked.items and not worked.findings
+
+
+async def test_a_key_in_a_text_is_not_a_second_one(make_command: Callable[..., CommandWorker]) -> None:
+    finding = {"title": '"title": "key"', "detail": '{"title": 1, "title": 2}', "evidence": "ü", "key": "title"}
+    worked = await make_command(printing({"findings": [finding, finding]})).work(ITEM)
+    assert (worked.error, len(worked.findings)) == ("", 2)

@@ -25,13 +25,15 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def search(tmp_path: Path, place: Path) -> Callable[..., Driven]:
-    """A search by these lenses; further words go to the FinderSpec."""
+    """A search by these lenses; further words go to the FinderSpec. `prompt`: of all lenses."""
     runs = tmp_path / "runs"
     runs.mkdir(mode=0o700)
 
-    def make(model: MindedModel, *lenses: str, budget: Any = None, quotas: Any = None, **more: Any) -> Driven:
+    def make(
+        model: MindedModel, *lenses: str, budget: Any = None, quotas: Any = None, prompt: str = "", **more: Any
+    ) -> Driven:
         spec = FinderSpec(
-            lenses=[Lens(name=name, prompt=f"look like {name}") for name in lenses],
+            lenses=[Lens(name=name, prompt=prompt or f"look like {name}") for name in lenses],
             **{"sceptics": 1, "critic": False, **more},
         )
         return Driven(

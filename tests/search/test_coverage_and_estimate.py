@@ -9,6 +9,7 @@ from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import Call, calls
 from hypothesis import given, strategies as st
 
+from rundry.agent.facts.search.estimate import richness
 from rundry.agent.facts.search.reads import Ranges, add_range, count_lines
 from rundry.agent.protocol import Estimate, LensCoverage, estimate_words
 
@@ -50,29 +51,65 @@ async def test_the_scope_is_what_the_search_names(search, place):
     assert outcome.coverage.lenses == [LensCoverage("one", 1, 2)], "a file out of scope does not count"
 
 
-async def test_lenses_that_were_not_shown_each_others_findings_give_an_estimate(search):
-    """Of a1..a3 and b1..b3 one found four, two found three, two of them the same."""
-    model = MindedModel(
-        {
-            "one": [report(*listed("a1", "a2", "a3", "b1")), NOTHING],
-            "two": [report(*listed("a3", "b1", "b2")), NOTHING],
-        }
-    )
-    run = search(model, "one", "two")
+LOOKS = ("one", "two", "three", "four")
+
+
+def looks(**found: tuple[str, ...]) -> MindedModel:
+    """Four lenses: what each reports first, then nothing."""
+    return MindedModel({name: [report(*listed(*found.get(name, ()))), NOTHING] for name in LOOKS}, sceptic=stands)
+
+
+def stands(key, nth):
+    return judge("stands")
+
+
+ALIKE = {"one": ("a1", "a2", "a3"), "two": ("a1", "a2", "b1"), "three": ("a1", "a3"), "four": ("a2", "b2")}
+"""Five things: a1 and a2 three times, a3 twice, b1 and b2 once."""
+ALL = richness([3, 3, 2, 1, 1], 4)
+
+
+async def test_looks_of_the_same_kind_that_were_not_shown_each_others_findings_give_an_estimate(search):
+    run = search(looks(**ALIKE), *LOOKS, prompt="look everywhere", concurrency=4)
     outcome = await run.run()
     assert outcome.findings.confirmed == 5
     assert outcome.estimate is not None, run.story()
-    assert (outcome.estimate.sample, outcome.estimate.lenses) == (5, 2)
-    assert outcome.estimate.unseen == 0.5 * 3**2 / (2 * 2)
-    assert outcome.estimate.low < outcome.estimate.unseen < outcome.estimate.high
+    assert (outcome.estimate.sample, outcome.estimate.lenses) == (5, 4)
+    assert ALL is not None
+    assert outcome.estimate.unseen == ALL.total - 5
+    assert (outcome.estimate.low, outcome.estimate.high) == (ALL.low - 5, ALL.high - 5)
+    assert outcome.estimate.low <= outcome.estimate.unseen < outcome.estimate.high
+
+
+async def test_lenses_that_look_for_different_things_give_no_estimate(search):
+    """Seen before the fix: 142 estimated, 11 true, and an interval that never held the truth."""
+    run = search(looks(**ALIKE), *LOOKS, concurrency=4)
+    outcome = await run.run()
+    assert outcome.findings.confirmed == 5
+    assert outcome.estimate is None, run.story()
+    assert estimate_words(5, None) == "5 found, no estimate of what is unseen"
+
+
+async def test_looks_that_hardly_overlap_give_no_estimate_whatever_their_prompts_say(search):
+    apart = {"one": ("a1", "a2"), "two": ("a3", "b1"), "three": ("b2", "b3"), "four": ("c1", "a1")}
+    run = search(looks(**apart), *LOOKS, prompt="look everywhere", concurrency=4)
+    outcome = await run.run()
+    assert outcome.findings.confirmed == 7
+    assert outcome.estimate is None, run.story()
+
+
+async def test_fewer_than_four_looks_give_no_estimate(search):
+    run = search(looks(**ALIKE), *LOOKS[:3], prompt="look everywhere", concurrency=4)
+    assert (await run.run()).estimate is None, run.story()
 
 
 async def test_what_a_later_pass_found_is_no_longer_unseen(search):
-    one = [report(*listed("a1", "a2", "a3", "b1")), report(*listed("c1")), NOTHING]
-    run = search(MindedModel({"one": one, "two": [report(*listed("a3", "b1", "b2")), NOTHING]}), "one", "two")
+    model = looks(**ALIKE)
+    model._lenses["one"].insert(1, report(*listed("c1")))
+    run = search(model, *LOOKS, prompt="look everywhere", concurrency=4)
     outcome = await run.run()
-    assert outcome.estimate is not None
-    assert outcome.estimate.unseen == 0.5 * 3**2 / (2 * 2) - 1
+    assert outcome.estimate is not None, run.story()
+    assert ALL is not None
+    assert outcome.estimate.high == ALL.high - 6
     assert outcome.estimate.sample == 5
 
 
@@ -86,34 +123,31 @@ async def test_refuted_findings_are_left_out_and_duplicates_count_as_the_one_tha
 
     reworded = {"title": "a1 in other words", "evidence": "a.txt:1"}
     model = MindedModel(
-        {"one": [report(*listed("a1", "a2")), NOTHING], "two": [report(reworded, *listed("c3")), NOTHING]},
+        {
+            "one": [report(*listed("a1", "a2")), NOTHING],
+            "two": [report(reworded, *listed("c3")), NOTHING],
+            "three": [report(*listed("a1")), NOTHING],
+            "four": [NOTHING],
+        },
         sceptic=sceptic,
     )
-    run = search(model, "one", "two", concurrency=2)
+    run = search(model, *LOOKS, prompt="look everywhere", concurrency=4)
     outcome = await run.run()
     assert outcome.estimate is not None, run.story()
-    assert (outcome.findings.confirmed, outcome.estimate.sample, outcome.estimate.lenses) == (2, 2, 2)
-    assert outcome.estimate.unseen == 0.5 * 1 / 2
+    assert (outcome.findings.confirmed, outcome.estimate.sample, outcome.estimate.lenses) == (2, 2, 4)
 
 
 async def test_a_lens_that_was_shown_what_another_found_is_not_part_of_the_sample(search):
-    """One after the other: the prompt of the second lists what the first one found."""
-    model = MindedModel({"one": [report(*listed("a1")), NOTHING], "two": [report(*listed("a1")), NOTHING]})
-    run = search(model, "one", "two", concurrency=1)
+    """One after the other: the prompt of each lists what the ones before it found."""
+    run = search(looks(**ALIKE), *LOOKS, prompt="look everywhere", concurrency=1)
     outcome = await run.run()
     assert [e["shown"] != [] for e in run.of("lens_briefed")][:2] == [False, True], run.story()
     assert outcome.estimate is None
     assert outcome.complete
 
 
-async def test_one_lens_alone_gives_no_estimate(search):
-    outcome = await search(MindedModel({"one": [report("x"), NOTHING]}), "one").run()
-    assert outcome.estimate is None
-    assert estimate_words(1, None) == "1 found, no estimate of what is unseen"
-
-
 async def test_a_search_of_an_earlier_version_gives_no_estimate_and_no_scope(search):
-    run = search(MindedModel({"one": [report("x"), NOTHING], "two": [report("x"), NOTHING]}), "one", "two")
+    run = search(looks(**ALIKE), *LOOKS, prompt="look everywhere", concurrency=4)
     await run.run()
     facts = run.facts()
     assert facts.finder is not None

@@ -33,6 +33,7 @@ async def test_an_answer_that_fits_passes(tmp_path, answer):
         ("done", "not JSON"),
         ('{"n": 1} trailing', "not JSON"),
         ('{"n": NaN}', "not JSON"),
+        ('{"n": "x", "n": 1}', "the key 'n' twice"),
         ('{"n": "x"}', "$.n"),
         ("{}", "'n' is a required property"),
         pytest.param("[" * 100_000 + "]" * 100_000, "nested too deeply", id="deep"),

@@ -142,3 +142,35 @@ def test_citations_come_back_as_the_model_gave_them(bench):
     assert answer == "done"
     assert citations == ["a.py", "a.py:3", {"path": "b.py", "line": 2, "quote": "x"}]
     assert bench.ctx.finish(parse_arguments("finish", '{"answer": "x"}').arguments) == ("x", [])
+
+
+@pytest.mark.parametrize(
+    ("tool", "raw"),
+    [
+        ("write_file", '{"path": "a", "content": "x", "content": "y"}'),
+        ("write_file", '{"path": "a", "content": "x", "p\\u0061th": "b"}'),
+        ("edit_file", '{"path": "a", "edits": [{"old_text": "x", "new_text": "y", "new_text": "z"}]}'),
+        ("report", '{"findings": [{"title": "a", "evidence": "a:1"}], "found_new": true, "findings": []}'),
+        ("judge", '{"verdict": "refuted", "reason": "r", "verdict": "stands"}'),
+        ("write_file", "{'path': 'a', 'content': 'x', 'content': 'y'}"),
+        ("write_file", '```json\n{"path": "a", "content": "x", "content": "y"}\n```'),
+        ("judge", '{verdict: "refuted", reason: "r", verdict: "stands",}'),
+        ("judge", '"{\\"verdict\\": \\"refuted\\", \\"reason\\": \\"r\\", \\"verdict\\": \\"stands\\"}"'),
+        (
+            "edit_file",
+            '{"path": "a", "edits": "[{\\"old_text\\": \\"x\\", \\"new_text\\": \\"y\\", \\"new_text\\": \\"z\\"}]"}',
+        ),
+    ],
+)
+def test_a_key_that_is_there_twice_is_an_error_and_never_silently_the_last_one(tool, raw):
+    parsed = parse_arguments(tool, raw)
+    assert parsed.arguments is None
+    assert parsed.error is not None
+
+
+@pytest.mark.parametrize(
+    "content", ['{"a": 1, "a": 2}', "it's {x: 1, x: 2}", 'say "path": "b"', 'a\\"path\\": c', "päth: 'path': 1"]
+)
+def test_a_text_that_looks_like_keys_is_only_a_text(content):
+    parsed = parse_arguments("write_file", json.dumps({"path": "a", "content": content}))
+    assert parsed.arguments == WriteFile("a", content)

@@ -27,6 +27,10 @@ from .item_counts import ItemCounts
 from .reads import add_range, count_lines, coverage, in_scope, lens_of, lines_shown, path_called
 
 
+def _kind(prompt: str) -> str:
+    return " ".join(prompt.casefold().split())
+
+
 @dataclass(slots=True)
 class FindingFacts(ItemCounts):
     """Lenses, findings, and the open pass."""
@@ -58,13 +62,15 @@ class FindingFacts(ItemCounts):
         return [finding for finding in self.findings.values() if finding.stands_alone]
 
     def estimate(self) -> Estimate | None:
-        """Estimate of the findings that no lens found. None: fewer than two independent lenses, or no finding.
+        """Estimate the findings that no lens found. None: the assumption of the estimate does not hold, or no finding.
 
-        The sample consists of the lenses that ended a pass before they were shown a finding of another lens.
+        The sample consists of the lenses that ended a pass before they were shown a finding of another lens. They must
+        be repeated looks of one kind: lenses that look for different things find different things, however few there
+        are, which the estimate takes for many that nobody found.
         """
-        lenses = sum(lens.sampled for lens in self.lenses.values())
-        if lenses < 2:
+        if len({_kind(lens.prompt) for lens in self.lenses.values() if lens.by != "critic"}) != 1:
             return None
+        lenses = sum(lens.sampled for lens in self.lenses.values())
         caught: dict[str, set[str]] = {}
         for finding in self.findings.values():
             if finding.caught_by and (root := self._root(finding)) is not None:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from ...protocol import ITEM_KINDS
+from ...protocol.text.double_keys import double_key
 from ..items.item_state import Candidate
 from .worker import ItemResult, ReportedFinding
 
@@ -40,9 +41,20 @@ def read_reply(answer: bytes) -> ItemResult:
     if not answer.strip():
         return ItemResult(error="the answer is empty: write one JSON object")
     try:
-        return _checked(msgspec.json.decode(answer, type=_Reply))  # decodes a million items without dicts in between
+        reply = msgspec.json.decode(answer, type=_Reply)  # decodes a million items without dicts in between
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _refused(answer)
+    if _may_have_double_key(answer, reply) and (key := double_key(answer.decode())) is not None:
+        return ItemResult(error=f"the answer has the key `{one_line(key, 60)}` twice in one object: write it once")
+    return _checked(reply)
+
+
+def _may_have_double_key(answer: bytes, reply: _Reply) -> bool:
+    """Return whether a key may be there twice: a million items are counted faster than their keys are compared."""
+    items, findings = len(reply.items or ()), len(reply.findings or ())
+    most = dict.fromkeys(_FIELDS, 1) | dict.fromkeys(("kind", "value"), items)
+    most |= dict.fromkeys(("title", "detail", "evidence", "key"), findings)
+    return b"\\u" in answer or any(answer.count(b'"%b"' % name.encode()) > count for name, count in most.items())
 
 
 def _refused(answer: bytes) -> ItemResult:

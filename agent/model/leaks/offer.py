@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 import msgspec
 
 from ...protocol import ToolCall, ToolSpec
+from ...protocol.text.double_keys import double_key
 from .call_tags import is_about_calls
 from .source import NotACall
 
@@ -147,7 +148,12 @@ class OfferedTools:
 
 
 def decoded(text: str) -> object:
-    """Decode a JSON text. Line ends within strings are allowed, because small models forget to escape them."""
+    """Decode a JSON text. Line ends within strings are allowed, because small models forget to escape them.
+
+    A text with a key twice is not a call: nobody knows which value is meant.
+    """
+    if double_key(text) is not None:
+        raise NotACall
     try:
         return msgspec.json.decode(text)
     except _BROKEN:

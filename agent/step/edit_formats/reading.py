@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ...protocol import CONSTRAINED, FileFormat
+from ...protocol.text.double_keys import double_key
 from ...tools.blocks.match import Occurrences, Replacement, find
 from .merging import DEFINITIONS, Merged, merge, parsed
 
@@ -267,15 +268,19 @@ def _by_names(old: str, new: str, text: str) -> Merged | None:
 
 
 def _objects(said: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a text, also those in fences or tags, and with raw line ends in their strings."""
+    """Yield the JSON objects of a text, also those in fences or tags, and with raw line ends in their strings.
+
+    An object with a key twice is left out.
+    """
     decoder, at = json.JSONDecoder(strict=False), 0
     while (at := said.find("{", at)) >= 0:
+        start = at
         try:
             found, at = decoder.raw_decode(said, at)
         except (ValueError, RecursionError):
             at += 1
             continue
-        if isinstance(found, dict):
+        if isinstance(found, dict) and double_key(said[start:at]) is None:
             yield cast("dict[str, Any]", found)
 
 

@@ -23,6 +23,15 @@ def refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object. Raises ValueError if it has a key twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it has the key {next(name for name in names if names.count(name) > 1)!r} twice")
+    return found
+
+
 def judge(schema: dict[str, Any], answer: str) -> tuple[bool, str]:
     """Return whether the answer fits the schema, and a detail for people and the model."""
     from jsonschema.validators import validator_for
@@ -31,7 +40,7 @@ def judge(schema: dict[str, Any], answer: str) -> tuple[bool, str]:
 
     signal.setitimer(signal.ITIMER_PROF, float(sys.argv[1]))
     try:
-        value = json.loads(unfenced(answer), parse_constant=refuse_constant)
+        value = json.loads(unfenced(answer), parse_constant=refuse_constant, object_pairs_hook=unique_keys)
         # With an empty registry, a `$ref` to the network is not fetched.
         validator = validator_for(schema)(schema, registry=Registry())
         error = min(validator.iter_errors(value), key=lambda error: len(error.absolute_path), default=None)

@@ -84,11 +84,11 @@ def percent(share: float) -> str:
 
 
 def _estimate(data: BoardData, width: int) -> Row:
-    """Return `unseen    about 4 (1 to 11)  an estimate: Chao2 from 3 lenses, 95 %`."""
+    """Return `unseen    about 4 (1 to 11)  an estimate: beta-binomial from 4 lenses, 95 %`."""
     palette, estimate = data.palette, data.facts.estimate()
     row: Row = [_named(data, "unseen")]
     if estimate is None:
-        return [*row, ("no estimate: it needs a finding and two independent lenses", palette.faint)]
+        return [*row, ("no estimate: it needs 4 independent lenses with one prompt", palette.faint)]
     low, about, high = math.floor(estimate.low), math.floor(estimate.unseen + 0.5), math.ceil(estimate.high)
     row.append((f"about {about:,} ({low:,} to {high:,})", palette.code))
     for source in (
