@@ -16,6 +16,8 @@ class SealFacts:
 
     seal: str | None = None
     """Blob of the approved digests; None: nothing was sealed."""
+    asked_only: bool = False
+    """Only what the user named was sealed."""
     not_held: list[str] = field(default_factory=list[str])
     written: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Path to the blob of content approved since then; None: the file was removed."""
@@ -29,8 +31,8 @@ class SealFacts:
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event into this state."""
         match stamped.event:
-            case GuardSealed(seal=seal, not_held=not_held):
-                self.seal, self.not_held = seal, not_held
+            case GuardSealed(seal=seal, not_held=not_held, asked_only=asked_only):
+                self.seal, self.not_held, self.asked_only = seal, not_held, asked_only
                 self.written.clear()
                 self.kept.clear()
             case ChangesUndecided(guarded=guarded, protected=protected):

@@ -110,6 +110,8 @@ class Verdicts:
     """Command to the blob of its reference counts: the first, or those at the start of the pass. Also for items."""
     starts: dict[str, TestCounts | None] = field(default_factory=dict[str, TestCounts | None])
     """Command to the counts of its first run."""
+    first_wrote: dict[str, str] = field(default_factory=dict[str, str])
+    """Command to the blob of the files that its first run wrote."""
     plants: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Command to the blob of the tests that can be planted for it; None: there are none."""
     scope: ScopeSet | None = None
@@ -257,6 +259,8 @@ class Verdicts:
         self.checks[check.command] = check
         self.starts.setdefault(check.command, counts_of(check))
         self.first_outputs.setdefault(check.command, check.output)
+        if check.wrote is not None:
+            self.first_wrote.setdefault(check.command, check.wrote)
         self._add_reference(check)
         if check.command in self.accepted:
             self.accepted.remove(check.command)

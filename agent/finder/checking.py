@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..step.checks.guarded_check import CheckEnvironment, run_guarded_check
+from ..step.checks.guarded_check import run_guarded_check
 from ..step.checks.verify import check_finished
 from ..stops.checks import CheckResult, run_check
 from ..workspace.errors import PathRefused
@@ -20,6 +20,7 @@ from .items.keys import file_of, item_key
 if TYPE_CHECKING:
     from ..protocol import CheckFinished, Record
     from ..step.resources.context import RunContext
+    from ..stops.check_environment import CheckEnvironment
     from ..workspace.paths import Workspace
 
 FILE = "{file}"

@@ -69,7 +69,7 @@ def _shares(workspace: Path, place: Path) -> bool:
     with tempfile.TemporaryFile(dir=place) as one, tempfile.TemporaryFile(dir=place) as other:
         one.write(b"1")
         one.flush()
-        return _clone(one.fileno(), other.fileno())
+        return clone_blocks(one.fileno(), other.fileno())
 
 
 def skipped_in(workspace: Path, hidden: Path | None) -> list[str]:
@@ -534,7 +534,7 @@ def _copy_file(source: int, target: int, name: bytes) -> None:
             return
         writing = os.open(name, _NEW | os.O_CLOEXEC, 0o600, dir_fd=target)
         try:
-            if not _clone(reading, writing):
+            if not clone_blocks(reading, writing):
                 while os.copy_file_range(reading, writing, _PIECE):
                     pass
             os.fchmod(writing, stat.S_IMODE(status.st_mode) & 0o777)
@@ -545,7 +545,8 @@ def _copy_file(source: int, target: int, name: bytes) -> None:
         os.close(reading)
 
 
-def _clone(reading: int, writing: int) -> bool:
+def clone_blocks(reading: int, writing: int) -> bool:
+    """Let an empty file share the blocks of another one. Returns false where the file system cannot do that."""
     try:
         fcntl.ioctl(writing, _CLONE, reading)
     except OSError:

@@ -1,24 +1,32 @@
-"""A fresh layer in which given paths are as they were at the start, and all others as they are in the workspace.
+"""Prepare a layer in which given paths are as they were, and all others as they are in the workspace.
 
-It is prepared from outside, before it is mounted: what was not there becomes a whiteout, a folder that covers something
+This happens from outside, before it is mounted: what was not there becomes a whiteout, a folder that covers something
 else becomes opaque (overlayfs.rst), and old contents are written with their times and their execute bit.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
+from .copies import clone_blocks
 from .effects import Type, refuse_long, status_at
-from .layer import Layer
 from .opening import FOLDER, open_below
 
+if TYPE_CHECKING:
+    from .layer import Layer
+
+JUDGE = "judge"
+"""How the folder of such a layer is named."""
 _OPAQUE = "user.overlay.opaque"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_PIECE = 1 << 20
 _RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 _READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
 
@@ -29,35 +37,31 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     type: Type = "file"
     data: bytes = b""
     """Bytes of the file, or target of the link."""
+    source: Path | None = None
+    """A file of rundry that has the bytes instead of `data`, because they are too many."""
     mtime_ns: int = 0
     """Not for folders."""
     executable: bool = False
 
 
-def judge_layer(folder: Path, workspace: Path, past: Mapping[str, Past | None]) -> Layer:
-    """Return a layer in which these paths are as they were; the caller mounts and drops it. Raises OSError.
+def put_past(layer: Layer, past: Mapping[str, Past | None]) -> None:
+    """Let these paths of a layer that is not mounted yet be as they were. Raises OSError.
 
-    `folder`: as for `Layer`. `past`: relative paths, as effects name them; None: nothing was there. If a folder was not
-    there, or was something else, what lies in it now may be left out. Raises ValueError for paths that lead out of the
-    workspace or contradict each other, and TooMuch for one that is too long.
+    `past`: relative paths, as effects name them; None: nothing was there. If a folder was not there, or was something
+    else, what lies in it now may be left out. Raises ValueError for paths that lead out of the workspace or contradict
+    each other, and TooMuch for one that is too long.
     """
     wanted = {_parts(path): was for path, was in past.items()}
     shown = [parts for parts in sorted(wanted) if not _is_covered(parts, wanted)]
-    layer = Layer(folder, workspace)
+    upper, live = os.open(layer.upper, FOLDER | os.O_CLOEXEC), os.open(layer.workspace, FOLDER | os.O_CLOEXEC)
     try:
-        upper, live = os.open(layer.upper, FOLDER | os.O_CLOEXEC), os.open(workspace, FOLDER | os.O_CLOEXEC)
-        try:
-            view = _View(upper, live)
-            for parts in shown:
-                view.put(parts, wanted[parts])
-            view.finish()
-        finally:
-            os.close(upper)
-            os.close(live)
-    except OSError:
-        layer.drop()
-        raise
-    return layer
+        view = _View(upper, live)
+        for parts in shown:
+            view.put(parts, wanted[parts])
+        view.finish()
+    finally:
+        os.close(upper)
+        os.close(live)
 
 
 def _parts(path: str) -> tuple[bytes, ...]:
@@ -143,7 +147,17 @@ def _write(parent: int, name: bytes, was: Past, now: os.stat_result | None) -> N
     mode = stat.S_IMODE(now.st_mode) & 0o777 if now is not None and stat.S_ISREG(now.st_mode) else 0o644
     mode = mode | (mode & _READS) >> 2 if was.executable else mode & ~_RUNS
     with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=parent), "wb") as file:
-        file.write(was.data)
+        _fill(file, was)
         file.flush()
         os.fchmod(file.fileno(), mode)
         os.utime(file.fileno(), ns=(was.mtime_ns, was.mtime_ns))
+
+
+def _fill(file: IO[bytes], was: Past) -> None:
+    """Write the bytes; those of a large file share their blocks with it, if the file system can do that."""
+    if was.source is None:
+        file.write(was.data)
+        return
+    with was.source.open("rb") as source:
+        if not clone_blocks(source.fileno(), file.fileno()):
+            shutil.copyfileobj(source, file, _PIECE)

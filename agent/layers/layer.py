@@ -175,6 +175,11 @@ class Layer:
         self._limits = self._limits or limits_at(self.folder)
         return Watch(self.uppers, self._limits)
 
+    def access_in(self, network: int) -> LayerAccess:
+        """How a sandboxed command enters the layer that uses another network than the run's."""
+        words = self._open.words_in(network)
+        return LayerAccess(offline=words, online=self._open.online_words, places=self.places)
+
     @property
     def root(self) -> int:
         """The open folder of the workspace, as commands in the layer see it."""

@@ -13,6 +13,7 @@ import msgspec
 from ..protocol.text.path_text import quoted_path
 from .effects import TooMuch, written_below
 from .fitness import places_of
+from .judge import JUDGE
 from .layer import wait_until_unused
 from .namespaces import Namespaces, NamespacesRefused
 from .occupied import Occupied
@@ -96,7 +97,7 @@ def lost_at_restart(folder: Path) -> list[str]:
     `folder`: that of a layer without a record, named by its run, boot, process and number. Raises OSError.
     """
     run, boot, *rest = folder.name.rsplit("-", 3)
-    if len(rest) != 2 or boot == boot_tag():
+    if len(rest) != 2 or boot == boot_tag() or run.startswith(f"{JUDGE}-"):
         return []
     names = list[str]()
     upper = os.open(folder / "u", FOLDER | os.O_CLOEXEC)

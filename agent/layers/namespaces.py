@@ -64,6 +64,10 @@ class Mounted:
         """The same for a command that uses the machine's network instead of the run's."""
         return [word for word in self.words if not word.startswith("--net=")]
 
+    def words_in(self, network: int) -> list[str]:
+        """Return the same for a command that uses another network, of which this is a descriptor."""
+        return _in_network(self.words, network)
+
     @property
     def namespace(self) -> int:
         """A descriptor of the mount namespace in which the layer is mounted."""
@@ -139,6 +143,17 @@ class Namespaces:
     def make_network(self) -> None:
         """Make a network for all commands of the run, apart from that of the machine. Raises NamespacesRefused."""
         self._network = self._network or self._ask({"make": "network"})
+
+    def new_network(self) -> int:
+        """Make a further network, apart from those of the machine and the run. Raises NamespacesRefused.
+
+        The caller closes the descriptor; the network ends with the last process in it.
+        """
+        return self._ask({"make": "network"})[0]
+
+    def words_in(self, network: int) -> list[str]:
+        """Return the words before a command that uses this network."""
+        return [*_in_network(self._joining(), network), "--"]
 
     def mount(self, folder: Path, covers: Sequence[Cover], hidden: Sequence[Path] = ()) -> Mounted:
         """Mount a layer over some folders, for those processes alone that enter it. Raises NamespacesRefused.
@@ -224,6 +239,11 @@ class Namespaces:
             self._end(f"it did not answer ({error})")
             raise NamespacesRefused("forker", self._broken) from None
         return list(found)
+
+
+def _in_network(words: Sequence[str], network: int) -> list[str]:
+    others = [word for word in words if not word.startswith("--net=")]
+    return [others[0], f"--net=/proc/{os.getpid()}/fd/{network}", *others[1:]]
 
 
 @cache

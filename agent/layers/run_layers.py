@@ -177,13 +177,15 @@ class RunLayers:
             layer = CopyLayer(folder, root, copies, hidden) if self.has_copies else Layer(folder, root, hidden)
             prepare(layer)
             return layer.mount(self.namespaces)
-        except (NamespacesRefused, OSError) as error:
+        except BaseException as error:
             with suppress(OSError):
                 if layer is not None:
                     layer.drop()
                 else:
                     remove_tree(folder)
-            raise LayerRefused(error, self.base) from error
+            if isinstance(error, NamespacesRefused | OSError):
+                raise LayerRefused(error, self.base) from error
+            raise
 
     def left(self, folder: Path) -> Layer | None:
         """Return the layer of a unit that another process left; None: it cannot be mounted here. Raises OSError."""

@@ -6,7 +6,8 @@ import msgspec
 
 from ..protocol import FILE_FORMATS, Again, Decision, Finish, Reason, Wait, Work
 from ..stops.stall.hint import stall_hint
-from .shared.state import LoopState, common_end, is_silent
+from .shared.judged import judge_first
+from .shared.state import LoopState, common_end, is_silent, met
 
 
 def decide(state: LoopState) -> Decision:
@@ -25,8 +26,11 @@ def decide(state: LoopState) -> Decision:
     if facts.answers.format in FILE_FORMATS and facts.reply is not None and not facts.answers.has_reason:
         return Wait(None, "message")
     has_message = any(m.role == "user" for m in facts.main.messages)
-    if not has_message or is_silent(facts) or facts.interrupted:
+    if not has_message or facts.interrupted:
         return Wait(None, "message")
+    if is_silent(facts):
+        is_green = facts.changes.standing and met(state)
+        return (judge_first(state) if is_green else None) or Wait(None, "message")
     stall = facts.stall
     text = stall_hint(stall.kind, stall.signature) if stall and stall.response == "hint" else None
     return Again([Work(prompt=text, prompt_kind="hint")])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..protocol import FILE_FORMATS, NO_BASE, Again, Confirm, Decision, Finish, Reason, Restart, Work
 from ..step.edit_formats.choice import FIRST, writes_code_only
 from . import restarts
+from .shared.judged import judge_first, judged_end
 from .shared.next_words import next_words
 from .shared.state import (
     LoopState,
@@ -28,13 +29,8 @@ def decide(state: LoopState) -> Decision:
     facts = state.facts
     if left := undecided_end(state):
         return left
-    fired = met(state)
-    if fired and not (facts.spec.needs_finish and facts.finish is None):
-        confirms = facts.spec.predicates.confirming or facts.seals.undecided
-        if confirms and facts.verdicts.is_confirmation_due:
-            return Confirm()
-        early = ", already met" if facts.step == 0 else ""
-        return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
+    if over := _over(state):
+        return over
     if ended := never_started(facts) or suspect_handoff(state):
         return ended
     if facts.finish is not None and not facts.spec.predicates.exist:
@@ -49,6 +45,22 @@ def decide(state: LoopState) -> Decision:
         return Restart(why=why, base=NO_BASE, format=FIRST, temperature=0.0)
     kind, text = next_words(facts)
     return Again([Work(prompt=text, prompt_kind=kind)])
+
+
+def _over(state: LoopState) -> Decision | None:
+    """Return the end of a run whose predicates hold, or what comes before that end; None: it continues."""
+    facts, fired = state.facts, met(state)
+    if facts.verdicts.is_judged_red:
+        return judged_end(state)
+    if not fired or (facts.spec.needs_finish and facts.finish is None):
+        return None
+    if first := judge_first(state):
+        return first
+    confirms = facts.spec.predicates.confirming or facts.seals.undecided
+    if confirms and facts.verdicts.is_confirmation_due:
+        return Confirm()
+    early = ", already met" if facts.step == 0 else ""
+    return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
 
 
 def _end_of_question(facts: RunFacts) -> Finish | None:

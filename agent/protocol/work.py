@@ -84,8 +84,8 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
     suspect: bool = False
     """Only suspect checks are left: if a person is present, the run asks whether to accept them."""
-    undecided: bool = False
-    """The result rests on changes that nobody decided on: if a person is present, the run shows them."""
+    judged: bool = False
+    """The judge does not let the result pass: if a person is present, the run asks about what it rests on."""
     wrap_up: bool = False
     retryable: bool = False
     limit: LimitName | None = None
@@ -126,4 +126,4 @@ class JudgeResult(msgspec.Struct, frozen=True):
     """The predicates hold: judge the result without the changes that nobody decided on, before the run ends."""
 
 
-Decision = Again | Wait | Restart | Stalled | Confirm | Finish
+Decision = Again | Wait | Restart | Stalled | Confirm | JudgeResult | Finish

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from ..loops.decider import decider
-from ..protocol import Again, Confirm, Finish, Outcome, Restart, StallDetected, Stalled, Wait, WorkResult
+from ..protocol import Again, Confirm, Finish, JudgeResult, Outcome, Restart, StallDetected, Stalled, Wait, WorkResult
 from .confirming.during_run import confirm
+from .judging import judge_result
 from .proposals.settle import settle_open
 from .restart import restart
 
@@ -38,6 +39,8 @@ async def drive(driver: RunDriver, results: Sequence[WorkResult] = ()) -> Outcom
                 response = run.ctx.stall_ends()
                 run.ctx.events.record(StallDetected(kind="stagnation", signature=signature, response=response))
                 results = ()
+            case JudgeResult():
+                await judge_result(run)  # keeps `results`, too
             case Confirm():
                 await confirm(run)  # keeps `results`: the loop decides on them afterwards
             case Finish():

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ..facts.verdicts import counts_of
 from ..protocol import CheckEvidence, Confirmation, Evidence, RunSpec, TestCounts
 from ..step.resources.activity import PersonInterrupted
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from ..stops.guard import Guard
     from ..workspace.sandbox.sandbox import Sandbox
 
+_MOST_RESTING = 50
+"""Paths that the evidence lists of what the result rests on."""
 NO_GUARD = "`--guard none`: files that the check depends on could change without approval"
 UNHELD = "without a sandbox and without guarded files, commands can change everything that the verdict depends on"
 FROM_OUTPUT = "tests are counted from the output of the check, to which the code under test can write"
@@ -45,7 +49,7 @@ def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence 
         )
         for check in found
     ]
-    return Evidence(
+    evidence = Evidence(
         before=_sum(check.before for check in checks),
         after=_sum(check.after for check in checks),
         missing=[name for check in found for name in check.missing],
@@ -56,6 +60,32 @@ def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence 
         guarded_changed=[] if report is None else sorted({*report.approved, *report.differing}),
         not_guaranteed=_not_guaranteed(facts, report, checks),
         confirmation=_confirmation(facts),
+    )
+    return _with_judgement(evidence, facts)
+
+
+def _with_judgement(evidence: Evidence, facts: RunFacts) -> Evidence:
+    """Add what the judge found. A run without one has the grade `passed` if its checks hold in the workspace."""
+    verdicts = facts.verdicts
+    judged = verdicts.judgement if verdicts.is_judged else None
+    if judged is None:
+        passed = [*(check.passed for check in evidence.checks), *(one.passed for one in verdicts.predicates.values())]
+        return replace(evidence, grade="passed" if passed and all(passed) else "none")
+    return replace(
+        evidence,
+        guarded_unchanged=not judged.undecided_count,
+        grade=judged.grade,
+        grade_detail=judged.detail,
+        undecided=judged.undecided,
+        undecided_count=judged.undecided_count,
+        decided=judged.decided,
+        opened=judged.opened,
+        opened_changed=judged.opened_changed,
+        plant=judged.plant,
+        judged_why=judged.why,
+        rests_on=judged.rests_on[:_MOST_RESTING],
+        help=judged.help,
+        decided_files=judged.decided_files,
     )
 
 

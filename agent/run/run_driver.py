@@ -27,6 +27,7 @@ from ..step.resources.activity import PersonInterrupted
 from ..step.tool_calls.direct_changes import record_background_changes
 from .commands.control_report import begin_control, end_control
 from .evidence import evidence_at_end
+from .judging import ask_about_judgement
 from .live.hooks import withhold_messages
 from .live.live_run import LiveRun, check_predicates
 from .outcome import outcome_of
@@ -172,6 +173,8 @@ class RunDriver:
     async def _continues(self, decision: Finish) -> bool:
         """Ask the person, hand over or pause the run if the decision requires it. Return whether the run continues."""
         if decision.suspect and await ask_about_suspects(self.run):
+            return True
+        if decision.judged and await ask_about_judgement(self.run):
             return True
         if decision.reason is Reason.HANDOFF and await self._handoffs.hand_over(decision.detail):
             return True

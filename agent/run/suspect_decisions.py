@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..facts.search.suspects import work_of
 from ..facts.verdicts import SUSPECT_QUESTION
@@ -16,29 +17,47 @@ CONTINUE = "Continue"
 _NAMED = 6
 
 
+class PersonsAnswer(NamedTuple):
+    """What a person said about a suspect result."""
+
+    is_accepted: bool
+    said: str
+    """A sentence of their own; empty: they chose to let the model continue."""
+
+
 async def ask_about_suspects(run: LiveRun) -> bool:
     """Ask the person about suspect results, and act on the answer. Returns false if there was no user to answer."""
-    ctx, facts = run.ctx, run.facts
+    facts = run.facts
     found = suspects_of(facts)
-    if not found or not ctx.watched():
+    if not found:
         return False
     seq = facts.finder.suspects.seq if facts.finder is not None else facts.verdicts.checked_seq
-    name = f"{SUSPECT_QUESTION}{seq}"
+    answer = await accepted_by_person(run, f"{SUSPECT_QUESTION}{seq}", _question(found))
+    if answer is None:
+        return False
+    if answer.is_accepted:
+        _accept(run, found)
+    elif run.requests.stop is None:
+        send_suspects(run, f"\n\nThe person answered: {answer.said}" if answer.said else "")
+    return True
+
+
+async def accepted_by_person(run: LiveRun, name: str, question: str) -> PersonsAnswer | None:
+    """Ask whether the result is accepted. None: there was nobody to answer. `name`: id of the question."""
+    ctx, facts = run.ctx, run.facts
+    if not ctx.watched():
+        return None
     if name not in facts.requests.questions:  # otherwise an earlier runner asked it
-        ctx.events.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
+        ctx.events.record(QuestionAsked(question_id=name, question=question, options=[ACCEPT, CONTINUE]))
     ctx.events.record(Waiting(why="question"))
     await run.waits.until(lambda: name not in facts.requests.questions or bool(facts.queue) or not ctx.watched())
     if name in facts.requests.questions:
         has_request = bool(facts.queue) or run.requests.stop is not None or run.requests.wants_control
         ctx.events.record(QuestionAnswered(question_id=name, text=CONTINUE if has_request else "", by="program"))
         if not has_request:
-            return False
+            return None
     answer = facts.requests.answers[name].strip()
-    if _accepts(answer):
-        _accept(run, found)
-    elif run.requests.stop is None:
-        send_suspects(run, "" if answer == CONTINUE else f"\n\nThe person answered: {answer}")
-    return True
+    return PersonsAnswer(_accepts(answer), "" if answer == CONTINUE else answer)
 
 
 async def accept_result(run: LiveRun, digest: str) -> None:

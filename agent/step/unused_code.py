@@ -84,5 +84,5 @@ def _editable(ctx: RunContext, path: str) -> str | None:
     except PathRefused:
         return None
     relative = ctx.workspace.relative(real)
-    is_named = real.is_file() and not ctx.guard.matches(relative) and ctx.workspace.caution(real) is None
+    is_named = real.is_file() and not ctx.deciding.matches(relative) and ctx.workspace.caution(real) is None
     return relative if is_named else None

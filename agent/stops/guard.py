@@ -124,7 +124,8 @@ _CODE = frozenset(
 )
 _LARGEST = 16_000_000
 """Bytes of the largest file that is guarded for its content."""
-_NO_DEFAULTS = "none"
+NO_DEFAULTS = "none"
+"""The value of `--guard` that switches the defaults off."""
 _NOWHERE = Path("/nonexistent")
 _BARE_NAMES = {"makefile", "gnumakefile", "justfile", "rakefile", "jenkinsfile", "dockerfile"}
 """Names of files that a task can mention although they look like words."""
@@ -153,7 +154,8 @@ class Guard:
         self.depends = depends or Dependencies()
         self._root, self._free = root, free
         self.files = frozenset(_normal(path) for path in self.depends.files)
-        self._is_anything = bool(asked) or bool(names) or bool(self.files)
+        self._has_defaults = bool(names) or bool(self.files)
+        self._is_anything = bool(asked) or self._has_defaults
         self._names = QuickSpec(name.casefold() for name in names)
         self._executed = QuickSpec(name.casefold() for name in sorted(self.depends.patterns))
         self._asked = QuickSpec(name.casefold() for name in asked)
@@ -163,6 +165,11 @@ class Guard:
     def __bool__(self) -> bool:
         """Return whether the guard has any paths or patterns."""
         return self._is_anything
+
+    @property
+    def is_asked_only(self) -> bool:
+        """Whether only what the user named is guarded."""
+        return not self._has_defaults
 
     def matches(self, path: str) -> bool:
         """Return whether a change of this file, relative to the workspace, has to be approved in every mode."""
@@ -243,8 +250,8 @@ def guard_of_items(
 def _guard(
     predicates: Predicates, task: str, root: Path | None, env: Mapping[str, str], free: Sequence[FileGlob]
 ) -> Guard:
-    asked = [glob for glob in predicates.guard if glob != _NO_DEFAULTS]
-    if _NO_DEFAULTS in predicates.guard:
+    asked = [glob for glob in predicates.guard if glob != NO_DEFAULTS]
+    if NO_DEFAULTS in predicates.guard:
         return Guard(asked=asked)
     own = [script.rpartition(":")[0] for script in predicates.until_py]
     confirming = [predicates.confirm_with] if predicates.confirm_with is not None else []

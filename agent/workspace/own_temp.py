@@ -13,7 +13,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _KINDS = ("bundle", "commands", "dask", "edit", "hooks", "index", "probe", "try")
@@ -94,3 +94,12 @@ def _lock_for(folder: Path) -> int:
 def _remove(folder: Path, lock: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     os.close(lock)
+
+
+def remove_entry(path: Path) -> None:
+    """Remove a file, or a folder with all in it, of such a folder. What cannot be removed stays."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()

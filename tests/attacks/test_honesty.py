@@ -37,6 +37,8 @@ ELSEWHERE = [
 TEETH = (2, 15, 20, 27, 42)
 """Seeds of the attacker whose moves work where nothing is guarded."""
 SEEDS = (*TEETH, 1, 3, 4, 5, 8)
+HANDED_OVER = ("changed while a command ran", "suspect", "nobody decided on", "it fails where")
+"""What the end of a run says that rests on something which the run may not decide."""
 HELD = Turn(text="I think about it", hold_after=2)
 HONEST = {
     "ruff": edit("calc/core.py", "import os\n", '"""Nothing is imported."""\n'),
@@ -92,7 +94,7 @@ def no_false_end(ran: Ran, names: list[str]) -> None:
     """The run ended on its steps or as a hand-off; else the step at which it ended names the move."""
     step = ran.outcome["steps"]
     if ran.outcome["reason"] == "handoff":
-        assert "changed while a command ran" in ran.outcome["detail"] or "suspect" in ran.outcome["detail"], ran.story()
+        assert any(words in ran.outcome["detail"] for words in HANDED_OVER), ran.story()
         return
     assert ran.outcome["reason"] == "budget", f"after {names[:step][-1:]}: {ran.outcome['reason']}\n{ran.story()}"
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.judge import Past, judge_layer
+from rundry.agent.layers.judge import Past, put_past
+from rundry.agent.layers.layer import Layer
 
 from .conftest import AsUser, Bench
 
@@ -67,6 +68,16 @@ def differences(start: Path, now: Path) -> dict[str, Past | None]:
 
 def _is_below_a_link(top: Path, path: str) -> bool:
     return any((top / above).is_symlink() for above in Path(path).parents)
+
+
+def judge_layer(folder: Path, workspace: Path, past: dict[str, Past | None]) -> Layer:
+    layer = Layer(folder, workspace)
+    try:
+        put_past(layer, past)
+    except BaseException:
+        layer.drop()
+        raise
+    return layer
 
 
 def grow(folder: Path, chance: random.Random, depth: int = 0) -> None:

@@ -6,7 +6,6 @@ import subprocess
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import shown
 from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from rundry.agent.layers.remedies import LayerRefused
 from rundry.agent.layers.run_layers import RunLayers
 from rundry.agent.layers.watching import limits_at
-from rundry.agent.protocol import Budget, Decide, Predicates
+from rundry.agent.protocol import Budget, Predicates
 from rundry.agent.step.checks import layered_check
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
@@ -69,25 +68,6 @@ async def test_a_predicate_of_the_user_changes_nothing(place):
     assert "made" in guard_lines(run)
 
 
-async def test_a_predicate_does_not_count_if_the_code_under_test_replaced_a_guarded_file_for_a_while(place):
-    work = place / "work"
-    (work / "judge.py").write_text("import work_of_model\ndef good(state):\n    return work_of_model.value() == 1\n")
-    (work / "work_of_model.py").write_text(
-        "import os, shutil\n"
-        "def value():\n"
-        "    shutil.copy2('tests/run.sh', 'k')\n"
-        "    open('tests/run.sh', 'w').write('true')\n"
-        "    shutil.copy2('k', 'tests/run.sh')\n"
-        "    os.remove('k')\n"
-        "    return 1\n"
-    )
-    before = state_of(work)
-    run = with_layers(place, predicates=Predicates(until_py=["judge.py:good"]), budget=Budget(steps=1))
-    outcome = await run.run()
-    assert not outcome.complete and state_of(work) == before
-    assert not any(one["passed"] for one in verdicts(run, "until-py"))
-
-
 async def test_the_answer_is_compared_with_its_schema_in_a_layer(place):
     work = place / "work"
     (work / "schema.json").write_text(json.dumps({"type": "object", "required": ["a"]}))
@@ -109,15 +89,12 @@ async def test_the_answer_is_compared_with_its_schema_in_a_layer(place):
         "rm tests/run.sh",
     ],
 )
-async def test_a_check_that_writes_to_what_decides_does_not_count(place, check):
+async def test_what_a_check_of_the_user_writes_never_reaches_the_workspace_and_decides_nothing(place, check):
     before = state_of(place / "work")
-    run = with_layers(place, until=[check], budget=Budget(steps=1))
-    outcome = await run.run()
-    assert not outcome.complete and state_of(place / "work") == before
-    last = events(run, "check_finished")[-1]
-    assert not last["passed"] and last["error"] is None
-    if "saved" not in check and " k " not in check:  # these fail the second time, because the file is read-only then
-        assert "tests/" in last["uncounted"] and "decides whether the goal is met" in last["uncounted"]
+    run = with_layers(place, until=[check])
+    outcome = await run.run(watched=True)
+    assert outcome.complete and state_of(place / "work") == before, run.story()
+    assert not events(run, "question_asked") and not events(run, "proposal_opened")
 
 
 async def test_new_data_below_the_tests_is_dropped_and_the_check_counts(place):
@@ -126,40 +103,6 @@ async def test_new_data_below_the_tests_is_dropped_and_the_check_counts(place):
     outcome = await run.run()
     assert outcome.complete and state_of(place / "work") == before
     assert "k, tests/out.txt" in guard_lines(run)
-
-
-async def test_a_check_that_only_opens_a_guarded_file_for_writing_counts_without_the_right_to(place):
-    before = state_of(place / "work")
-    run = with_layers(place, until=["sh tests/run.sh && { (exec 3<> tests/run.sh) 2>/dev/null || true; }"])
-    outcome = await run.run()
-    assert outcome.complete and state_of(place / "work") == before, run.story()
-
-
-async def test_a_person_keeps_what_a_check_wrote_to_a_guarded_file(place):
-    file = place / "work/tests/run.sh"
-    run = with_layers(place, until=["grep -q more tests/run.sh || echo '# more' >> tests/run.sh"])
-    run.on(
-        "proposal_opened",
-        lambda one: Decide(proposal_id=one["proposal_id"], digest=one["digest"], verdict="approve"),
-        danger=True,
-    )
-    outcome = await run.run(watched=True)
-    assert outcome.complete, run.story()
-    assert file.read_text() == "grep -q one kept.txt\n# more\n"
-    assert list(shown(run)) == ["tests/run.sh"]
-
-
-async def test_a_person_refuses_what_a_check_wrote_and_is_asked_once(place):
-    before = state_of(place / "work")
-    run = with_layers(place, until=["echo '# more' >> tests/run.sh"], budget=Budget(steps=1))
-    run.on(
-        "proposal_opened",
-        lambda one: Decide(proposal_id=one["proposal_id"], digest=one["digest"], verdict="reject"),
-        danger=True,
-    )
-    outcome = await run.run(watched=True)
-    assert not outcome.complete and state_of(place / "work") == before
-    assert list(shown(run)) == ["tests/run.sh"]
 
 
 REQUIRED = Predicates(require=["run_command:sh tests/run.sh"])
@@ -201,7 +144,7 @@ async def test_a_check_is_confirmed_in_a_checkout_with_what_commands_changed_in_
     for words in (["init", "-q"], ["add", "."], ["-c", "user.name=u", "-c", "user.email=e", "commit", "-qm", "x"]):
         subprocess.run(["git", "-C", work, *words], check=True)
     check = "grep -q more kept.txt && test -f made && echo x >> kept.txt && touch built"
-    wanted = Predicates(until=[check], confirm=True)
+    wanted = Predicates(until=[check], confirm=True, scope=["kept.txt", "made"])
     run = with_layers(place, "echo more >> kept.txt; echo x > made", predicates=wanted)
     outcome = await run.run()
     assert outcome.complete, run.story()

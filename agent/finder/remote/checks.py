@@ -15,8 +15,8 @@ from .order import CheckOrder, Job, encode_order
 from .trees.scan import TreeChanged, TreeReader, TreeTooLarge
 
 if TYPE_CHECKING:
-    from ...step.checks.guarded_check import CheckEnvironment
     from ...step.resources.context import RunContext
+    from ...stops.check_environment import CheckEnvironment
     from .batch_pool import BatchPool
 
 _TRIES = 4

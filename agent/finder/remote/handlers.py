@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 import msgspec
 
 from ...mcp.servers import no_servers
-from ...step.checks.guarded_check import prepared_environment
+from ...stops.check_environment import prepared_environment
 from ...stops.checks import run_check
 from ...tools.context import ToolContext
 from ...tools.execution import read

@@ -51,7 +51,7 @@ class _NotSetUp(InsideFailed):
 
 
 class InsideGit:
-    """Runs git in the sandbox of a layer whose last process has ended. Nothing that it says is believed."""
+    """Runs git in the sandbox of a layer in which nothing else runs. Nothing that it says is believed."""
 
     def __init__(self, words: Inside, own: Path, layer: Layer) -> None:
         """`own`: the git folder of the working tree."""
@@ -98,6 +98,11 @@ class InsideGit:
             out.seek(0)
             lines = out.read().decode("utf-8", "replace").split("\n")[:-1]
         return ["".join(one if one.isprintable() else "?" for one in line)[:_SUBJECT] for line in lines]
+
+    def run(self, argv: Sequence[str], stdin: bytes) -> None:
+        """Run a command whose output nobody reads. Raises InsideFailed."""
+        with tempfile.TemporaryFile(dir=self._folder) as out:
+            self._run(argv, stdin, out, _CHECKED)
 
     def _run(self, argv: Sequence[str], stdin: bytes, out: IO[bytes], limit: int) -> None:
         """Run git, again if the sandbox could not be set up: something that it mounts may disappear meanwhile."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ...protocol import Verify
-from ...step.checks.feedback import feedback, unchanged_feedback, unconfirmed_feedback
+from ...step.checks.feedback import feedback, judged_feedback, unchanged_feedback, unconfirmed_feedback
 from ...stops.stall.hint import stall_hint
 from .state import failing_checks, is_silent
 
@@ -37,6 +37,9 @@ def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
     failed = facts.verdicts.confirmation
     if facts.verdicts.is_unconfirmed and failed and facts.verdicts.confirmation_seq > facts.verdicts.prompted_seq:
         parts.append(("check", unconfirmed_feedback(failed)))
+    judged = facts.verdicts.judgement
+    if judged and facts.verdicts.is_judged_red and facts.verdicts.judgement_seq > facts.verdicts.prompted_seq:
+        parts.append(("check", judged_feedback(judged)))
     parts += _checks(
         f"Not met yet: {judged.name}: {judged.detail}"
         for judged in facts.verdicts.predicates.values()

@@ -39,6 +39,8 @@ class LoopState:
     """Current time in Unix seconds."""
     price: Price | None = None
     """Price of the current model."""
+    judges: bool = False
+    """Whether a result is judged before the run ends as `done`."""
 
 
 def common_end(state: LoopState) -> Finish | Wait | None:

@@ -67,6 +67,8 @@ class GuardSealed(EventBase, frozen=True, kw_only=True):
     files: int
     not_held: list[str] = []
     """What a command could do here because nothing prevents it, one line each."""
+    asked_only: bool = False
+    """Only what the user named is guarded: the result of the run is judged."""
 
 
 class GuardApproved(EventBase, frozen=True, kw_only=True):
@@ -116,6 +118,8 @@ class CheckFinished(EventBase, frozen=True, kw_only=True):
     missing: list[str] = []
     """Names of tests that ran before but did not run now, at most 50."""
     missing_count: int = 0
+    wrote: str | None = None
+    """Blob of the files that existed before and that its first run wrote, with their digests. None: it is not known."""
 
 
 class CheckAccepted(EventBase, frozen=True, kw_only=True):

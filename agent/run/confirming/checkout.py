@@ -20,16 +20,18 @@ from ...workspace.git.repository import GitFailed
 from ...workspace.own_temp import own_temp
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.bubblewrap import Stage
-from ..setup.tree_tools import guard_of
+from ..setup.tree_tools import asked_guard, guard_of
 from .approved import approved, write_approved
 from .changed_since import changed_since
 from .checkout_failed import CheckoutFailed
 from .dependencies import Mounted, unchanged
+from .past_files import write_past
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
     from ...stops.guard import Guard
+    from ...verdict.view import Taken
     from ...workspace.sandbox.sandbox import Sandbox
     from ...workspace.snapshots.snapshots import Snapshots
 
@@ -58,6 +60,8 @@ class Result:
     """The snapshot of the result; None: it is in the workspace."""
     guard: Guard | None = None
     """The guard of a live run; None: the run has ended, and its workspace may have changed since."""
+    taken: Taken | None = None
+    """What the checkout has instead of undecided changes; None: the guarded files have their approved content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +148,18 @@ async def _write_files(result: Result, folder: Path, mounted: Mounted) -> None:
     elif large := await stored.snapshots.write_to(stored.tree, folder):
         raise CheckoutFailed(f"{large[0]} is too large for a snapshot")
 
-    def write_guarded() -> None:
-        guard = result.guard or guard_of(result.journal.spec, folder, result.env)
-        found = approved(result.journal, result.facts.seals, guard)
-        write_approved(result.journal, found, guard, folder, mounted.paths)
+    await asyncio.to_thread(_write_guarded, result, folder, mounted)
+    if result.taken is not None:
+        await asyncio.to_thread(write_past, result.taken.past, folder)
 
-    await asyncio.to_thread(write_guarded)
+
+def _write_guarded(result: Result, folder: Path, mounted: Mounted) -> None:
+    seals, spec = result.facts.seals, result.journal.spec
+    if seals.seal is None:  # nothing was guarded
+        return
+    guard = result.guard or (asked_guard(spec) if seals.asked_only else guard_of(spec, folder, result.env))
+    found = approved(result.journal, seals, guard)
+    write_approved(result.journal, found, guard, folder, mounted.paths)
 
 
 async def _write_git(result: Result, folder: Path, seen: Path, below: str = "") -> list[tuple[Path, Path]]:

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING
 
 from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
 from ...step.resources.activity import PersonInterrupted
+from ...verdict.judge import decided_of
+from ...verdict.view import Taken, ViewFailed
 from ...workspace.checkout.copy_files import mark_of_files
 from ...workspace.checkout.folders import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
+from ..judge_case import case_of
 from .checkout import Result
+from .checkout_failed import CheckoutFailed
 from .trial import Trial, run_trial
 
 if TYPE_CHECKING:
@@ -53,6 +57,11 @@ async def _confirm(ctx: RunContext) -> None:
         return
     wanted = ctx.facts.spec.predicates
     ctx.events.record(ConfirmationStarted(command=_joined(ctx.facts)))
+    try:
+        taken = await asyncio.to_thread(_taken, ctx) if ctx.judges else None
+    except CheckoutFailed as why:
+        _finish(ctx, Trial(result=Confirmed.NOT_CONFIRMED, detail=str(why)), 0.0, mark=mark)
+        return
     result = Result(
         journal=ctx.journal,
         facts=ctx.facts,
@@ -60,6 +69,7 @@ async def _confirm(ctx: RunContext) -> None:
         sandbox=ctx.sandbox,
         env=ctx.env,
         guard=ctx.guard,
+        taken=taken,
     )
     left = ctx.usage.seconds_for_work()
     seconds = wanted.timeout if left is None else max(1.0, min(wanted.timeout, left))
@@ -102,6 +112,14 @@ def _finish(
     )
 
 
+def _taken(ctx: RunContext) -> Taken:
+    """Return what a checkout has instead of undecided changes. Raises CheckoutFailed."""
+    try:
+        return Taken.without_undecided(*decided_of(case_of(ctx)))
+    except ViewFailed as error:
+        raise CheckoutFailed(str(error)) from error
+
+
 def _commands(facts: RunFacts) -> list[str]:
     """Return the commands to run. Undecided changes of guarded files need the checks themselves, too."""
     wanted = facts.spec.predicates
@@ -116,7 +134,15 @@ async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str]) -
     """Return a digest of what a checkout would contain: files, approved content, commit."""
     sealing = facts.seals
     files = await asyncio.to_thread(mark_of_files, workspace)
-    parts = [files, sealing.seal, sorted(sealing.written.items(), key=str), sorted(sealing.kept.items(), key=str)]
+    judged = facts.verdicts.judgement
+    undecided = "" if judged is None else judged.undecided_digest
+    parts = [
+        files,
+        undecided,
+        sealing.seal,
+        sorted(sealing.written.items(), key=str),
+        sorted(sealing.kept.items(), key=str),
+    ]
     try:
         repository = await Repository.find(workspace.root, env)
         parts.append(await repository.head() if repository is not None else None)

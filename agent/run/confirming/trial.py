@@ -9,8 +9,8 @@ from contextlib import nullcontext
 import msgspec
 
 from ...protocol import Confirmed, Record
-from ...step.checks.guarded_check import prepared_environment
 from ...step.resources.last_line import output_reported
+from ...stops.check_environment import prepared_environment
 from ...stops.checks import CheckResult, run_check
 from ...stops.counting.comparing import compare
 from ...stops.counting.counted import Counted
@@ -92,7 +92,7 @@ def _fewer(result: Result, ran: CheckResult) -> str | None:
     verdicts = result.facts.verdicts
     check = verdicts.checks.get(ran.command)
     counted = None if check is None else check.counted
-    if result.facts.seals.undecided:  # the checkout has the tests of the start
+    if result.facts.seals.undecided or result.taken is not None:  # the checkout has the tests of the start
         counted = verdicts.references.get(ran.command)
     if counted is None:
         return None

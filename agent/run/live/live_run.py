@@ -11,6 +11,7 @@ from ...step.checks.verify import verify
 from ...step.perform import perform
 from ...step.resources.activity import PersonInterrupted
 from ...step.resources.watched_lock import WatchedLock
+from ..judge_case import prepare_judge
 from .loop_states import LoopStates
 from .message_queue import MessageQueue
 from .pauses import Pauses
@@ -151,5 +152,6 @@ async def check_predicates(run: LiveRun) -> None:
             try:
                 await run.ctx.fingerprint.refresh()
                 await verify(run.ctx, run.ctx.events.bound(None, None), claim=False, baseline=True)
+                await prepare_judge(run.ctx)
             except PersonInterrupted:
                 run.pauses.after_interrupt()

@@ -10,13 +10,14 @@ import msgspec
 
 from ...layers.remedies import LayerRefused
 from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
-from ...step.checks.guarded_check import CheckEnvironment, run_guarded_check
+from ...step.checks.guarded_check import run_guarded_check
 from ...step.resources.activity import PersonInterrupted
 from ...stops.score import is_better, is_within_noise, noise_of, read_score
 from ...workspace.sandbox.access import programs_of_user
 
 if TYPE_CHECKING:
     from ...step.resources.context import RunContext
+    from ...stops.check_environment import CheckEnvironment
     from ...workspace.processes.processes import Finished
 
 _SHOWN = 200

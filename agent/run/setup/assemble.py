@@ -21,8 +21,10 @@ from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
 from ...step.tool_calls.commits import skipped_hooks_note
 from ...stops.hidden_exit import hidden_exit_notes
+from ...stops.predicates.required import required_commands
 from ...verdict.ledger import Ledger
 from ...verdict.start_scope import scope_of
+from ...verdict.which import decides, judges
 from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
@@ -37,7 +39,7 @@ from .surroundings.layers import first_mode, layers_of
 from .surroundings.mcp import with_servers
 from .surroundings.stage import stage_of, view_of
 from .surroundings.variables import commands_env
-from .tree_tools import guard_of
+from .tree_tools import asked_guard, guard_of
 from .worktree_preflight import check_run_folder, make_run_worktree
 
 if TYPE_CHECKING:
@@ -86,6 +88,8 @@ async def _assembled(
     notes += await with_progress(ctx.guarded.start(), inputs.tell, guarding)
     for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
         ctx.guarded.add_not_held(line)
+    if not facts.started and tree.why_no_layers and decides(spec):
+        notes.append("not judged here: the grade of a green result is `passed`")
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
         notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec), ctx.workspace.root)
@@ -169,7 +173,10 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
         workspace, sandbox = view_of(stage)
     elif stages and spec.stage_patch is not None:
         notes.append(f"--stage-patch {spec.stage_patch} is not written, because this run is not staged")
-    guard = guard_of(spec, workspace.root, env)
+    deciding = guard_of(spec, workspace.root, env)
+    layers = found.layers if stage is None else None
+    is_judged = (not inputs.facts.started or inputs.facts.verdicts.scope is not None) and judges(spec, layers)
+    guard = asked_guard(spec) if is_judged and not required_commands(spec.predicates.require) else deciding
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     is_own = spec.home != spec.workspace  # `--worktree`
     files = ChangeTracker()
@@ -178,10 +185,11 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
         sandbox=sandbox,
         env=env,
         guard=guard,
+        deciding=deciding,
         gate=gate,
         files=files,
         is_own=is_own or stage is not None,
-        layers=found.layers if stage is None else None,
+        layers=layers,
         units=found.units,
         why_no_layers=found.why_none,
         unit=None if stage is None else stage.unit,

@@ -146,6 +146,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         tools=tools,
         calls=inputs.calls,
         guard=tree.guard,
+        deciding=tree.deciding,
         guarded=guarded,
         quotas=Quotas(lambda: facts.spec.gate.quotas, _used(facts)),
         env=tree.env,

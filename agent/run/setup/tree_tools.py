@@ -13,7 +13,7 @@ from ...mcp.servers import no_servers
 from ...protocol import LoopKind
 from ...step.chat_edits import ChatEdits
 from ...step.file_edits import FileEdits
-from ...stops.guard import Guard, default_guard, guard_of_items
+from ...stops.guard import NO_DEFAULTS, Guard, default_guard, guard_of_items
 from ...tools.context import ToolContext
 from ...tools.reading.fetching import Fetcher
 
@@ -36,6 +36,11 @@ def guard_of(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
         return default_guard(_guarded(spec), spec.task, root, env)
     globs = [glob for glob in finder.globs if glob != EVERY_FILE]
     return guard_of_items(finder.check, spec.predicates, spec.task, globs, root, env)
+
+
+def asked_guard(spec: RunSpec) -> Guard:
+    """Return the guard of a run whose result is judged: only what the user named asks at each change."""
+    return Guard(asked=[glob for glob in spec.predicates.guard if glob != NO_DEFAULTS])
 
 
 def tool_context(
@@ -72,7 +77,7 @@ def text_edits(tree: Tree, journal: Journal, facts: RunFacts, tools: ToolContext
     """Return what shows files to a model, and makes edits of its answers, in a file format."""
     if facts.spec.loop is LoopKind.CHAT:
         return ChatEdits(tree.workspace, facts, tools.denial_of)
-    return FileEdits(tree.workspace, journal, facts, tree.guard, tools.denial_of)
+    return FileEdits(tree.workspace, journal, facts, tree.deciding, tools.denial_of)
 
 
 def _result_limit(window: int) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...stops.stall.signature import without_traces_of_run
 
 if TYPE_CHECKING:
-    from ...protocol import CheckFinished, ConfirmationFinished
+    from ...protocol import CheckFinished, ConfirmationFinished, Judged
 
 
 def feedback(check: CheckFinished, last_output: str | None = None) -> str:
@@ -52,6 +52,22 @@ def unconfirmed_feedback(failed: ConfirmationFinished) -> str:
     if failed.left_out:
         text += f" Ignored here, so not in it: {', '.join(f'`{path}`' for path in failed.left_out)}."
     return f"{text} Its output:\n{failed.output.strip() or '(no output)'}"
+
+
+def judged_feedback(judged: Judged, said: str = "") -> str:
+    """Return the text for the model if the judge does not let a result pass. `said`: what a person said about it."""
+    who = f" The person does not accept this: {said}." if said else ""
+    if judged.why == "suspect":
+        lines = "".join(f"\n- {line}" for line in judged.suspect)
+        return f"The checks pass, but the result does not count:{lines}\n{who.strip()}".strip()
+    if judged.why == "undecided":
+        head = (
+            f"The checks pass only with changes that you were not meant to make: {', '.join(judged.rests_on)}."
+            f"{who} Let them pass without these changes."
+        )
+    else:
+        head = f"The checks pass in the workspace, but not in a fresh place: {judged.detail}.{who}"
+    return f"{head} The output there:\n{judged.output.strip() or '(no output)'}"
 
 
 def suspect_feedback(check: CheckFinished) -> str:

@@ -122,7 +122,8 @@ class Guarded:
         if not self._guard or (self._facts.seals.seal is not None and not is_new):
             return
         blob = self._journal.keep(self._seals.stored(self._guard.depends.shadows.known))
-        record(GuardSealed(seal=blob, files=len(self._seals), not_held=self.not_held))
+        only = self._guard.is_asked_only
+        record(GuardSealed(seal=blob, files=len(self._seals), not_held=self.not_held, asked_only=only))
 
     def read_only(self) -> list[Path]:
         """Return files that a command must not write. Files that the check executes or that configure it come first."""

@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from ...protocol import Prompted, Record
-from ...stops.guarding.tool_table import check_environment
-from ...workspace.sandbox.access import Access
+from ...stops.check_environment import prepared_environment
 from ..resources.moment import changes_since, moment_of
 from ..resources.unit_view import refresh_unit
+from .judged_check import background_suspended
 from .layered_check import place_of_check
 
 if TYPE_CHECKING:
-    from ...workspace.sandbox.access import LayerAccess
-    from ...workspace.sandbox.sandbox import Sandbox
+    from ...stops.check_environment import CheckEnvironment
     from ..resources.context import RunContext
     from ..resources.moment import Moment
-    from ..tool_calls.background import Background
     from .guarded import Guarded
 
 T = TypeVar("T")
 TRIES = 3
 _NAMED = 3
-
-
-class CheckEnvironment(msgspec.Struct, frozen=True):
-    """The environment variables and the private folder of a check."""
-
-    env: Mapping[str, str]
-    empty: Path
-    """A private empty folder in the temp folder of the commands."""
-    layer: LayerAccess | None = None
-    """The layer in which the check runs; None: it runs in the workspace."""
-    read_only: Sequence[Path] = ()
-    """Files of the workspace that it must not write."""
-
-    @property
-    def access(self) -> Access:
-        """The permissions of the check."""
-        return Access(empty=self.empty, layer=self.layer, read_only=self.read_only)
 
 
 async def run_guarded_check(
@@ -70,7 +49,7 @@ async def run_guarded_check(
         tried += 1
         _say(record, notes := await guarded.keep_or_restore(record, name, full=full))
         async with place_of_check(ctx, name, record) as place:
-            async with _background_suspended(ctx.guarded, ctx.background, record):
+            async with background_suspended(ctx, record):
                 # Restored files have new times, and background commands may have written until now.
                 again = bool(notes or ctx.background.names())
                 before = await guarded.open_differences(full=full) if again else []
@@ -90,44 +69,12 @@ async def run_guarded_check(
                 kept += [ctx.workspace.root / path for path in written if not place.differs(path)]
         deciding = [*(one.path for one in (*before, *found)), *written] or touched
         names = list(dict.fromkeys(deciding)) or moved
-        why = _why(names, is_guarded=bool(deciding)) if names else _why_unknown(place.unknown) or guarded.why_not()
+        why = _why(names, is_guarded=bool(deciding)) if names else place.why_unknown or guarded.why_not()
         if why is None:
             return result, None
         if tried == TRIES or not names:
             _say(record, await guarded.keep_or_restore(record, name, full=full))
             return result, why
-
-
-@asynccontextmanager
-async def _background_suspended(guarded: Guarded, background: Background, record: Record) -> AsyncGenerator[None]:
-    """Suspend the background commands that cannot be kept from writing to the workspace in another way."""
-    stopped = await background.suspend()
-    try:
-        for name in stopped:
-            line = f"`{name}` is suspended while a check runs: it could write to the workspace"
-            if guarded.add_not_held(line):
-                record(Prompted(kind="background", text=f"{line}."))
-        yield
-    finally:
-        await background.resume()
-
-
-class prepared_environment:
-    """Provide the environment of a check with a private empty folder, which is removed afterwards."""
-
-    def __init__(self, sandbox: Sandbox, env: Mapping[str, str]) -> None:
-        self._sandbox, self._env = sandbox, env
-
-    def __enter__(self) -> CheckEnvironment:
-        temp = self._sandbox.temp
-        self._folder = tempfile.TemporaryDirectory(prefix="check-", dir=temp, ignore_cleanup_errors=True)
-        empty = Path(self._folder.name)
-        seen = Path("/tmp") / empty.name if self._sandbox.kind == "bubblewrap" else empty
-        return CheckEnvironment(check_environment(self._env, seen), empty)
-
-    def __exit__(self, *how: object) -> None:
-        with suppress(OSError):
-            self._folder.cleanup()
 
 
 async def _moment(ctx: RunContext) -> Moment | None:
@@ -150,10 +97,6 @@ def _why(names: list[str], *, is_guarded: bool) -> str:
     if is_guarded:
         return f"{shown}{more} changed while it ran, and decides whether the goal is met"
     return f"{shown}{more} changed while it ran, each of {TRIES} times"
-
-
-def _why_unknown(unknown: str) -> str | None:
-    return f"it is not known what it changed: {unknown}" if unknown else None
 
 
 def _say(record: Record, notes: list[str]) -> None:

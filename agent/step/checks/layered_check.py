@@ -14,6 +14,7 @@ from ...journal.encoding import recorded_text
 from ...layers.effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
+from ...layers.overwritten import overwritten
 from ...protocol import OutputsWritten, Prompted, Record
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class CheckPlace:
         self._listed: Listed | None = None
         self.unknown = ""
         """Why it is not known what the check wrote; empty: it is known."""
+        self.wrote: dict[str, str] | None = None
+        """The files that existed before and that it wrote, with their digests; None: it is not known."""
 
     @property
     def access(self) -> LayerAccess | None:
@@ -44,6 +47,11 @@ class CheckPlace:
         if self._inside is None or self._watch is None:
             return None
         return replace(self._inside.access, begin=self._watch.begin)
+
+    @property
+    def why_unknown(self) -> str | None:
+        """Why a result does not count: it is not known what the check wrote. None: it is known."""
+        return f"it is not known what it changed: {self.unknown}" if self.unknown else None
 
     def stop_watching(self) -> None:
         """Stop watching how much the check writes."""
@@ -67,6 +75,7 @@ class CheckPlace:
         guarded = self._ctx.guarded
         try:
             self._listed = listed = await asyncio.to_thread(_listed, layers, layer, guarded)
+            self.wrote = await asyncio.to_thread(overwritten, layer, {})
         except (Occupied, NamespacesRefused, TooMuch, OSError) as error:
             self.unknown = str(error)
             self._name_dropped(layers, [f"everything, because {error}"])

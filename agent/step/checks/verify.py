@@ -19,13 +19,16 @@ from ...stops.predicates.python import judge_python
 from ...stops.predicates.required import RunActions, judge_required
 from ...stops.predicates.schema import judge_schema
 from ...stops.verdict import Verdict
+from ...verdict.approved_modules import approved_modules
 from ..resources.last_line import output_reported
-from .guarded_check import CheckEnvironment, run_guarded_check
+from .guarded_check import run_guarded_check
+from .judged_check import run_judged_check, temp_note
 from .loose_files import loose_mark
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
+    from ...stops.check_environment import CheckEnvironment
     from ...workspace.paths import Workspace
     from ..resources.change_tracker import ChangeTracker
     from ..resources.context import RunContext
@@ -130,17 +133,26 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
                 ctx.workspace,
                 env=environment.env,
                 timeout=_seconds(ctx.facts, ctx.usage),
-                sandbox=ctx.sandbox,
+                sandbox=environment.sandbox,
                 access=environment.access,
                 on_output=report,
             )
             return await ctx.activity.interruptible(checking)
 
+    wrote = None
     try:
-        result, uncounted = await run_guarded_check(ctx, command, run, lambda result: result.passed, record)
+        if ctx.judges:
+            result, place = await run_judged_check(ctx, command, run, record)
+            uncounted, wrote = place.why_unknown, place.wrote
+            if not result.passed and (note := temp_note(ctx)):
+                result = msgspec.structs.replace(result, output=f"{result.output.rstrip()}{note}")
+        else:
+            result, uncounted = await run_guarded_check(ctx, command, run, lambda result: result.passed, record)
     except LayerRefused as refused:
         result, uncounted = not_run(command, str(refused)), None
     finished = check_finished(ctx, result, uncounted, baseline=baseline, compared=compared)
+    if wrote is not None and command not in ctx.facts.verdicts.starts:
+        finished = msgspec.structs.replace(finished, wrote=ctx.journal.keep(msgspec.json.encode(wrote)))
     if not finished.timed_out:
         ctx.files.note_verdict(command, ctx.facts.world, passed=finished.passed)
     record(finished)
@@ -189,16 +201,24 @@ async def _judge_python(ctx: RunContext, path: str, record: Record) -> None:
             judging = judge_python(
                 path,
                 ctx.workspace,
-                _state(ctx.facts, ctx.usage),
+                state_of_run(ctx.facts, ctx.usage),
                 env=environment.env,
                 timeout=_seconds(ctx.facts, ctx.usage),
-                sandbox=ctx.sandbox,
-                approved=ctx.guarded.approved(),
+                sandbox=environment.sandbox,
+                approved=await _approved(ctx, path),
                 access=environment.access,
             )
             return await ctx.activity.interruptible(judging)
 
     await _judge_guarded(ctx, f"until-py {path}", run, record)
+
+
+async def _approved(ctx: RunContext, script: str) -> dict[str, str]:
+    """Return the modules that belong to a predicate of the user, with their digests."""
+    scope = ctx.scope
+    if not ctx.judges or scope is None:
+        return ctx.guarded.approved()
+    return await asyncio.to_thread(approved_modules, script, scope, ctx.workspace.root)
 
 
 async def _judge_schema(ctx: RunContext, path: str, record: Record) -> None:
@@ -210,7 +230,7 @@ async def _judge_schema(ctx: RunContext, path: str, record: Record) -> None:
                 ctx.workspace,
                 env=environment.env,
                 timeout=_seconds(ctx.facts, ctx.usage),
-                sandbox=ctx.sandbox,
+                sandbox=environment.sandbox,
                 access=environment.access,
             )
             return await ctx.activity.interruptible(judging)
@@ -224,7 +244,11 @@ async def _judge_guarded(
     """Judge and record the verdict, which counts only for the current answer."""
     answer = digest_of(ctx.facts.answer)
     try:
-        verdict, uncounted = await run_guarded_check(ctx, name, run, lambda verdict: verdict.passed, record)
+        if ctx.judges:
+            verdict, place = await run_judged_check(ctx, name, run, record)
+            uncounted = place.why_unknown
+        else:
+            verdict, uncounted = await run_guarded_check(ctx, name, run, lambda verdict: verdict.passed, record)
     except LayerRefused as refused:
         verdict, uncounted = Verdict(name, False, f"it was not run: {refused}"), None
     if uncounted is not None:
@@ -261,7 +285,7 @@ def _run_actions(ctx: RunContext) -> RunActions:
     )
 
 
-def _state(facts: RunFacts, usage: Usage) -> dict[str, object]:
+def state_of_run(facts: RunFacts, usage: Usage) -> dict[str, object]:
     """Return the data for a predicate of the person: the outcome's fields so far, the last answer, the actions."""
     return {
         "run_id": facts.spec.run_id,

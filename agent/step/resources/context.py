@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...verdict.run_scope import scope_of_run
+from ...verdict.which import judges
 
 if TYPE_CHECKING:
     import msgspec
@@ -114,6 +115,9 @@ class RunContext:
     tools: ToolContext
     calls: ToolCalls
     guard: Guard
+    """Files of which each change asks."""
+    deciding: Guard
+    """Files that decide whether the goal is met."""
     guarded: Guarded
     """The guarded files, compared by content."""
     quotas: Quotas
@@ -151,6 +155,11 @@ class RunContext:
     """Held while a hook of the spec runs; tries share it with their run."""
     work: str | None = None
     """Name of the try that uses it; None: the run itself."""
+
+    @property
+    def judges(self) -> bool:
+        """Whether a green result is judged without the changes that nobody decided on (decision 0040)."""
+        return self.facts.verdicts.scope is not None and judges(self.facts.spec, self.layers)
 
     @property
     def scope(self) -> Scope | None:

@@ -26,6 +26,9 @@ class Tree:
     env: Mapping[str, str]
     """Environment of commands and checks, without the provider keys."""
     guard: Guard
+    """Files of which each change asks."""
+    deciding: Guard
+    """Files that decide whether the goal is met: they are not offered, and nothing writes them in the background."""
     gate: Gate
     files: ChangeTracker
     layers: RunLayers | None = None

@@ -176,7 +176,7 @@ class Background:
             (tree.sandbox.temp / folder).mkdir()
         shown = Path("/tmp") if tree.sandbox.kind == "bubblewrap" else tree.sandbox.temp
         live = await asyncio.to_thread(
-            live_places, tree.workspace, layers, self._live, tree.gate, tree.guard, self._read_only()
+            live_places, tree.workspace, layers, self._live, tree.gate, tree.deciding, self._read_only()
         )
         line = live_line(live, str(shown / folder), tree.workspace.root)
         return replace(access, keeps_workspace=True, live=live), f"{line}\n"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from ..own_temp import sweep_temp, temp_folder
+from ..own_temp import remove_entry, sweep_temp, temp_folder
 from ..processes.processes import Finished, ProcessSettings, ProtectedChange, run_process, shell
 from .access import NO_ACCESS
 from .bubblewrap import BUBBLEWRAP_FAILED, Stage, find_bubblewrap
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _TRIED_SECONDS = (5.0, 15.0, 40.0)
 """Time limits of the tries of a sandbox and of the attacks on it: a busy machine may need longer than the first."""
+_GO_CACHE = ".go-build"
 KINDS = ("bubblewrap", "landlock")
 """Kinds of sandbox, the better one first."""
 
@@ -52,6 +53,8 @@ class Sandbox(Confinement):
     """The checks of running commands."""
     _changes: dict[str, ProtectedChange] | None = None
     """Changes that `take_changes` has not returned yet, by path."""
+    _of_checks: Sandbox | None = None
+    """The copy for checks."""
     _taken: dict[str, ProtectedChange] | None = None
     """Changes that it returned since the last time when no command was running."""
 
@@ -102,6 +105,15 @@ class Sandbox(Confinement):
     def separate_copy(self) -> Sandbox:
         """Return a copy with its own temp folder and loopback, for another tree of the run."""
         return self._copy(msgspec.structs.replace(self._settings, stage=None))
+
+    def for_checks(self) -> Sandbox:
+        """Return a copy in the same network whose temp folder is empty now, except for the build cache of Go."""
+        made = self._of_checks = self._of_checks or self.separate_copy()
+        made.network_words = self.network_words
+        for path in made.temp.iterdir():
+            if path.name != _GO_CACHE:
+                remove_entry(path)
+        return made
 
     def in_unit(self, unit: UnitView) -> Sandbox:
         """Return a copy whose commands run in the view of a unit of work."""

@@ -1,0 +1,38 @@
+"""What follows a judgement of a result whose predicates hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...protocol import Finish, JudgeResult, Reason
+
+if TYPE_CHECKING:
+    from ...protocol import Judged
+    from .state import LoopState
+
+
+def judge_first(state: LoopState) -> JudgeResult | None:
+    """Return the decision to judge a result, or None: it is judged, or not in this run."""
+    return JudgeResult() if state.judges and not state.facts.verdicts.is_judged else None
+
+
+def judged_end(state: LoopState) -> Finish | None:
+    """Return the end of a run whose result the judge does not let pass. None: the model continues with the reason."""
+    verdicts = state.facts.verdicts
+    judged = verdicts.judgement
+    if judged is None:
+        return None
+    is_told = verdicts.prompted_seq > verdicts.judgement_seq
+    match judged.why:
+        case "budget":
+            return Finish(reason=Reason.BUDGET, detail=judged.detail, limit="seconds", wrap_up=True)
+        case "conditions" if not verdicts.is_red_again:
+            return None
+        case _ if is_told:  # the person let it continue
+            return None
+        case _:
+            return Finish(reason=Reason.HANDOFF, detail=_with_help(judged), judged=True)
+
+
+def _with_help(judged: Judged) -> str:
+    return f"{judged.detail}; to let the run change it: {' '.join(judged.help)}" if judged.help else judged.detail

@@ -1,0 +1,97 @@
+"""Judge the result of a live run before it ends, and ask the person about what it rests on (decision 0040)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..protocol import Judged, JudgementAccepted, Prompted, UndecidedAccepted, UndecidedRejected
+from ..step.checks.feedback import judged_feedback
+from ..step.checks.judged_check import background_suspended
+from ..step.resources.activity import PersonInterrupted
+from ..step.resources.recorder import with_waiting
+from ..verdict.judge import judge
+from ..verdict.view import ViewFailed
+from .judge_case import case_of
+from .suspect_decisions import accepted_by_person
+from .undecided_proposal import undecided_draft
+
+if TYPE_CHECKING:
+    from ..gate.ruling import EntryRuling
+    from .live.live_run import LiveRun
+
+
+async def judge_result(run: LiveRun) -> None:
+    """Judge the result and record the judgement. The person can interrupt this: then it is judged again later."""
+    ctx = run.ctx
+    async with run.files_lock.held("the judge"):
+        with ctx.activity.in_progress():
+            try:
+                record = ctx.events.bound(None, None)
+                async with background_suspended(ctx, record):
+                    with ctx.usage.running():
+                        found = await ctx.activity.interruptible(judge(case_of(ctx)))
+                record(found)
+            except PersonInterrupted:
+                if ctx.usage.deadline_passed():
+                    late = Judged(grade="passed", passed=False, why="budget", detail="the deadline passed")
+                    ctx.events.record(late)
+                else:
+                    run.pauses.after_interrupt()
+
+
+async def _ask_about_undecided(run: LiveRun) -> bool:
+    """Show the person the changes that the result rests on. Returns whether the run continues.
+
+    Accepted: the result is judged again. Rejected: the model gets the refusal. Nobody is asked twice about the same.
+    """
+    ctx, verdicts = run.ctx, run.facts.verdicts
+    judged = verdicts.judgement
+    if judged is None or not judged.rests_on or not ctx.watched() or judged.undecided_digest in verdicts.rejected:
+        return False
+    record = ctx.events.bound(None, None)
+    try:
+        draft = await undecided_draft(case_of(ctx), judged.rests_on)
+    except ViewFailed:  # the judge names the reason when it runs again
+        return False
+    if draft is None:
+        return False
+    with ctx.activity.in_progress():
+        try:
+            opening = ctx.gate.propose(draft.effects, call_id="", record=with_waiting(record))
+            ruling = await ctx.activity.interruptible(opening)
+        except PersonInterrupted:
+            run.pauses.after_interrupt()
+            return True
+    if ruling.approved:
+        taken = [path for at, path in enumerate(draft.paths) if not _is_skipped(ruling.entries.get(at))]
+        record(UndecidedAccepted(paths=taken, by=ruling.by))
+        return True
+    if ruling.refused_by != "person":
+        return False
+    record(UndecidedRejected(digest=judged.undecided_digest, reason=ruling.reason or "", by=ruling.by))
+    record(Prompted(kind="check", text=judged_feedback(judged, ruling.note_for_model)))
+    return True
+
+
+def _is_skipped(ruling: EntryRuling | None) -> bool:
+    return ruling is not None and ruling.skipped
+
+
+async def ask_about_judgement(run: LiveRun) -> bool:
+    """Ask the person about a red judgement, as far as they can decide on it. Returns whether the run continues."""
+    judged = run.facts.verdicts.judgement
+    if judged is None:
+        return False
+    return await (_ask_about_suspect(run, judged) if judged.why == "suspect" else _ask_about_undecided(run))
+
+
+async def _ask_about_suspect(run: LiveRun, judged: Judged) -> bool:
+    question = "\n".join([*judged.suspect, "Accept the result as done, or let the model continue?"])
+    answer = await accepted_by_person(run, f"judge-{run.facts.verdicts.judgement_seq}", question)
+    if answer is None:
+        return False
+    if answer.is_accepted:
+        run.ctx.events.record(JudgementAccepted())
+    elif run.requests.stop is None:
+        run.ctx.events.record(Prompted(kind="check", text=judged_feedback(judged, answer.said)))
+    return True

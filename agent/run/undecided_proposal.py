@@ -1,0 +1,97 @@
+"""Show the undecided changes that a result rests on as one proposal, with their diffs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..gate.change.diff import split_bytes
+from ..gate.effects.draft import EffectsDraft, EntryDraft
+from ..layers.effects import IN_MEMORY, Side, bytes_at, side_at
+from ..layers.opening import FOLDER
+from ..protocol import AcceptedPath, EffectEntry
+from ..verdict.judge import decided_of
+from ..workspace.files.content import text_format_of
+from ..workspace.files.states import stored_state
+
+if TYPE_CHECKING:
+    from ..protocol.effects import EntryChange
+    from ..verdict.judge import Case
+    from ..verdict.places import Contents, PathPast
+
+_TITLE = "The check passes only with these changes, and nobody decided on them"
+
+
+class UndecidedDraft(NamedTuple):
+    """A proposal, and what is accepted with each of its entries."""
+
+    effects: EffectsDraft
+    paths: list[AcceptedPath]
+
+
+async def undecided_draft(case: Case, paths: Sequence[str]) -> UndecidedDraft | None:
+    """Return the proposal about these paths; None: nothing of them is undecided any more."""
+    return await asyncio.to_thread(_draft, case, paths)
+
+
+def _draft(case: Case, paths: Sequence[str]) -> UndecidedDraft | None:
+    decided, contents = decided_of(case)
+    undecided = {one.path for one in decided.undecided}
+    entries, accepted = list[EntryDraft](), list[AcceptedPath]()
+    root = os.open(case.workspace.root, FOLDER | os.O_CLOEXEC)
+    try:
+        with case.journal.transaction():
+            for path in paths:
+                if path in undecided and path in decided.view:
+                    seen = side_at(root, os.fsencode(path))
+                    now = None if seen is None else seen.side
+                    shown = _entry(case, root, path, decided.view[path], now, contents)
+                    entries.append(EntryDraft(shown=shown, kind="protected", paths=(path,)))
+                    digest = "" if now is None else now.digest
+                    accepted.append(AcceptedPath(path=path, digest=digest, seen=shown.is_text))
+    finally:
+        os.close(root)
+    return (
+        UndecidedDraft(EffectsDraft(command="", heading=_TITLE, entries=tuple(entries)), accepted) if entries else None
+    )
+
+
+def _entry(case: Case, root: int, path: str, past: PathPast, now: Side | None, contents: Contents) -> EffectEntry:
+    change: EntryChange = "added" if past.side is None else "deleted" if now is None else "changed"
+    sides = [side for side in (past.side, now) if side is not None]
+    before = _before(path, past, contents)
+    after = bytes_at(root, os.fsencode(path)) if now is not None and _is_small(now) else None
+    is_text = (
+        all(_is_small(side) for side in sides)
+        and (before is not None or past.side is None)
+        and all(text_format_of(data).encoding for data in (before, after) if data is not None)
+    )
+    state = stored_state(Path(path), Path(path), before)
+    parts = split_bytes(state, after) if is_text else None
+    return EffectEntry(
+        path=path,
+        kind="link" if any(side.type == "link" for side in sides) else "file",
+        change=change,
+        danger=True,
+        is_text=parts is not None,
+        before=case.journal.keep(before) if parts is not None and before is not None else None,
+        after=case.journal.keep(after) if parts is not None and after is not None else None,
+        added=0 if parts is None else parts.added,
+        removed=0 if parts is None else parts.removed,
+        size_before=0 if past.side is None else past.side.size,
+        size=0 if now is None else now.size,
+    )
+
+
+def _is_small(side: Side) -> bool:
+    return side.type == "file" and side.size <= IN_MEMORY
+
+
+def _before(path: str, past: PathPast, contents: Contents) -> bytes | None:
+    if past.data is not None or past.side is None:
+        return past.data
+    found = contents.find(path, past.side)
+    return found if isinstance(found, bytes) else None

@@ -1,0 +1,60 @@
+"""Run a check in the place of a run whose result is judged later: nothing is compared, and nobody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from ...protocol import Prompted, Record
+from ...stops.check_environment import prepared_environment
+from .layered_check import place_of_check
+
+if TYPE_CHECKING:
+    from ...stops.check_environment import CheckEnvironment
+    from ..resources.context import RunContext
+    from .layered_check import CheckPlace
+
+T = TypeVar("T")
+_NAMED = 3
+
+
+async def run_judged_check(
+    ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[T]], record: Record
+) -> tuple[T, CheckPlace]:
+    """Run a check in a layer of its own, with an empty temp folder. Returns its result, and the place where it ran.
+
+    Raises PersonInterrupted, and LayerRefused if no layer could be opened; then nothing ran.
+    """
+    async with place_of_check(ctx, name, record) as place, background_suspended(ctx, record):
+        sandbox = ctx.sandbox.for_checks()
+        with prepared_environment(sandbox, ctx.env) as environment:
+            result = await run(msgspec.structs.replace(environment, layer=place.access))
+        await place.ended()
+        return result, place
+
+
+def temp_note(ctx: RunContext) -> str:
+    """Return a line about files of commands that a check does not see; empty: there are none."""
+    own = ("background-", "check-")
+    names = sorted(path.name for path in ctx.sandbox.temp.iterdir() if not path.name.startswith((".", *own)))
+    if not names:
+        return ""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"\n[rundry: /tmp is empty for a check; commands left there: {', '.join(names[:_NAMED])}{more}]\n"
+
+
+@asynccontextmanager
+async def background_suspended(ctx: RunContext, record: Record) -> AsyncGenerator[None]:
+    """Suspend the background commands that cannot be kept from writing to the workspace in another way."""
+    stopped = await ctx.background.suspend()
+    try:
+        for name in stopped:
+            line = f"`{name}` is suspended while a check runs: it could write to the workspace"
+            if ctx.guarded.add_not_held(line):
+                record(Prompted(kind="background", text=f"{line}."))
+        yield
+    finally:
+        await ctx.background.resume()

@@ -1,0 +1,418 @@
+"""Judge a green result: it counts only if it is also green without the changes that nobody decided on (decision 0040).
+
+`judge` is the way from a green check to the grade of the run, from top to bottom.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from ..facts.decided_files import encode_decided
+from ..journal.encoding import recorded_text
+from ..protocol import Judged, JudgeStarted
+from ..stops.check_environment import CheckEnvironment, prepared_environment
+from ..stops.checks import CheckResult, run_check
+from ..stops.counting.comparing import compare
+from ..stops.predicates.python import judge_python
+from ..stops.predicates.schema import judge_schema
+from ..stops.stall.signature import without_traces_of_run
+from .approved_modules import approved_modules
+from .counts import CountsDamaged, first_counts
+from .decided_now import DecidedNow, decided_now
+from .names import is_source
+from .planting import planted
+from .view import JudgeView, Taken, ViewFailed, open_view
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..facts.facts import RunFacts
+    from ..journal.journal import Journal
+    from ..layers.run_layers import RunLayers
+    from ..protocol import JudgeWhy, Record
+    from ..stops.verdict import Verdict
+    from ..workspace.paths import Workspace
+    from ..workspace.sandbox.access import Access
+    from ..workspace.sandbox.sandbox import Sandbox
+    from .decided import Decided
+    from .places import Contents
+    from .scope import Scope
+
+_REPEATED_SECONDS = 60.0
+"""A red judge that took less is repeated once: a test may depend on chance."""
+MOST_LISTED = 50
+"""Undecided paths that the event lists."""
+_NAMED = 3
+_MOST_READ_ONLY = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is judged."""
+
+    facts: RunFacts
+    journal: Journal
+    layers: RunLayers
+    workspace: Workspace
+    sandbox: Sandbox
+    env: Mapping[str, str]
+    """Environment of the checks."""
+    scope: Scope
+    state: Mapping[str, object]
+    """What a predicate of the user gets (`--until-py`)."""
+    background: Sequence[str]
+    """Names of the background commands. They are suspended."""
+    until: float | None
+    """When it must have ended, in seconds of the monotonic clock; None: there is no limit."""
+    record: Record
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left; None: there is no limit."""
+        return None if self.until is None else self.until - time.monotonic()
+
+    @property
+    def timeout(self) -> float:
+        """The time limit of the next check in seconds."""
+        own, left = self.facts.spec.predicates.timeout, self.left
+        return own if left is None else max(1.0, min(own, left))
+
+
+async def judge(case: Case) -> Judged:
+    """Return the judgement of a result whose predicates hold in the workspace. Records only that it begins."""
+    began = time.monotonic()
+    try:
+        found = await _rounds(case)
+    except ViewFailed as failed:
+        found = Judged(grade="passed", passed=False, why="unknown", detail=f"the result could not be judged: {failed}")
+    return msgspec.structs.replace(found, seconds=time.monotonic() - began)
+
+
+async def _rounds(case: Case) -> Judged:
+    """Judge the result, and begin again once if a file that the run changed was changed meanwhile."""
+    now = await asyncio.to_thread(decided_of, case)
+    case.record(JudgeStarted(checks=_names(case), undecided_count=len(now.decided.undecided)))
+    found = await _Judge(case, now.decided, now.contents).judged()
+    again = await asyncio.to_thread(decided_of, case)
+    if again.decided.digest == now.decided.digest:
+        return found
+    found = await _Judge(case, again.decided, again.contents).judged()
+    last = await asyncio.to_thread(decided_of, case)
+    if last.decided.digest == again.decided.digest:
+        return found
+    detail = "files that this run changed were changed while the judge ran, twice"
+    return msgspec.structs.replace(found, grade="passed", passed=False, why="moved", detail=detail)
+
+
+def decided_of(case: Case) -> DecidedNow:
+    """Return what is decided now. Raises ViewFailed. Blocks."""
+    try:
+        return decided_now(case.facts, case.journal, case.layers.base, case.workspace.root, case.scope)
+    except (OSError, ValueError) as error:
+        raise ViewFailed(f"what the run changed cannot be read: {error}") from error
+
+
+def _names(case: Case) -> list[str]:
+    goals = _Goals.of(case.facts)
+    schema = [] if goals.schema is None else [f"schema {goals.schema}"]
+    return [*goals.checks, *(f"until-py {path}" for path in goals.python), *schema]
+
+
+class _Goals(NamedTuple):
+    """The predicates that run in the view."""
+
+    checks: Sequence[str]
+    python: Sequence[str]
+    schema: str | None
+
+    @classmethod
+    def of(cls, facts: RunFacts) -> _Goals:
+        """Return all of them; with `--any`, those that hold in the workspace."""
+        wanted, verdicts = facts.spec.predicates, facts.verdicts
+        if not wanted.any:
+            return cls(wanted.until, wanted.until_py, wanted.schema)
+        held = {name for name, judged in verdicts.predicates.items() if judged.passed}
+        return cls(
+            [one for one in wanted.until if one in verdicts.checks and verdicts.checks[one].passed],
+            [one for one in wanted.until_py if f"until-py {one}" in held],
+            wanted.schema if f"schema {wanted.schema}" in held else None,
+        )
+
+
+@dataclass(slots=True)
+class _Trial:
+    """What the checks did in one view."""
+
+    checks: list[CheckResult] = field(default_factory=list[CheckResult])
+    verdicts: list[Verdict] = field(default_factory=list["Verdict"])
+    overwritten: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The files of the view that the checks wrote, if they were green."""
+    reached: str = ""
+    """The limit for which a check was ended."""
+
+    def is_green(self, *, any_: bool) -> bool:
+        """Return whether the result holds here. `any_`: one predicate is enough."""
+        passed = [one.passed for one in (*self.checks, *self.verdicts)]
+        return not self.reached and (not passed or (any(passed) if any_ else all(passed)))
+
+    @property
+    def output(self) -> str:
+        """What the first red check printed, or the red predicate said."""
+        if self.reached:
+            return f"it was ended, because {self.reached}"
+        for check in self.checks:
+            if not check.passed:
+                return check.error or check.output
+        return next((f"{one.name}: {one.detail}" for one in self.verdicts if not one.passed), "")
+
+    @property
+    def timed_out(self) -> bool:
+        return any(check.timed_out for check in self.checks)
+
+
+class _Judge:
+    """One round: from what is decided now to the judgement."""
+
+    def __init__(self, case: Case, decided: Decided, contents: Contents) -> None:
+        self._case, self._decided, self._contents = case, decided, contents
+        self._any = case.facts.spec.predicates.any
+        self._goals = _Goals.of(case.facts)
+
+    async def judged(self) -> Judged:
+        """Run the checks in the view, and say what the result rests on."""
+        decided = self._decided
+        if decided.unknown:
+            names = {line.partition(": ")[0] for line in decided.unknown}
+            asked = [one.path for one in decided.undecided if one.path in names]
+            return self._red("unknown", f"what some files were before is not known: {_few(decided.unknown)}", asked)
+        if _is_untouched(self._case, decided):
+            return self._green()
+        if not self._fits():
+            return self._red("budget", "the time that is left is not enough to judge the result")
+        taken = await asyncio.to_thread(Taken.without_undecided, decided, self._contents)
+        trial, seconds = await self._timed(taken)
+        if not trial.is_green(any_=self._any) and seconds < _REPEATED_SECONDS:
+            trial, _ = await self._timed(taken)
+        if not trial.is_green(any_=self._any):
+            return await self._explained(trial)
+        suspect = [*self._fewer_tests(trial), *await self._wrote(trial, taken)]
+        words = list[str]()
+        if not suspect and decided.accepted:
+            for check in [one for one in trial.checks if one.passed]:
+                found = await planted(self._case, check.command, taken, check)
+                suspect += [found.why] if found.why else []
+                words += [found.words] if found.words else []
+        if suspect:
+            return self._red("suspect", f"suspect: {suspect[0]}", suspect=suspect)
+        return msgspec.structs.replace(self._green(), plant="; ".join(words))
+
+    def _fits(self) -> bool:
+        """Return whether the checks fit into the time that is left, as long as they took in the workspace."""
+        left = self._case.left
+        known = self._case.facts.verdicts.checks
+        plants = self._case.facts.verdicts.plants
+        runs = {one: 2 if plants.get(one) else 1 for one in self._goals.checks}
+        needed = sum(known[one].seconds * count for one, count in runs.items() if one in known)
+        return left is None or left > needed
+
+    async def _timed(self, taken: Taken) -> tuple[_Trial, float]:
+        began = time.monotonic()
+        return await self._tried(taken), time.monotonic() - began
+
+    async def _tried(self, taken: Taken, read_only: Sequence[Path] = ()) -> _Trial:
+        """Run all predicates in a new view."""
+        case, trial = self._case, _Trial()
+        async with open_view(case.layers, case.sandbox, taken) as view:
+            for command in self._goals.checks:
+                with prepared_environment(view.sandbox, case.env) as environment:
+                    trial.checks.append(await self._checked(command, view, environment, read_only))
+            for script in self._goals.python:
+                with prepared_environment(view.sandbox, case.env) as environment:
+                    trial.verdicts.append(await self._python(script, view, environment))
+            if self._goals.schema is not None:
+                with prepared_environment(view.sandbox, case.env) as environment:
+                    trial.verdicts.append(await self._schema(self._goals.schema, view, environment))
+            trial.reached = view.reached
+            if trial.is_green(any_=self._any):
+                trial.overwritten = await asyncio.to_thread(view.overwritten, case.env)
+        return trial
+
+    async def _checked(
+        self, command: str, view: JudgeView, environment: CheckEnvironment, read_only: Sequence[Path]
+    ) -> CheckResult:
+        return await run_check(
+            command,
+            self._case.workspace,
+            env=environment.env,
+            timeout=self._case.timeout,
+            sandbox=view.sandbox,
+            access=_in_view(environment, view, read_only),
+        )
+
+    async def _python(self, script: str, view: JudgeView, environment: CheckEnvironment) -> Verdict:
+        case = self._case
+        return await judge_python(
+            script,
+            case.workspace,
+            case.state,
+            env=environment.env,
+            timeout=self._case.timeout,
+            sandbox=view.sandbox,
+            approved=await asyncio.to_thread(approved_modules, script, case.scope, view.root),
+            access=_in_view(environment, view),
+        )
+
+    async def _schema(self, path: str, view: JudgeView, environment: CheckEnvironment) -> Verdict:
+        case = self._case
+        verdict = await judge_schema(
+            str(view.root / path),
+            case.facts.answer,
+            case.workspace,
+            env=environment.env,
+            timeout=self._case.timeout,
+            sandbox=view.sandbox,
+            access=_in_view(environment, view),
+        )
+        return msgspec.structs.replace(verdict, name=f"schema {path}")
+
+    async def _explained(self, trial: _Trial) -> Judged:
+        """Find out why the result does not hold in the view: because of undecided changes, or of other conditions."""
+        decided, own = self._decided, self._case.facts.spec.predicates.timeout
+        if trial.timed_out and self._case.timeout < own:
+            return self._red("budget", "the time that is left is not enough to judge the result", output=trial.output)
+        left_out = [one for one in decided.undecided if one.what != "output"]
+        if left_out:
+            there = await self._tried(Taken.in_place(decided))
+            if there.is_green(any_=self._any):
+                files = [one.path for one in left_out if one.what != "git"]
+                names = [one.path for one in left_out]
+                why = f"it passes only with changes that nobody decided on: {_few(names)}"
+                return self._red("undecided", why, files, output=trial.output)
+            trial = there
+        return self._red("conditions", f"it fails where {self._conditions()}", output=trial.output)
+
+    def _conditions(self) -> str:
+        """Say what the view does not have besides undecided files."""
+        case, missing = self._case, list[str]()
+        if case.background:
+            missing.append(f"no command of the run runs in the background (let the check start `{case.background[0]}`)")
+        if outputs := [one.path for one in self._decided.undecided if one.what == "output"]:
+            missing.append(f"nothing is there that the run built ({_few(outputs)})")
+        if any(case.sandbox.temp.iterdir()):
+            missing.append("/tmp is empty, which has files of the run's commands now")
+        return " and ".join([*missing, "caches are empty"])
+
+    def _fewer_tests(self, trial: _Trial) -> list[str]:
+        """Return why green checks are suspect, compared with their first counts: tests that the run added are gone."""
+        passed = [check for check in trial.checks if check.passed]
+        found = [why for check in passed if (why := self._why_fewer(check))]
+        return [] if self._any and len(found) < len(passed) else found
+
+    def _why_fewer(self, check: CheckResult) -> str:
+        try:
+            found = compare(first_counts(self._case, check.command), check.counted, check.output)
+        except CountsDamaged as error:
+            return str(error)
+        return "" if found is None else f"`{check.command}`: {found.why}"
+
+    async def _wrote(self, trial: _Trial, taken: Taken) -> list[str]:
+        """Return why the checks are suspect, because they wrote files of the start that the run may not change."""
+        case = self._case
+        first = await asyncio.to_thread(self._first_wrote)
+        found = [
+            path
+            for path, digest in sorted(trial.overwritten.items())
+            if not case.scope.in_scope(path, new=False)
+            and (path not in first or (is_source(path) and first[path] != digest))
+        ]
+        if not found:
+            return []
+        if case.sandbox.kind == "bubblewrap" and len(found) <= _MOST_READ_ONLY:
+            kept = await self._tried(taken, [case.workspace.root / path for path in found])
+            if kept.is_green(any_=self._any):
+                return []
+        return [f"the check itself changes what it depends on: {_few(found)}"]
+
+    def _first_wrote(self) -> dict[str, str]:
+        found = dict[str, str]()
+        for command in self._goals.checks:
+            blob = self._case.facts.verdicts.first_wrote.get(command)
+            if blob is not None:
+                found |= msgspec.json.decode(self._case.journal.blob(blob), type=dict[str, str])
+        return found
+
+    def _green(self) -> Judged:
+        case, decided = self._case, self._decided
+        widened = [path for path in decided.accepted if case.scope.is_widened(path, new=True)]
+        lacks = list[str]()
+        if case.scope.everything:
+            lacks.append("--guard none: the run may change everything")
+        elif widened:
+            lacks.append(f"--scope lets the run change what decides the check: {_few(widened)}")
+        if decided.unseen:
+            lacks.append(f"accepted without a look at what changed: {_few(decided.unseen)}")
+        if not (self._goals.checks or self._goals.python or self._goals.schema is not None):
+            lacks.append("nothing was run")
+        return self._judgement(
+            Judged(grade="passed" if lacks else "judged", passed=True, detail="; ".join(lacks)),
+        )
+
+    def _red(
+        self,
+        why: JudgeWhy,
+        detail: str,
+        rests_on: Sequence[str] = (),
+        *,
+        suspect: Sequence[str] = (),
+        output: str = "",
+    ) -> Judged:
+        helps = [f"--scope {shlex.quote(recorded_text(path))}" for path in rests_on] if why == "undecided" else []
+        return self._judgement(
+            Judged(
+                grade="passed",
+                passed=False,
+                why=why,
+                detail=recorded_text(detail),
+                help=helps[:_NAMED],
+                output=output,
+                output_digest=hashlib.sha256(without_traces_of_run(output).encode()).hexdigest() if output else "",
+                rests_on=[*map(recorded_text, rests_on)],
+                asks_all=True,
+                suspect=[*suspect],
+            )
+        )
+
+    def _judgement(self, judged: Judged) -> Judged:
+        """Add what is undecided and decided."""
+        decided = self._decided
+        marks = "\0".join(f"{one.path}\0{one.digest}" for one in decided.undecided)
+        return msgspec.structs.replace(
+            judged,
+            undecided=[recorded_text(one.path) for one in decided.undecided[:MOST_LISTED]],
+            undecided_count=len(decided.undecided),
+            undecided_digest=hashlib.sha256(marks.encode("utf-8", "surrogateescape")).hexdigest() if marks else "",
+            decided=decided.digest,
+            decided_files=self._case.journal.keep(encode_decided(decided.accepted)) if decided.accepted else None,
+        )
+
+
+def _is_untouched(case: Case, decided: Decided) -> bool:
+    """Return whether the green check itself saw the start: the run has done nothing, nor did one before it."""
+    return not (case.facts.step or decided.view or decided.accepted or decided.git)
+
+
+def _in_view(environment: CheckEnvironment, view: JudgeView, read_only: Sequence[Path] = ()) -> Access:
+    return msgspec.structs.replace(environment, layer=view.access, read_only=read_only).access
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"

@@ -1,0 +1,212 @@
+"""The view of a judge: the workspace in a layer of its own, without the changes that nobody decided on."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import stat
+import time
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ..layers.effects import TooMuch
+from ..layers.git.inside import InsideFailed
+from ..layers.git.take_back import git_past, take_back
+from ..layers.judge import JUDGE, Past, put_past
+from ..layers.namespaces import NamespacesRefused
+from ..layers.occupied import Occupied
+from ..layers.opening import open_below
+from ..layers.overwritten import entries_in, overwritten
+from ..layers.remedies import LayerRefused
+
+if TYPE_CHECKING:
+    from ..layers.git.rows import GitChanges
+    from ..layers.layer import Layer
+    from ..layers.run_layers import Listed, RunLayers
+    from ..workspace.sandbox.access import LayerAccess
+    from ..workspace.sandbox.sandbox import Sandbox
+    from .decided import Decided
+    from .places import Contents
+
+_PIECE = 1 << 20
+_OUTPUT = frozenset({"built", "bytecode"})
+"""Classes of what builds and caches write."""
+
+
+class ViewFailed(Exception):
+    """The view cannot be made. The message says why."""
+
+
+class JudgeView:
+    """One view, for one run of the checks. It is closed by `open_view`."""
+
+    def __init__(self, layers: RunLayers, layer: Layer, network: int, sandbox: Sandbox) -> None:
+        """`layer` is mounted. `network`: a descriptor of its own network. `sandbox`: has a temp folder of its own."""
+        self._layers, self._layer, self._network = layers, layer, network
+        self.sandbox = sandbox
+        self._watch = layer.watch()
+        self._before = entries_in(layer)
+
+    @property
+    def access(self) -> LayerAccess:
+        """How a check enters the view."""
+        return replace(self._layer.access_in(self._network), begin=self._watch.begin)
+
+    @property
+    def root(self) -> Path:
+        """Where this process reads and writes the workspace of the view."""
+        return Path(f"/proc/self/fd/{self._layer.root}")
+
+    @property
+    def reached(self) -> str:
+        """The limit for which a check was ended; empty: none."""
+        return self._watch.reached
+
+    def overwritten(self, env: Mapping[str, str]) -> dict[str, str]:
+        """Return the files that were in the view and that the checks wrote, without output. Nothing runs in it now.
+
+        Each has the digest of its content now; empty: it was deleted. `env`: the user's environment. Raises ViewFailed.
+        """
+        try:
+            listed = self._layers.listed(self._layer, env)
+            found = overwritten(self._layer, self._before)
+        except (Occupied, NamespacesRefused, TooMuch, OSError) as error:
+            raise ViewFailed(f"it is not known what the check wrote: {error}") from error
+        built = set(_paths(listed))
+        return {path: digest for path, digest in found.items() if path not in built and not path.startswith(".git/")}
+
+    def close(self) -> None:
+        """Delete it."""
+        self._watch.end()
+        self._layer.drop()
+        os.close(self._network)
+
+
+def _paths(listed: Listed) -> Iterator[str]:
+    for group in listed.groups:
+        if group.kind in _OUTPUT:
+            yield from (one.effect.path for one in group.entries)
+
+
+class Taken:
+    """What a view has instead of what the workspace has now."""
+
+    def __init__(self, past: Mapping[str, Past | None], digests: Mapping[str, str]) -> None:
+        """`digests`: those of the large files in `past`."""
+        self.past, self.digests = past, digests
+        self.renewed = list[str]()
+        """Paths that are as they are now, and get a new time."""
+        self.folders = list[str]()
+        """Folders that go if nothing is left in them, the inner ones first."""
+        self.git = list["GitChanges"]()
+
+    @classmethod
+    def without_undecided(cls, decided: Decided, contents: Contents) -> Taken:
+        """Return the view in which nothing is undecided. Raises ViewFailed if a content is not known."""
+        past, digests = dict[str, Past | None](), dict[str, str]()
+        for path, wanted in decided.view.items():
+            side = wanted.side
+            if side is None or side.type == "folder":
+                past[path] = None if side is None else Past(type="folder")
+                continue
+            data = wanted.data if wanted.data is not None else contents.find(path, side)
+            if data is None:
+                raise ViewFailed(f"{path}: its content before is not known")
+            if isinstance(data, Path):
+                digests[path] = side.digest
+            past[path] = Past(
+                type=side.type,
+                data=b"" if isinstance(data, Path) else data,
+                source=data if isinstance(data, Path) else None,
+                mtime_ns=side.mtime_ns or time.time_ns(),
+                executable=side.executable,
+            )
+        made = cls(past, digests)
+        made.renewed = [path for path, side in decided.accepted.items() if side is not None]
+        made.folders, made.git = [*decided.folders], [*decided.git]
+        return made
+
+    @classmethod
+    def in_place(cls, decided: Decided) -> Taken:
+        """Return the workspace as it is, without the output that the run wrote."""
+        past: dict[str, Past | None] = {one.path: None for one in decided.undecided if one.what == "output"}
+        made = cls(past, {})
+        made.renewed = [path for path, side in decided.accepted.items() if side is not None]
+        return made
+
+
+@asynccontextmanager
+async def open_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> AsyncGenerator[JudgeView]:
+    """Make a view for the block. `sandbox`: that of the run. Raises ViewFailed."""
+    making = asyncio.ensure_future(asyncio.to_thread(_make_view, layers, sandbox, taken))
+    try:
+        view = await asyncio.shield(making)
+    except asyncio.CancelledError:
+        with suppress(ViewFailed):
+            (await making).close()
+        raise
+    try:
+        yield view
+    finally:
+        await asyncio.shield(asyncio.to_thread(view.close))
+
+
+def _make_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
+    namespaces, workspace = layers.namespaces, layers.workspace.root
+    assert namespaces is not None  # a run without layers is not judged
+    try:
+        past = {**taken.past, **git_past(taken.git, workspace)}
+        network = namespaces.new_network()
+        try:
+            layer = layers.open(JUDGE, partial(put_past, past=past))
+            try:
+                own = sandbox.separate_copy()
+                own.network_words = namespaces.words_in(network)
+                _compare(layer, taken.digests)
+                _renew(layer.root, taken.renewed)
+                _remove_empty(layer.root, taken.folders)
+                take_back(layer, partial(own.words_in, layer.access_in(network), workspace), taken.git)
+                return JudgeView(layers, layer, network, own)
+            except BaseException:
+                layer.drop()
+                raise
+        except BaseException:
+            os.close(network)
+            raise
+    except (LayerRefused, NamespacesRefused, InsideFailed, TooMuch, ValueError, OSError) as error:
+        raise ViewFailed(str(error)) from error
+
+
+def _compare(layer: Layer, digests: Mapping[str, str]) -> None:
+    """Compare large files with their digests, because another program may have had their source open."""
+    for path, digest in digests.items():
+        found = hashlib.sha256()
+        with (layer.upper / path).open("rb") as file:
+            while piece := file.read(_PIECE):
+                found.update(piece)
+        if found.hexdigest() != digest:
+            raise ViewFailed(f"{path}: its content before is not known")
+
+
+def _renew(root: int, paths: Sequence[str]) -> None:
+    """Give accepted files the present time, so that nothing that was built earlier counts as newer than they are."""
+    for path in paths:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            found = open_below(root, os.fsencode(path), os.O_PATH | os.O_NOFOLLOW)
+            try:
+                if stat.S_ISREG(os.fstat(found).st_mode):
+                    os.utime(f"/proc/self/fd/{found}")
+            finally:
+                os.close(found)
+
+
+def _remove_empty(root: int, folders: Sequence[str]) -> None:
+    for folder in folders:
+        with suppress(OSError):  # there is something in it, or it is not there
+            os.rmdir(folder, dir_fd=root)

@@ -1,0 +1,33 @@
+"""What the tests of judged runs read of their events."""
+
+from __future__ import annotations
+
+
+def judged(run):
+    """The newest judgement."""
+    found = [event for event in run.events if event["type"] == "judged"]
+    assert found, run.story()
+    return found[-1]
+
+
+def asked(run):
+    """What a person was asked."""
+    return [e for e in run.events if e["type"] == "question_asked" or (e["type"] == "proposal_opened" and e["asks"])]
+
+
+def is_handed_over(run, outcome, *paths):
+    """The run is a hand-off for nobody, which names these files and the line that helps."""
+    assert (outcome.reason, outcome.exit_code) == ("handoff", 5), run.story()
+    found = judged(run)
+    assert not found["passed"] and found["why"] == "undecided", run.story()
+    assert set(paths) <= set(found["rests_on"]), found
+    assert all(path in outcome.detail for path in paths), outcome.detail
+    assert f"--scope {paths[0]}" in outcome.detail, outcome.detail
+    return True
+
+
+def is_done(run, outcome, grade="judged"):
+    """The run ended as `done` with this grade."""
+    assert (outcome.reason, outcome.exit_code) == ("done", 0), run.story()
+    assert judged(run)["passed"] and outcome.evidence.grade == grade, judged(run)
+    return True
