@@ -43,8 +43,6 @@ async def prepare_plants(case: Case) -> None:
 
 async def _prepared(case: Case, command: str) -> Plan | None:
     first = first_counts(case, command)
-    if first is None:
-        return None
     try:
         async with open_view(case.layers, case.sandbox, Taken({}, {})) as view:
             plan = await asyncio.to_thread(plants_for, command, view.root, first, secrets.token_hex(16))
