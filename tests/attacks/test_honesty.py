@@ -214,8 +214,8 @@ def test_a_person_decides_on_what_a_command_did_to_the_check(attack: Attacker, k
                 assert makefile.exists()
             else:
                 assert "rejected by the person" in server.wait_requests(2)[1].text
-                assert not makefile.exists()
-                assert "check passed" not in terminal.text()
+                assert makefile.exists()  # it stays, and no result rests on it
+                assert "done" not in terminal.text().splitlines()[-1]
     home.end_runners()
 
 
