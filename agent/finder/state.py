@@ -104,9 +104,13 @@ class FinderState:
         if self.works_leads and facts.queued:
             steps = f"the {self.spec.leads.steps:,} steps for leads are used up"
             found.append(f"{_leads(facts.queued)} not worked: {steps}")
+        if facts.dropped:
+            found.append(f"{plural(facts.dropped, 'finding')} dropped: the cited place does not exist")
         unjudged = facts.judging
         if unjudged:
-            found.append(f"{plural(unjudged, 'finding')} could not be judged")
+            blind = sum(one.was_unread for one in map(facts.findings.__getitem__, facts.unjudged))
+            why = f" ({blind:,} because verifiers did not read the evidence)" if blind else ""
+            found.append(f"{plural(unjudged, 'finding')} could not be judged{why}")
         if facts.critic_failures > self.spec.retries:
             found.append("the critic could not be asked")
         return found

@@ -325,7 +325,9 @@ from .events.worktrees import (
 )
 from .evidence import (
     EVIDENCE_KINDS as EVIDENCE_KINDS,
+    FROM_OUTPUT as FROM_OUTPUT,
     GRADES as GRADES,
+    SCORE_FROM_OUTPUT as SCORE_FROM_OUTPUT,
     CheckEvidence as CheckEvidence,
     Confirmation as Confirmation,
     Confirmed as Confirmed,

@@ -86,6 +86,10 @@ class TestCounts(msgspec.Struct, frozen=True):
     failing: int
 
 
+FROM_OUTPUT = "tests are counted from the output of the check, to which the code under test can write"
+SCORE_FROM_OUTPUT = "the score is a number in the output of its command, to which the measured code can write"
+
+
 class CheckEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """The newest verdict of one check command."""
 
@@ -259,6 +263,8 @@ def _parts(evidence: Evidence) -> list[str]:
         parts.append(evidence.plant)
     elif evidence.grade in ("judged", "held_out"):
         parts.append("no planted test")
+    if SCORE_FROM_OUTPUT in evidence.not_guaranteed:
+        parts.append("measured code can print a score")
     if evidence.missing_count:
         parts.append(f"{_tests(evidence.missing_count)} missing")
     if evidence.accepted:
@@ -300,7 +306,7 @@ def _counted(evidence: Evidence) -> list[str]:
         parts.append(f"{_tests(after.ran)}{' as at the start' if same else earlier}")
     changed = before is not None and before.failing != after.failing
     parts.append(f"{before.failing} -> {after.failing} failing" if before and changed else f"{after.failing} failing")
-    return parts
+    return [*parts, "code under test can print counts"]
 
 
 def _tests(count: int | None) -> str:

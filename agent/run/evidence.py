@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ..facts.verdicts import counts_of
-from ..protocol import CheckEvidence, Confirmation, Evidence, RunSpec, TestCounts
+from ..protocol import (
+    FROM_OUTPUT,
+    SCORE_FROM_OUTPUT,
+    CheckEvidence,
+    Confirmation,
+    Evidence,
+    RunSpec,
+    TestCounts,
+)
 from ..step.resources.activity import PersonInterrupted
 
 if TYPE_CHECKING:
@@ -24,7 +32,6 @@ _MOST_RESTING = 50
 """Paths that the evidence lists of what the result rests on."""
 NO_GUARD = "`--guard none`: files that the check depends on could change without approval"
 UNHELD = "without a sandbox and without guarded files, commands can change everything that the verdict depends on"
-FROM_OUTPUT = "tests are counted from the output of the check, to which the code under test can write"
 EXIT_CODE_ONLY = "`{}` counts no tests: only its exit code is known"
 
 
@@ -132,5 +139,7 @@ def _not_guaranteed(facts: RunFacts, report: GuardReport | None, checks: list[Ch
     lines += facts.verdicts.not_guaranteed
     if any(check.after is not None for check in checks):
         lines.append(FROM_OUTPUT)
+    if facts.spec.improve is not None:
+        lines.append(SCORE_FROM_OUTPUT)
     lines += [EXIT_CODE_ONLY.format(check.command) for check in checks if check.before is None and check.after is None]
     return lines

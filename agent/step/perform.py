@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .model_call.stream import Reply
     from .resources.context import RunContext
     from .resources.recorder import Recorder
-    from .tool_calls.call_results import CallResults, OnEnding
+    from .tool_calls.call_results import CallResults, Endings
 
 _LONG = 4_000
 """Characters of a message with a file from which on it matters how fast the server reads."""
@@ -54,9 +54,7 @@ CUT_CALLS = (
 )
 
 
-async def perform(
-    ctx: RunContext, work: Work, tools: Sequence[str], *, on_ending: OnEnding | None = None
-) -> WorkResult:
+async def perform(ctx: RunContext, work: Work, tools: Sequence[str], *, endings: Endings | None = None) -> WorkResult:
     """Run steps until the work reaches its cap or its ending tool, fails, exhausts the budget, or a person ends it.
 
     All of these are returned, not raised.
@@ -88,7 +86,7 @@ async def perform(
         if work.work is None:
             ctx.prompts.offered = specs
         note_shortened(ctx, fitted.fixed, work.work, specs, ctx.events.bound(None, work.work))
-        result = await _step(ctx, work, specs, fitted, grant, edits, on_ending)
+        result = await _step(ctx, work, specs, fitted, grant, edits, endings)
         if isinstance(result, WorkResult):
             return result
         if result.ended_with is not None and result.ended_with == work.ends_with:
@@ -151,7 +149,7 @@ async def _step(
     fitted: Fitted,
     grant: Grant,
     edits: TextEdits | None,
-    on_ending: OnEnding | None,
+    endings: Endings | None,
 ) -> CallResults | WorkResult:
     """Run one step and record it from start to end."""
     number = ctx.facts.next_step
@@ -168,7 +166,7 @@ async def _step(
         await ctx.activity.interruptible(ctx.before_acting())
         names = [spec.name for spec in specs] if edits is None else TOOLS
         outcome = await ctx.calls.perform(
-            ctx, reply.calls, record, step=number, work=work.work, names=names, on_ending=on_ending
+            ctx, reply.calls, record, step=number, work=work.work, names=names, endings=endings
         )
         if outcome.left_open:
             return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+import msgspec
+
 from ..protocol import Better
 
 _NUMBER = re.compile(
@@ -14,9 +16,49 @@ _NUMBER = re.compile(
     r"|(?P<number>[-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d*)?(?:e[-+]?\d+)?|[-+]?\.\d+(?:e[-+]?\d+)?))",
     re.IGNORECASE,
 )
+_LABEL = re.compile(r"[^\W\d_]{2,}")
 _SHOWN = 80
 _FEWEST = 2
 """Fewest measurements from which noise can be calculated."""
+
+
+class ScorePlace(msgspec.Struct, frozen=True):
+    """Where the number stands in the output of the score command."""
+
+    line: str
+    """The last line, with `#` for each number."""
+    count: int
+    """Number of such lines; if the line has no word, the number of all lines."""
+
+
+def score_place(output: str) -> ScorePlace:
+    """Return where the number of this output stands."""
+    lines = [_shape(line) for line in output.splitlines() if line.strip()]
+    last = lines[-1] if lines else ""
+    return ScorePlace(last, lines.count(last) if _LABEL.search(last) else len(lines))
+
+
+def why_elsewhere(output: str, first: ScorePlace) -> str | None:
+    """Return why the number does not stand where it stood in the first output, as a text that follows "the score
+    command"; None: it does. What measured code prints at its end would be another line.
+    """
+    now = score_place(output)
+    if now == first:
+        return None
+    if now.line != first.line:
+        return (
+            f"printed another last line than in the first measurement: {_short(now.line)!r}, not {_short(first.line)!r}"
+        )
+    like = f" like {_short(now.line)!r}" if _LABEL.search(now.line) else ""
+    return f"printed {now.count:,} lines{like}, and {first.count:,} in the first measurement"
+
+
+def _shape(line: str) -> str:
+    return _NUMBER.sub("#", " ".join(line.split()))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def read_score(output: str) -> float | str:
@@ -25,7 +67,7 @@ def read_score(output: str) -> float | str:
     if not lines:
         return "printed nothing: it must print a number"
     found = list(_NUMBER.finditer(lines[-1]))
-    shown = lines[-1] if len(lines[-1]) <= _SHOWN else lines[-1][: _SHOWN - 1] + "…"
+    shown = _short(lines[-1])
     if not found:
         return f"printed no number on its last line: {shown!r}"
     last = found[-1]

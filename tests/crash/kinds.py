@@ -88,11 +88,14 @@ def of_lenses(folder: Path) -> None:
 
 def searching(body: dict[str, Any]) -> Turn:
     text = json.dumps(body["messages"])
+    roles = [message["role"] for message in body["messages"]]
+    if "Try to refute it" in text and "tool" not in roles:
+        return call("search", pattern=".")
     if "Try to refute it" in text:
         return judge("refuted" if "`title: c" in text else "stands")
     if "run dry" in text:
         return call("propose", reason="nothing is missing")
-    if answered(body) == 0:
+    if "tool" not in roles[::-1][: roles[::-1].index("user")]:
         return read("a.txt")
     name = "a" if "way to look is `taint`" in text else "b"
     finding: dict[str, Any] = {"title": f"{name} is old", "evidence": f"{name}.txt:1"}

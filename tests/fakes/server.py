@@ -25,7 +25,7 @@ from typing import Any
 
 from aiohttp import web
 
-from .turns import Turn, from_json, say, split
+from .turns import Turn, call, from_json, say, split
 from .wire import Recorded, choice, fragments, http_error, usage, whole
 
 BATCH = 64
@@ -145,14 +145,17 @@ class ScriptedServer:
             await runner.cleanup()
 
     def _next(self, body: dict[str, Any]) -> Turn:
+        """Return the next turn. Before a `report` or `judge` it reads, if nothing was read since the newest prompt."""
         text = json.dumps(body, ensure_ascii=False)
-        for rule in self.rules:
-            if re.search(rule.match, text):
-                return rule.turn
-        place, self.served = self.served, self.served + 1
-        if place < len(self.turns):
-            return self.turns[place]
-        return self.then or (self.turns[-1] if self.turns else say("ok"))
+        ruled = next((rule.turn for rule in self.rules if re.search(rule.match, text)), None)
+        left = self.turns[self.served : self.served + 1]
+        turn = ruled or (left[0] if left else self.then or (self.turns[-1] if self.turns else say("ok")))
+        roles = [message["role"] for message in reversed(body.get("messages", []))]
+        is_read = "tool" in roles[: roles.index("user")] if "user" in roles else True
+        if not is_read and any(one.name in ("report", "judge") for one in turn.calls):
+            return call("search", pattern=".")
+        self.served += ruled is None
+        return turn
 
     async def _list_models(self, request: web.Request) -> web.Response:
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "fakes"} for name in self.models]

@@ -28,7 +28,7 @@ from rundry.agent.protocol import (
     Unpaused,
     WorkResult,
 )
-from rundry.agent.stops.score import is_better, is_within_noise, noise_of, read_score
+from rundry.agent.stops.score import is_better, is_within_noise, noise_of, read_score, score_place, why_elsewhere
 
 
 def improve(budget: Budget | None = None, **spec: Any) -> Told:
@@ -198,3 +198,34 @@ def test_passes_that_used_up_their_shares_end_with_budget_instead_of_a_plateau()
         told.tell(ChildSpent(run_id="c1", spent=Spent(steps=used)))
         end = closed(told, 1, "reverted").decide()
         assert isinstance(end, Finish) and end.reason is expected
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("5\n", "5\n1000\n"),
+        ("5\n", "1000\n5\n"),
+        ("score: 5\n", "score: 5\n1000\n"),
+        ("score: 5\n", "score: 5\nscore: 1000\n"),
+        ("warm up\nscore: 5 ms\n", "warm up\nscore: 5 ms\nfaster: 1000\n"),
+        ("ran 3\n5\n", "5\n"),
+        ("12 passed\n", "1000\n"),
+    ],
+)
+def test_a_number_that_stands_elsewhere_than_at_first_is_not_a_score(first: str, later: str):
+    why = why_elsewhere(later, score_place(first))
+    assert why is not None and "first measurement" in why
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("5\n", "  -1.5e3 \n\n"),
+        ("score: 1,234.5 ms\n", "score:  7 ms\n"),
+        ("step 1\nscore: 5\n", "step 1\nstep 2\nscore: 4\n"),
+        ("took 0.3 s, 5 points", "took 12.9 s, 70 points"),
+        ("12/15", "13/15"),
+    ],
+)
+def test_a_number_on_the_line_of_the_first_one_is_a_score(first: str, later: str):
+    assert why_elsewhere(later, score_place(first)) is None

@@ -54,7 +54,7 @@ async def test_two_findings_on_one_line_are_both_judged_and_the_distinct_one_cou
 async def test_the_verifier_of_a_possible_duplicate_reads_what_to_compare_it_with(search, same):
     model = MindedModel({"one": [report(at(12, "a"), at(12, "b")), NOTHING]}, sceptic=lambda key, nth: judge("refuted"))
     await search(model, "one").run()
-    asked = [r.messages[1].text for r in model.requests if "Try to refute" in r.messages[0].text]
+    asked = {r.messages[1].text for r in model.requests if "Try to refute" in r.messages[0].text}
     compared = [text for text in asked if "It was reported where finding" in text]
     assert len(asked) == 2
     assert len(compared) == 1

@@ -69,6 +69,8 @@ class FinderFacts(ReadingFacts):
     """Number of the pass in which that scan ran."""
     ended: bool = False
     """The run ended and was not resumed since."""
+    dropped: int = 0
+    """Number of reported findings that were dropped, because their place does not exist."""
     lead_steps: int = 0
     """Number of steps spent on leads, in a search by lenses that works them."""
     suspects: SuspectItems = field(default_factory=SuspectItems)
@@ -105,6 +107,8 @@ class FinderFacts(ReadingFacts):
                 self.repeated(event)
             case StepStarted():
                 self.lead_steps += bool(self.lenses) and (stamped.work or "").startswith("item:")
+                if (served := self.served.get(stamped.work or "")) is not None:
+                    served.begin_answer()
             case ItemQueued() | ItemFailed() | ItemSkipped():
                 self._item(stamped, event)
                 self.suspects.apply(stamped)
@@ -185,6 +189,7 @@ class FinderFacts(ReadingFacts):
 
     def _work(self, stamped: Stamped, event: WorkStarted | WorkFinished) -> None:
         name = stamped.work or event.about
+        self.served.pop(name, None)
         match event:
             case WorkStarted(kind=kind, about=about, attempt=attempt):
                 self.flights[name] = Flight(name, kind, about, stamped.at, attempt, stamped.seq)
@@ -197,6 +202,7 @@ class FinderFacts(ReadingFacts):
                     self.lenses[about].begin_pass(stamped.at)
             case WorkFinished(kind=kind, about=about, ok=ok, interrupted=interrupted):
                 self.flights.pop(name, None)
+                self.dropped += event.dropped
                 match kind:
                     case "item":
                         self.working = max(0, self.working - 1)
@@ -212,7 +218,7 @@ class FinderFacts(ReadingFacts):
                         self.critic_failures += 1
                         self.critic_due = stamped.at + backoff(self.critic_failures)
                     case "sceptic" | "evidence" if not (ok or interrupted) and about in self.findings:
-                        self.findings[about].work_failed(name, stamped.at)
+                        self.findings[about].work_failed(name, stamped.at, event.error)
                     case _:
                         pass
 
@@ -260,6 +266,7 @@ class FinderFacts(ReadingFacts):
             elif flight.about in self.lenses:
                 self.lenses[flight.about].since = None
         self.flights.clear()
+        self.served.clear()
         self.worktrees.end_work()
 
 

@@ -20,6 +20,8 @@ from ...protocol import (
 BACKOFF = 0.5
 """Seconds before the first retry; the delay doubles for each further one."""
 LONGEST_BACKOFF = 60.0
+UNREAD_EVIDENCE = "it did not read the evidence"
+"""Error of a verifier that judged without having been shown the cited file."""
 DEAD_LINK = "dead-link:"
 """Start of the key of a finding that a crawl reports for a link whose page does not exist; the URL follows."""
 
@@ -90,6 +92,8 @@ class LensFacts:
             self.last = f"{event.new} new" if event.new else "nothing new"
             if self.possible:
                 self.last = f"{self.last}, {self.possible} possible" if event.new else f"{self.possible} possible"
+            if event.dropped:
+                self.last = f"{self.last}, {event.dropped} dropped"
         elif not event.interrupted:
             self.failures += 1
             self.due = at + backoff(self.failures)
@@ -126,6 +130,8 @@ class Finding:
     failures: dict[str, int] = field(default_factory=dict[str, int])
     """Name of a work about the finding to its number of failures."""
     due: dict[str, float] = field(default_factory=dict[str, float])
+    was_unread: bool = False
+    """The newest verifier that failed did not read the evidence."""
     place: str = ""
     """The cited line; empty: no line is cited."""
     may_repeat: str | None = None
@@ -175,8 +181,9 @@ class Finding:
         self.detail = "\n\n".join(part for part in (self.detail, event.detail) if part)
         self.evidence = event.evidence or self.evidence
 
-    def work_failed(self, work: str, at: float) -> None:
+    def work_failed(self, work: str, at: float, error: str) -> None:
         """Record that a verifier, or a search for evidence, failed."""
+        self.was_unread = error == UNREAD_EVIDENCE
         count = self.failures[work] = self.failures.get(work, 0) + 1
         self.due[work] = at + backoff(count)
 

@@ -25,6 +25,14 @@ from .estimate import richness
 from .finding import Finding, LensFacts
 from .item_counts import ItemCounts
 from .reads import add_range, count_lines, coverage, in_scope, lens_of, lines_shown, path_called
+from .served import Served
+
+_OF_MODELS = ("lens:", "sceptic:", "evidence:", "item:")
+"""Beginnings of the names of works that models do with tools."""
+
+
+def _kind(prompt: str) -> str:
+    return " ".join(prompt.casefold().split())
 
 
 def _kind(prompt: str) -> str:
@@ -206,6 +214,8 @@ class ReadingFacts(FindingFacts):
     """Path as a lens named it to the file in scope; empty: not in scope."""
     open_reads: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
     """Calls of `read_file` that have no result so far."""
+    served: dict[str, Served] = field(default_factory=dict[str, Served])
+    """What the works that run were shown, by their names."""
 
     def coverage(self) -> Coverage:
         """How much of the files in scope the lenses read."""
@@ -218,6 +228,7 @@ class ReadingFacts(FindingFacts):
 
     def read(self, stamped: Stamped, event: ToolCalled | ToolFinished | ScopeCounted | ReadsPlaced) -> None:
         """Record a read of a lens, or the count of the files in scope."""
+        self._serve(stamped.work or "", event)
         match event:
             case ToolCalled(call_id=call_id):
                 if lens_of(stamped.work) in self.lenses and path_called(event) is not None:
@@ -232,3 +243,17 @@ class ReadingFacts(FindingFacts):
                 self.scope = event
             case ReadsPlaced(paths=paths):
                 self.placed |= paths
+
+    def was_served(self, work: str) -> set[str]:
+        """Return the files and pages whose content this work was shown before its newest answer."""
+        served = self.served.get(work)
+        return set(served.earlier) if served is not None else set()
+
+    def _serve(self, work: str, event: ToolCalled | ToolFinished | ScopeCounted | ReadsPlaced) -> None:
+        match event:
+            case ToolCalled(call_id=call_id) if work.startswith(_OF_MODELS):
+                self.served.setdefault(work, Served()).calls[call_id] = event
+            case ToolFinished() if (served := self.served.get(work)) is not None:
+                served.finished(event)
+            case _:
+                pass

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ...facts.search.finding import UNREAD_EVIDENCE
 from ...protocol import (
     ITEM_KINDS,
     BudgetChanged,
@@ -36,6 +37,7 @@ from ..workers.worker import ReportedFinding
 from . import prompts
 from .briefing import Briefing, brief
 from .critic import take_proposal
+from .places import cited_files, served_files, why_no_place
 
 if TYPE_CHECKING:
     from ...facts.search.finder_facts import FinderFacts
@@ -44,6 +46,13 @@ if TYPE_CHECKING:
     from ..items.item_intake import ItemIntake
 
 _MOST_MESSAGES = 5
+_MOST_REFUSALS = 2
+"""Refusals of a report because of places, after which it is accepted without these findings."""
+_NO_PLACE = "place"
+_UNREAD = "you have read nothing since you were asked: read a file or search for a text first, then report"
+_UNREAD_EVIDENCE = "you have not read the evidence: read the cited lines first, then judge"
+_FAILED_AS = {_UNREAD: "it read nothing", _UNREAD_EVIDENCE: UNREAD_EVIDENCE}
+"""The reason of a refusal to the error of a work that ends with it."""
 _NO_REPORT = "it used all of its steps without calling `{tool}`"
 
 
@@ -63,6 +72,8 @@ class ModelWork:
         self._open_model = open_model
         self._open: dict[str, tuple[Work, Item | None]] = {}
         """Work orders that have not been ended by their last call yet, by name."""
+        self._refusals: dict[str, list[str]] = {}
+        """Why the last calls of each open work order did not end it."""
         self._models: dict[str, Model] = {}
         self.retryable = False
         """Whether the newest permanent failure may succeed later."""
@@ -81,6 +92,7 @@ class ModelWork:
             if briefing is not None:
                 record(briefing.record)
         self._open[name] = (work, item)
+        self._refusals[name] = []
         self._ctx.stalls.forget(work.work)  # a lens may report the same in every pass
         try:
             result = await self._ask(work, briefing.prompt if briefing is not None else self._prompt(work))
@@ -88,6 +100,7 @@ class ModelWork:
                 self._record_failure(work, item, result, record)
         finally:
             self._open.pop(name, None)
+            self._refusals.pop(name, None)
             self._ctx.stalls.forget(work.work)
         return WorkResult(
             work=work.work,
@@ -96,6 +109,56 @@ class ModelWork:
             handoff=result.handoff,
             interrupted=result.interrupted,
         )
+
+    def refuse_ending(self, work: str | None, tool: str, arguments: dict[str, Any]) -> str | None:
+        """Return why the call does not end the work order: nothing was read, or a cited place does not exist.
+
+        After some refusals for places, the call is accepted without those findings.
+        """
+        found, refusals = self._open.get(work or ""), self._refusals.get(work or "")
+        if found is None or refusals is None:
+            return None
+        order, served = found[0], self._facts.was_served(work or "")
+        why = self._why_unread(order, found[1], arguments, served)
+        if why is not None:
+            refusals.append(why)
+            return why
+        if tool != "report" or refusals.count(_NO_PLACE) == _MOST_REFUSALS:
+            return None
+        faults = self._without_place(arguments, served, found[1])
+        if faults:
+            refusals.append(_NO_PLACE)
+        return "; ".join(f"finding {number}: {fault}" for number, fault in faults.items()) or None
+
+    def _why_unread(self, work: Work, item: Item | None, arguments: dict[str, Any], served: set[str]) -> str | None:
+        """Return why the work did not look: what counts is what tools served before the call, not what it says."""
+        match work.kind:
+            case "lens":
+                return None if served else _UNREAD
+            case "item":
+                return None if served or item is None or item.kind == "value" else _UNREAD
+            case "evidence":
+                return None if served else _UNREAD
+            case "sceptic":
+                if not served:
+                    return _UNREAD_EVIDENCE
+                finding = self._facts.findings[work.about]
+                cited = cited_files(finding.evidence, self._ctx.workspace)
+                is_seen = not cited or cited & served_files(served, self._ctx.workspace)
+                return _UNREAD_EVIDENCE if arguments.get("verdict") == "stands" and not is_seen else None
+            case _:
+                return None
+
+    def _without_place(self, arguments: dict[str, Any], served: set[str], item: Item | None) -> dict[int, str]:
+        """Return the number of each reported finding whose place does not hold, from 1, with the reason.
+
+        What is found about a `value` needs no place.
+        """
+        if item is not None and item.kind == "value":
+            return {}
+        reports = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+        checked = ((n, why_no_place(f.evidence, self._ctx.workspace, served)) for n, f in enumerate(reports, 1))
+        return {number: why for number, why in checked if why is not None}
 
     def record_ending(self, work: str | None, tool: str, arguments: dict[str, Any]) -> None:
         """Record the content of the call that ends a work order, in the open transaction."""
@@ -106,11 +169,11 @@ class ModelWork:
         record = self._ctx.events.bound(None, work)
         match order.kind:
             case "lens" | "item":
-                self._record_report(order, item, arguments, record)
+                self._record_report(order, item, arguments, record, self._facts.was_served(work or ""))
             case "sceptic":
                 self._record_vote(order, arguments, record)
             case "evidence":
-                self._record_evidence(order, arguments, record)
+                self._record_evidence(order, arguments, record, self._facts.was_served(work or ""))
             case _:
                 self._record_proposal(order, arguments, record)
 
@@ -135,7 +198,7 @@ class ModelWork:
             tools=tools,
             step_cap=self._step_cap(work),
         )
-        return await perform(self._ctx, order, tools, on_ending=self.record_ending)
+        return await perform(self._ctx, order, tools, endings=self)
 
     async def _model(self, name: str) -> Model:
         if name not in self._models:
@@ -196,7 +259,11 @@ class ModelWork:
     def _record_failure(self, work: Work, item: Item | None, result: WorkResult, record: Record) -> None:
         """Record that the work ended without the call that should end it."""
         is_cut = result.interrupted or result.exhausted is not None or result.handoff is not None
-        error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with or "report")
+        refused = next(reversed(self._refusals.get(work.work or work.about, [])), "")
+        unended = _NO_REPORT.format(tool=work.ends_with or "report")
+        is_faulty = result.fault is not None and not result.stalled
+        words = result.fault if is_faulty else _FAILED_AS.get(refused) or result.fault or unended
+        error = "" if is_cut else words or unended
         hopeless = result.fault is not None and not result.retryable and not result.stalled
         self.retryable = result.retryable
         with self._ctx.events.together():
@@ -215,9 +282,13 @@ class ModelWork:
                 )
             )
 
-    def _record_report(self, work: Work, item: Item | None, arguments: dict[str, Any], record: Record) -> None:
+    def _record_report(
+        self, work: Work, item: Item | None, arguments: dict[str, Any], record: Record, served: set[str]
+    ) -> None:
         found = [msgspec.convert(i, ReportedItem) for i in arguments.get("items", ())]
-        reports = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+        faults = self._without_place(arguments, served, item)
+        given = enumerate(arguments.get("findings", ()), 1)
+        reports = [msgspec.convert(one, ReportedFinding) for number, one in given if number not in faults]
         valid = [Candidate(kind, item.value) for item in found for kind in ITEM_KINDS if kind == item.kind]
         queued = self._intake.add_items(valid, work.about, record)
         reported = self._intake.add_findings(reports, work.about, record, by_model=True)
@@ -231,7 +302,8 @@ class ModelWork:
                 new=queued.new + reported.new,
                 known=queued.known + reported.known,
                 found_new=bool(arguments.get("found_new")),
-                reason=str(arguments.get("reason", "")),
+                reason="; ".join(one for one in (str(arguments.get("reason", "")), *faults.values()) if one),
+                dropped=len(faults),
             )
         )
 
@@ -261,8 +333,9 @@ class ModelWork:
         )
         record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=verdict))
 
-    def _record_evidence(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
-        reports = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+    def _record_evidence(self, work: Work, arguments: dict[str, Any], record: Record, served: set[str]) -> None:
+        faults, given = self._without_place(arguments, served, None), enumerate(arguments.get("findings", ()), 1)
+        reports = [msgspec.convert(one, ReportedFinding) for number, one in given if number not in faults]
         if work.work != f"evidence:{work.about}#{self._facts.findings[work.about].round}":
             record(
                 WorkFinished(

@@ -31,7 +31,8 @@ def lens_system(task: str, workspace: str, lens: LensFacts, paths: Sequence[str]
             "Keep to it: the others look in other ways. You can only read.",
             "When you have looked, call `report`: findings with a title of one line and evidence as `path:line`, and "
             "items (files, addresses) that are worth a look of their own. Report only what you saw. Nothing new is a "
-            "good answer: set found_new=false. Each finding is given to verifiers who try to refute it.",
+            "good answer: set found_new=false. A report without reading does not count, and each place is checked. "
+            "Each finding is given to verifiers who try to refute it.",
             _DATA.format(workspace=workspace),
         )
     )
@@ -60,7 +61,7 @@ def verifier_system(task: str, workspace: str) -> str:
             "Read the evidence yourself; look for what the lens overlooked: a check elsewhere, a wrong line, a case "
             "that cannot happen, a misreading of the task. You can only read. Say `stands` only if you tried and could "
             "not refute it; if you cannot see the evidence, it is refuted. If another known finding says the same, say "
-            "`duplicate` with its key. Answer with `judge`.",
+            "`duplicate` with its key. A verdict without reading does not count. Answer with `judge`.",
             _DATA.format(workspace=workspace),
         )
     )

@@ -163,6 +163,10 @@ class ScoreMeasured(EventBase, frozen=True, kw_only=True):
     """Number of candidates in the pass."""
     candidate: int = 0
     """Number of the try with this score, from 1; 0: the pass has no tries."""
+    line: str = ""
+    """For the baseline: the line with the number, with `#` for each number. Empty: an earlier version measured it."""
+    lines: int = 0
+    """Number of such lines in its output; of all lines, if the line has no word."""
 
 
 class ScoreNotMeasured(EventBase, frozen=True, kw_only=True):

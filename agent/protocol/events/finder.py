@@ -64,6 +64,8 @@ class WorkFinished(EventBase, frozen=True, kw_only=True):
     """Whether the worker itself claims to have found something new, if it said so; only keys count."""
     reason: str = ""
     unread: Unread = ""
+    dropped: int = 0
+    """Number of findings in the report that were dropped, because their place does not exist."""
     error: str = ""
     interrupted: bool = False
     """The work was interrupted and will be repeated; this does not count as a failure."""

@@ -12,7 +12,7 @@ from ...layers.remedies import LayerRefused
 from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
 from ...step.checks.guarded_check import run_guarded_check
 from ...step.resources.activity import PersonInterrupted
-from ...stops.score import is_better, is_within_noise, noise_of, read_score
+from ...stops.score import ScorePlace, is_better, is_within_noise, noise_of, read_score, score_place, why_elsewhere
 from ...workspace.sandbox.access import programs_of_user
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ class Measured:
 async def measure_baseline(ctx: RunContext, spec: ImproveSpec) -> WorkResult:
     """Measure the score before anything is changed. If that fails, the result has a fault."""
     try:
-        values, seconds = await _scores(ctx, spec)
+        values, seconds, place = await _scores(ctx, spec, None)
     except PersonInterrupted:
         return WorkResult(interrupted=True)
-    if isinstance(values, str):
+    if isinstance(values, str) or place is None:
         return WorkResult(fault=f"the score command `{spec.score}` {values}")
     score = median(values)
     ctx.events.record(
@@ -55,6 +55,8 @@ async def measure_baseline(ctx: RunContext, spec: ImproveSpec) -> WorkResult:
             seconds=seconds,
             values=_shown(values),
             noise=noise_of(values),
+            line=place.line,
+            lines=place.count,
         )
     )
     return WorkResult()
@@ -79,7 +81,10 @@ class Score:
 
 async def measure(ctx: RunContext, spec: ImproveSpec) -> Score:
     """Measure the score of the present files. Raises PersonInterrupted."""
-    values, seconds = await _scores(ctx, spec)
+    passing = ctx.facts.pass_facts
+    first = passing.scores[0] if passing is not None and passing.scores else None
+    place = ScorePlace(first.line, first.lines) if first is not None and first.line else None
+    values, seconds, _ = await _scores(ctx, spec, place)
     if isinstance(values, str):
         return Score(None, [], None, seconds, values)
     return Score(median(values), _shown(values), noise_of(values), seconds)
@@ -136,21 +141,36 @@ def _shown(values: list[float]) -> list[float]:
     return values if len(values) > 1 else []
 
 
-async def _scores(ctx: RunContext, spec: ImproveSpec) -> tuple[list[float] | str, float]:
-    """Measure `spec.repeat` times. Returns the numbers, or why one could not be measured; and the seconds taken."""
+async def _scores(
+    ctx: RunContext, spec: ImproveSpec, place: ScorePlace | None
+) -> tuple[list[float] | str, float, ScorePlace | None]:
+    """Measure `spec.repeat` times.
+
+    `place`: where the number stood first; None: this is the first output. Returns the numbers, or why one could not be
+    measured; the seconds taken; and where the number stands.
+    """
     values: list[float] = []
     seconds = 0.0
     for number in range(1, spec.repeat + 1):
-        score, took = await _score(ctx, spec)
+        output, took = await _output(ctx, spec)
         seconds += took
+        if isinstance(output, str):
+            score: float | str = output
+        else:
+            value, text = output
+            score = value if place is None else why_elsewhere(text, place) or value
+            place = place or score_place(text)
         if isinstance(score, str):
-            return f"{score} (measurement {number} of {spec.repeat})" if spec.repeat > 1 else score, seconds
+            return f"{score} (measurement {number} of {spec.repeat})" if spec.repeat > 1 else score, seconds, place
         values.append(score)
-    return values, seconds
+    return values, seconds, place
 
 
-async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float]:
-    """Run the score command once, like a check. Returns its number, or why there is none; and the seconds taken."""
+async def _output(ctx: RunContext, spec: ImproveSpec) -> tuple[tuple[float, str] | str, float]:
+    """Run the score command once, like a check.
+
+    Returns its number and its output, or why there is no number; and the seconds taken.
+    """
     own, left = ctx.facts.spec.predicates.timeout, ctx.usage.seconds_for_work()
     seconds = own if left is None else max(1.0, min(own, left))
 
@@ -182,4 +202,6 @@ async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float
     if done.exit_code != 0:
         tail = " ".join((done.errors or done.full).decode("utf-8", "replace").split())[-_SHOWN:]
         return f"failed (exit code {done.exit_code}){f': {tail}' if tail else ''}", done.seconds
-    return read_score(done.full.decode("utf-8", "replace")), done.seconds
+    text = done.full.decode("utf-8", "replace")
+    score = read_score(text)
+    return (score if isinstance(score, str) else (score, text)), done.seconds

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..model_call.outages import Outages
     from ..text_edits import TextEdits
     from ..tool_calls.background import Background
-    from ..tool_calls.call_results import CallResults, GateResult, OnEnding
+    from ..tool_calls.call_results import CallResults, Endings, GateResult
     from ..tool_calls.commits import Commits
     from .activity import Activity
     from .ancestors import Ancestors
@@ -61,7 +61,7 @@ class ToolCalls(Protocol):
         step: int,
         work: str | None,
         names: Sequence[str],
-        on_ending: OnEnding | None,
+        endings: Endings | None,
     ) -> CallResults:
         """Record and perform the calls of an answer. `names`: the offered tools. Raises PersonInterrupted."""
         ...

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...protocol import ToolCall
 from ...tools.parse import Parsed
@@ -13,8 +12,17 @@ from ...tools.result import ToolResult
 if TYPE_CHECKING:
     from ...protocol.tools.traits import EndingTool
 
-OnEnding = Callable[[str | None, str, dict[str, Any]], None]
-"""Called with the name of the work, the tool that ends it, and the call's arguments, in the commit of the result."""
+
+class Endings(Protocol):
+    """Accepts and records the calls that end works. Each gets the name of the work, the tool and its arguments."""
+
+    def refuse_ending(self, work: str | None, tool: str, arguments: dict[str, Any]) -> str | None:
+        """Return why the call does not end the work, as text for the model; None: it does."""
+        ...
+
+    def record_ending(self, work: str | None, tool: str, arguments: dict[str, Any]) -> None:
+        """Record the content of the call, in the commit of its result."""
+        ...
 
 
 @dataclass(slots=True)
@@ -22,7 +30,7 @@ class CallResults:
     """The results of a step's tool calls, and what follows from them."""
 
     work: str | None = None
-    on_ending: OnEnding | None = None
+    endings: Endings | None = None
     results: list[tuple[ToolCall, Parsed, ToolResult]] = field(
         default_factory=list[tuple[ToolCall, Parsed, ToolResult]]
     )

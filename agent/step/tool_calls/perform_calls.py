@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ...workspace.paths import Workspace
     from ..resources.context import RunContext
     from .background import Background
-    from .call_results import GateResult, OnEnding
+    from .call_results import Endings, GateResult
 
 _SKIPPED = {
     "interrupt": "not run: the person interrupted the step",
@@ -62,7 +62,7 @@ class GatedCalls:
         step: int,
         work: str | None,
         names: Sequence[str],
-        on_ending: OnEnding | None,
+        endings: Endings | None,
     ) -> CallResults:
         """Perform all calls: reads in parallel, changes of several files as one review, the rest in order.
 
@@ -70,7 +70,7 @@ class GatedCalls:
         Raises PersonInterrupted at the end.
         """
         named = [msgspec.structs.replace(call, call_id=f"call_{step}_{i}") for i, call in enumerate(calls, 1)]
-        made, outcome = _parsed(ctx, named, names), CallResults(work, on_ending)
+        made, outcome = _parsed(ctx, named, names), CallResults(work, endings)
         if len(made) == 1 and made[0].effect == "end":
             _end_immediately(ctx, made[0], record, outcome)
             return outcome
@@ -110,8 +110,8 @@ def _end_immediately(ctx: RunContext, one: ParsedCall, record: Record, outcome: 
 def _conclude(one: ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
     """Record the result, and what follows from a call that ended the work. Call it inside a transaction."""
     _finish(one, result, seconds, record, outcome)
-    if outcome.ending is not None and outcome.ended_with == one.call.tool and outcome.on_ending is not None:
-        outcome.on_ending(outcome.work, one.call.tool, outcome.ending)
+    if outcome.ending is not None and outcome.ended_with == one.call.tool and outcome.endings is not None:
+        outcome.endings.record_ending(outcome.work, one.call.tool, outcome.ending)
 
 
 def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) -> list[ParsedCall]:
@@ -269,7 +269,10 @@ def _end_work(one: ParsedCall, outcome: CallResults) -> ToolResult:
     """End the work. Only the first such call counts."""
     if outcome.ending is not None:
         return ToolResult(ok=False, text="this step already ended with such a call", summary="said already")
-    outcome.ended_with, outcome.ending = ending_tool(one.call.tool), msgspec.to_builtins(one.parsed.arguments)
+    arguments = msgspec.to_builtins(one.parsed.arguments)
+    if outcome.endings is not None and (why := outcome.endings.refuse_ending(outcome.work, one.call.tool, arguments)):
+        return ToolResult(ok=False, text=f"{one.call.tool} is not accepted: {why}", summary="not accepted")
+    outcome.ended_with, outcome.ending = ending_tool(one.call.tool), arguments
     return ToolResult(ok=True, text="noted", summary="noted")
 
 

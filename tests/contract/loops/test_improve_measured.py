@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+import pytest
 from fakes.project import git
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
@@ -61,3 +62,28 @@ def test_repeated_measurements_that_fail_are_neither_a_measurement_nor_a_plateau
     assert verdicts(ran) == ["unmeasured", "unmeasured"], ran.story()
     assert (ran.exit_code, ran.outcome["reason"], ran.outcome["retryable"]) == (75, "error", True), ran.story()
     assert (project / "score.txt").read_text() == "5\n"
+
+
+BENCH = "import speed\nprint('score:', speed.run())\n"
+AT_EXIT = "import atexit\natexit.register(print, {})\ndef run(): return 5\n"
+
+
+@pytest.mark.parametrize("printed", ["1000", "'score: 1000'", "'\\nscore: 1000'"])
+def test_what_measured_code_prints_at_its_exit_is_not_a_score(home: Home, project: Path, printed: str):
+    (project / "speed.py").write_text("def run(): return 5\n")
+    (project / "bench.py").write_text(BENCH)
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "A benchmark")
+    cheat = calls(
+        Call("write_file", {"path": "speed.py", "content": AT_EXIT.format(printed)}),
+        Call("finish", {"answer": "faster", "citations": ["speed.py"]}),
+    )
+    with ScriptedServer([cheat]) as server:
+        argv = ["run", "raise the score", "--model", "fake", "--api-base", server.base_url, "--gate", "auto"]
+        options = ["--score", "python3 bench.py", "--goal", "max", "--steps", "1", "--headless", "--json"]
+        ran = home.run(*argv, *options, cwd=project)
+    assert verdicts(ran) == ["unmeasured"], ran.story()
+    assert "first measurement" in ran.of("score_not_measured")[0]["why"]
+    assert [event["score"] for event in ran.of("score_measured")] == [5]
+    assert (project / "speed.py").read_text() == "def run(): return 5\n"
+    assert any("to which the measured code can write" in line for line in ran.outcome["evidence"]["not_guaranteed"])

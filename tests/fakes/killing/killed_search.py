@@ -67,7 +67,7 @@ class Seeded(MindedModel):
         system, told = request.messages[0].text, "\n".join(m.text for m in request.messages)
         if "Try to refute it" in system:
             title = told.split("Finding `title:", 1)[1].split("`", 1)[0]
-            if request.messages[-1].role == "user" and title == "t1":
+            if request.messages[-1].role == "user":
                 return call("read_file", path="a.txt")
             return judge("refuted" if title in REFUTED else "stands", f"on {title}")
         if "You work one item" in system:

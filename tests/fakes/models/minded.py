@@ -17,8 +17,8 @@ _FINDING = re.compile(r"Finding `([^`]+)`")
 
 
 def report(*findings: str | dict[str, Any], items: Sequence[tuple[str, str]] = (), new: bool | None = None) -> Turn:
-    """A lens's answer: findings by title, or whole."""
-    told = [{"title": f} if isinstance(f, str) else f for f in findings]
+    """A lens's answer: findings by title, or whole. Those that cite nothing cite a file of the searched place."""
+    told = [{"evidence": "a.txt", **({"title": f} if isinstance(f, str) else f)} for f in findings]
     return call(
         "report",
         found_new=bool(told or items) if new is None else new,
@@ -33,10 +33,14 @@ def judge(verdict: str, reason: str = "checked", of: str | None = None) -> Turn:
 
 
 NOTHING = report()
+READ = call("search", pattern=".")
 
 
 class MindedModel(ScriptedModel):
-    """`lenses`: name to answers, the last one again and again. `sceptic`: by the finding's key, with its turn."""
+    """`lenses`: name to answers, the last one again and again. `sceptic`: by the finding's key, with its turn.
+
+    `reads`: it reads before a scripted answer that ends its work, in a step of its own that `asked` does not have.
+    """
 
     def __init__(
         self,
@@ -45,9 +49,11 @@ class MindedModel(ScriptedModel):
         sceptic: Callable[[str, int], Answer] = lambda key, nth: judge("stands"),
         critic: Sequence[Answer] = (call("propose", reason="nothing is missing"),),
         evidence: Sequence[Answer] = (NOTHING,),
+        reads: bool = True,
         **more: Any,
     ) -> None:
         super().__init__([], **more)
+        self._reads = reads
         self._lenses = {name: list(answers) for name, answers in lenses.items()}
         self._sceptic, self._critic, self._evidence = sceptic, list(critic), list(evidence)
         self.asked: list[str] = []
@@ -59,10 +65,14 @@ class MindedModel(ScriptedModel):
         last = request.messages[-1].text
         if found := _LENS.search(system):
             name = found[1]
+            if self._must_read(request, self._lenses[name][0]):
+                return READ
             self.asked.append(f"lens {name}")
             return self._said(self._lenses[name], last)
         key = next((m[1] for message in request.messages if (m := _FINDING.search(message.text))), "")
         if "Try to refute it" in system:
+            if self._must_read(request, None):
+                return READ
             self.asked.append(f"sceptic {key}")
             nth = self._votes[key] = self._votes.get(key, 0) + 1
             answer = self._sceptic(key, nth)
@@ -70,8 +80,17 @@ class MindedModel(ScriptedModel):
         if "run dry" in system:
             self.asked.append("critic")
             return self._said(self._critic, last)
+        if self._must_read(request, self._evidence[0]):
+            return READ
         self.asked.append(f"evidence {key}")
         return self._said(self._evidence, last)
+
+    def _must_read(self, request: Request, answer: Answer | None) -> bool:
+        """Whether nothing was read since the newest prompt, and the answer would end the work."""
+        is_ending = not isinstance(answer, Turn) or any(one.name in ("report", "judge") for one in answer.calls)
+        roles = [message.role for message in request.messages]
+        is_read = "tool" in roles[::-1][: roles[::-1].index("user")]
+        return self._reads and is_ending and not is_read and not isinstance(answer, ModelFault)
 
     def _said(self, answers: list[Answer], last: str) -> Turn | ModelFault:
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
