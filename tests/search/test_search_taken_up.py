@@ -152,7 +152,7 @@ async def test_steps_that_are_raised_on_resume_continue_without_asking_twice(sea
     run = search(model, *(f"l{n}" for n in range(8)), budget=Budget(steps=5, tokens=None), sceptics=3)
     first = await run.run()
     assert (first.reason, first.steps, first.complete) == ("budget", 5, False), run.story()
-    outcome = await run.run(changes=ResumeChanges(limits={"steps": 100}))
+    outcome = await run.run(changes=ResumeChanges(limits={"steps": 400}))
     assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", True, 8), run.story()
     votes = [(e["key"], e["by"]) for e in run.of("vote_cast")]
     assert len(votes) == len(set(votes)) == 24

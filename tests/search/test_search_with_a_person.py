@@ -37,8 +37,8 @@ def held(turn):
 
 async def test_one_unpause_is_enough_after_an_interrupt_that_hit_eight_together(search):
     model = MindedModel({name: [held(NOTHING), NOTHING] for name in EIGHT})
-    run = search(model, *EIGHT, budget=Budget(tokens=None))
-    run.on("call_admitted", Interrupt(), nth=8).on("paused", Unpause())
+    run = search(model, *EIGHT, budget=Budget(steps=200, tokens=None))
+    run.on("call_admitted", Interrupt(), nth=16).on("paused", Unpause())
     outcome = await run.run(watched=True)
     assert (outcome.reason, outcome.complete) == ("dry", True), run.story()
     assert len(run.of("paused")) == 1, run.story()
@@ -47,8 +47,8 @@ async def test_one_unpause_is_enough_after_an_interrupt_that_hit_eight_together(
 
 async def test_a_steer_while_eight_search_is_heard_by_all_and_pauses_nothing(search):
     model = MindedModel({name: [held(NOTHING), NOTHING] for name in EIGHT})
-    run = search(model, *EIGHT, budget=Budget(tokens=None))
-    run.on("call_admitted", Steer(text="look at the ends"), nth=8).on("paused", Unpause())
+    run = search(model, *EIGHT, budget=Budget(steps=200, tokens=None))
+    run.on("call_admitted", Steer(text="look at the ends"), nth=16).on("paused", Unpause())
     outcome = await run.run(watched=True)
     assert (outcome.reason, outcome.complete) == ("dry", True), run.story()
     assert not run.of("paused"), run.story()
@@ -60,7 +60,7 @@ async def test_one_step_is_one_worker_not_all_of_them(search):
     model = MindedModel({name: [NOTHING] for name in EIGHT})
     run = search(model, *EIGHT, budget=Budget(tokens=None))
     run.on("run_started", Pause(), StepOnce())
-    run.on("work_finished", Stop(how="now"))
+    run.on("step_finished", Stop(how="now"))
     await run.run(watched=True)
     assert len(run.of("work_started")) == 1, run.story()
 
