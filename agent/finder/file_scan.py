@@ -155,7 +155,7 @@ class FileScan:
         self._fail_vanished(record, tally)
 
     def _fail_vanished(self, record: Record, tally: _Tally) -> None:
-        """Record that done files failed which are no files any more: a check of nothing passes."""
+        """Record that done files failed that do not exist as files any more: a check of nothing passes."""
         root, after = self._ctx.workspace.root, 0
         while rows := self._intake.frontier.page(State.DONE, after=after, limit=CHUNK):
             after = rows[-1].number

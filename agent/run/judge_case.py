@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..step.checks.verify import state_of_run
-from ..verdict.judge import Case
+from ..verdict.case import Case
 from ..verdict.planting import prepare_plants
 
 if TYPE_CHECKING:

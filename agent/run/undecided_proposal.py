@@ -19,7 +19,7 @@ from ..workspace.files.states import stored_state
 
 if TYPE_CHECKING:
     from ..protocol.effects import EntryChange
-    from ..verdict.judge import Case
+    from ..verdict.case import Case
     from ..verdict.places import Contents, PathPast
 
 _TITLE = "The check passes only with these changes, and nobody decided on them"

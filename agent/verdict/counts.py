@@ -9,7 +9,7 @@ import msgspec
 from ..stops.counting.counted import Counted
 
 if TYPE_CHECKING:
-    from .judge import Case
+    from .case import Case
 
 
 class CountsDamaged(Exception):

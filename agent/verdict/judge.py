@@ -35,16 +35,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..facts.facts import RunFacts
-    from ..journal.journal import Journal
-    from ..layers.run_layers import RunLayers
-    from ..protocol import JudgeWhy, Record
+    from ..protocol import JudgeWhy
     from ..stops.verdict import Verdict
-    from ..workspace.paths import Workspace
     from ..workspace.sandbox.access import Access
-    from ..workspace.sandbox.sandbox import Sandbox
+    from .case import Case
     from .decided import Decided
     from .places import Contents
-    from .scope import Scope
 
 _REPEATED_SECONDS = 60.0
 """A red judge that took less is repeated once: a test may depend on chance."""
@@ -52,38 +48,6 @@ MOST_LISTED = 50
 """Undecided paths that the event lists."""
 _NAMED = 3
 _MOST_READ_ONLY = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """What is judged."""
-
-    facts: RunFacts
-    journal: Journal
-    layers: RunLayers
-    workspace: Workspace
-    sandbox: Sandbox
-    env: Mapping[str, str]
-    """Environment of the checks."""
-    scope: Scope
-    state: Mapping[str, object]
-    """What a predicate of the user gets (`--until-py`)."""
-    background: Sequence[str]
-    """Names of the background commands. They are suspended."""
-    until: float | None
-    """When it must have ended, in seconds of the monotonic clock; None: there is no limit."""
-    record: Record
-
-    @property
-    def left(self) -> float | None:
-        """The seconds that are left; None: there is no limit."""
-        return None if self.until is None else self.until - time.monotonic()
-
-    @property
-    def timeout(self) -> float:
-        """The time limit of the next check in seconds."""
-        own, left = self.facts.spec.predicates.timeout, self.left
-        return own if left is None else max(1.0, min(own, left))
 
 
 async def judge(case: Case) -> Judged:

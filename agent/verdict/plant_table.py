@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -26,7 +27,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     marks: str
     named: str
-    style: str
+    style: Literal["snake", "camel", "rust", "text"]
     reserved: list[str] = []
     header: str = ""
     imports: str = ""

@@ -12,16 +12,18 @@ if TYPE_CHECKING:
     from .plant_table import Kind, Language
 
 
-def new_text(language: Language, beside: str, tests: Sequence[tuple[str, str, Kind]]) -> str | None:
+def new_text(language: Language, neighbour: str, tests: Sequence[tuple[str, str, Kind]]) -> str | None:
     """Return a new file with these tests (name, code that fails, kind); None if the file next to it does not show how.
 
-    `beside`: the text of the file next to which it will be.
+    `neighbour`: the text of the file next to which it will be.
     """
-    head = [match[0].strip() for match in re.finditer(language.header, beside, re.MULTILINE)] if language.header else []
+    head = (
+        [match[0].strip() for match in re.finditer(language.header, neighbour, re.MULTILINE)] if language.header else []
+    )
     if language.style == "camel":
         head = head[:1]
     needs = sorted({kind.needs for _, _, kind in tests if kind.needs})
-    bodies = [_test(language, beside, name, code) for name, code, _ in tests]
+    bodies = [_test(language, neighbour, name, code) for name, code, _ in tests]
     if any(body is None for body in bodies):
         return None
     parts = [*head, language.imports.strip(), *needs]

@@ -16,7 +16,7 @@ from .plant import Plan, command_with_plant, env_with_plant, plant, plants_for, 
 from .view import Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
-    from .judge import Case
+    from .case import Case
     from .view import JudgeView
 
 

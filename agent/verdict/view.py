@@ -82,7 +82,7 @@ class JudgeView:
         return {path: digest for path, digest in found.items() if path not in built and not path.startswith(".git/")}
 
     def close(self) -> None:
-        """Delete it."""
+        """Delete the view."""
         self._watch.end()
         self._layer.drop()
         os.close(self._network)

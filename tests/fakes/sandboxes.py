@@ -23,7 +23,7 @@ _ABOUT_THE_SANDBOX = re.compile(
 
 
 def without_sandbox_note(text: str) -> str:
-    """Return what is said without a first line about a weak sandbox of this machine.
+    """Return the text without a first line about a weak sandbox of this machine.
 
     With a home below /tmp the probe's attack on a FIFO works: what is shown there lies below a writable mount, and
     Landlock's rule for that one holds for everything below it.

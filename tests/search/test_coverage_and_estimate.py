@@ -104,7 +104,7 @@ async def test_fewer_than_four_looks_give_no_estimate(search):
 
 async def test_what_a_later_pass_found_is_no_longer_unseen(search):
     model = looks(**ALIKE)
-    model._lenses["one"].insert(1, report(*listed("c1")))
+    model.lenses["one"].insert(1, report(*listed("c1")))
     run = search(model, *LOOKS, prompt="look everywhere", concurrency=4)
     outcome = await run.run()
     assert outcome.estimate is not None, run.story()

@@ -16,7 +16,7 @@ _MEANS = [step / 20 for step in range(1, 20)]
 _SPREADS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 10_000.0)
 """From things that are found always or never to things that are all equally hard to find."""
 _ALL, _MOST = 200, 40
-"""The numbers of unseen things are tried one by one up to the first, then in steps up to so many times those found."""
+"""Numbers of unseen things are tried one by one up to the first, then in steps up to this multiple of those found."""
 _UNLIKELY = 12.0
 """Difference of logarithms below which a number does not count any more."""
 

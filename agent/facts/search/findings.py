@@ -35,10 +35,6 @@ def _kind(prompt: str) -> str:
     return " ".join(prompt.casefold().split())
 
 
-def _kind(prompt: str) -> str:
-    return " ".join(prompt.casefold().split())
-
-
 @dataclass(slots=True)
 class FindingFacts(ItemCounts):
     """Lenses, findings, and the open pass."""

@@ -54,7 +54,7 @@ class MindedModel(ScriptedModel):
     ) -> None:
         super().__init__([], **more)
         self._reads = reads
-        self._lenses = {name: list(answers) for name, answers in lenses.items()}
+        self.lenses = {name: list(answers) for name, answers in lenses.items()}
         self._sceptic, self._critic, self._evidence = sceptic, list(critic), list(evidence)
         self.asked: list[str] = []
         """The works that called the model, in order: `lens taint`, `sceptic KEY`, `critic`, `evidence KEY`."""
@@ -65,10 +65,10 @@ class MindedModel(ScriptedModel):
         last = request.messages[-1].text
         if found := _LENS.search(system):
             name = found[1]
-            if self._must_read(request, self._lenses[name][0]):
+            if self._must_read(request, self.lenses[name][0]):
                 return READ
             self.asked.append(f"lens {name}")
-            return self._said(self._lenses[name], last)
+            return self._said(self.lenses[name], last)
         key = next((m[1] for message in request.messages if (m := _FINDING.search(message.text))), "")
         if "Try to refute it" in system:
             if self._must_read(request, None):

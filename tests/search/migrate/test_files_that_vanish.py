@@ -22,7 +22,7 @@ TRICKS = {
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-async def test_an_item_that_is_no_file_any_more_has_failed(migrate, place, trick):
+async def test_an_item_that_does_not_exist_as_a_file_any_more_has_failed(migrate, place, trick):
     command, why = TRICKS[trick]
     check = "if test -f {file}; then grep -q new {file}; else true; fi"
     run = migrate(
@@ -35,7 +35,7 @@ async def test_an_item_that_is_no_file_any_more_has_failed(migrate, place, trick
     assert (place / "a.txt").read_text() == "a: old\n", "what only made it vanish is not applied"
 
 
-async def test_a_model_that_deleted_its_file_reads_why_that_is_no_pass_and_can_mend_it(migrate, place):
+async def test_a_model_that_deleted_its_file_reads_why_that_does_not_pass_and_can_mend_it(migrate, place):
     def fix(path: str, nth: int) -> Turn:
         return call("run_command", command="rm a.txt" if nth == 1 else "echo new > a.txt")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def judged(run):
-    """The newest judgement."""
+    """Return the newest judgement."""
     found = [event for event in run.events if event["type"] == "judged"]
     assert found, run.story()
     return found[-1]

@@ -1,4 +1,4 @@
-"""Code under test that makes its own tests pass is no success: failing tests are planted in the judge's view."""
+"""Code under test that makes its own tests pass does not end a run as done: failing tests are planted in the view."""
 
 import sys
 
