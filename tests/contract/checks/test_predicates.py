@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from fakes.in_process.inside import play
 from fakes.project import CHECK, CORE, FIX_BOTH, SUITE, changed_files, read
 from fakes.server import ScriptedServer
@@ -156,23 +157,31 @@ async def test_headless_a_question_is_answered_that_nobody_is_there(runs: Path, 
     assert "nobody is there" in ran.results("ask_person")[0].lower()
 
 
-async def test_a_guarded_check_file_cannot_be_changed_headless_by_an_edit(runs: Path, project: Path):
-    cheat = call("write_file", path="tests/test_core.py", content="")
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        call("write_file", path="tests/test_core.py", content=""),
+        call("run_command", command="printf 'import unittest\\n' > tests/test_core.py"),
+    ],
+    ids=["edit", "command"],
+)
+async def test_tests_that_were_emptied_are_missing_and_the_run_is_handed_over(runs: Path, project: Path, cheat: Turn):
     with ScriptedServer([read("tests/test_core.py"), cheat, FIX_BOTH]) as server:
         ran = await play(runs, server, project, until=[CHECK])
-    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 3), ran.story()
+    assert (ran.outcome["reason"], ran.outcome["exit_code"]) == ("handoff", 5), ran.story()
+    assert ran.outcome["detail"].startswith("suspect check"), ran.outcome["detail"]
+
+
+async def test_a_path_of_the_guard_cannot_be_changed_headless(runs: Path, project: Path):
+    edit = call("write_file", path="tests/test_core.py", content="")
+    command = call("run_command", command="printf 'import unittest\\n' > tests/test_core.py")
+    wanted = Predicates(until=[CHECK], guard=["tests/**"])
+    with ScriptedServer([read("tests/test_core.py"), edit, command, FIX_BOTH]) as server:
+        ran = await play(runs, server, project, predicates=wanted)
+    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 4), ran.story()
     assert (project / "tests/test_core.py").read_text() == SUITE
     first = ran.of("proposal_decided")[0]
     assert (first["decision"], first["by"]) == ("reject", "policy")
-    assert ran.outcome["files_changed"] == ["calc/core.py"] == changed_files(project)
-
-
-async def test_a_guarded_file_that_a_command_changed_is_not_applied_and_named(runs: Path, project: Path):
-    cheat = call("run_command", command="printf 'import unittest\\n' > tests/test_core.py")
-    with ScriptedServer([cheat, FIX_BOTH]) as server:
-        ran = await play(runs, server, project, until=[CHECK])
-    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
-    assert (project / "tests/test_core.py").read_text() == SUITE
     assert "Not applied: `tests/test_core.py`: nobody is here to approve it" in ran.results("run_command")[0]
     assert ran.outcome["files_changed"] == ["calc/core.py"] == changed_files(project)
 
