@@ -342,6 +342,8 @@ def _files_of(script: str, folder: PurePosixPath, root: Path) -> list[str]:
 
 def _listed(words: Sequence[str]) -> list[str]:
     """Return what a program that lists files prints, as globs."""
+    if not words:  # only redirections: `exec 3<>/dev/tcp/…`
+        return []
     name = _program_name(words[0])
     plain = [word for word in words[1:] if not word.startswith(("-", "(", "!")) and UNKNOWN not in word]
     if name == "find":

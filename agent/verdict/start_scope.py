@@ -57,7 +57,7 @@ def scope_of(
         taken=taken,
         items=tuple(items),
         named=frozenset(_inside(wanted.until_file, root)),
-        results=frozenset(path for path in parts.results if _is_text(path)),
+        results=frozenset(path for path in parts.results - parts.paths.keys() if _is_text(path)),
         scripts=frozenset(path for path in start.scripts if _is_text(path)),
         decides={path.casefold(): why for path, why in sorted(parts.paths.items()) if _is_text(path)},
         patterns=tuple((glob.casefold(), why) for glob, why in sorted(parts.patterns.items()) if _is_text(glob)),

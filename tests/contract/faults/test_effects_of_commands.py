@@ -16,7 +16,7 @@ from contract.faults.in_layers import SUITE, by_commands, git, headless
 from fakes.in_process.layered import IDENTITY, begun
 from fakes.turns import call
 
-from rundry.agent.protocol import GateMode
+from rundry.agent.protocol import GateMode, Predicates
 
 
 async def test_what_the_user_adds_while_a_command_runs_stays_and_is_not_the_commands(place: Path):
@@ -40,7 +40,8 @@ async def test_what_the_user_adds_while_a_command_runs_stays_and_is_not_the_comm
     assert (work / "b.txt").read_text() == "x\n"
     assert by_commands(run) == {"first.txt", "b.txt"}, run.story()
     assert run.outcome["reason"] == "done", run.story()
-    assert run.outcome["evidence"]["guarded_changed"] == ["Makefile", "tests/test_new.py", "tests/test_x.py"]
+    evidence = run.outcome["evidence"]
+    assert (evidence["grade"], evidence["undecided"]) == ("judged", ["first.txt"]), "what the user changed is decided"
 
 
 def make_many(folder: Path) -> None:
@@ -52,12 +53,13 @@ def make_many(folder: Path) -> None:
 
 
 PLANT = "echo 'export A=1' > .envrc; echo more >> tests/test_x.py; echo more >> kept.txt"
+GUARDED = Predicates(until=["python3 -m unittest -q tests.test_x && false"], guard=["tests/**"])
 
 
 async def test_in_a_workspace_of_31_000_files_what_asks_still_asks(place: Path):
     work = place / "work"
     make_many(work)
-    run = headless(place, PLANT, until=["python3 -m unittest -q tests.test_x && false"])
+    run = headless(place, PLANT, predicates=GUARDED)
     await run.run(within=120)
     assert not (work / ".envrc").exists() and (work / "tests/test_x.py").read_text() == SUITE.format("x")
     assert (work / "kept.txt").read_text() == "one\nmore\n" and by_commands(run) == {"kept.txt"}
@@ -69,7 +71,7 @@ async def test_in_a_workspace_of_31_000_files_what_asks_still_asks(place: Path):
 async def test_a_command_that_makes_31_000_files_hides_nothing(place: Path):
     work = place / "work"
     many = "for d in $(seq 31); do mkdir -p many/$d; (cd many/$d && seq 1000 | xargs touch); done"
-    run = headless(place, f"{many}; {PLANT}", "echo x > .npmrc", until=["python3 -m unittest -q tests.test_x && false"])
+    run = headless(place, f"{many}; {PLANT}", "echo x > .npmrc", predicates=GUARDED)
     await run.run(within=500)
     assert sum(len(files) for _, _, files in os.walk(work / "many")) == 31_000
     assert not (work / ".envrc").exists() and not (work / ".npmrc").exists()

@@ -27,6 +27,7 @@ class Tests(unittest.TestCase):
         self.assertEqual(work_of_model.VALUE, 2)
 """
 CHECK = "python3 -m unittest -q tests.test_x"
+LAZY = "open('target/{}', 'w').write('exit 0')"
 SITE = ".venv/lib/python3/site-packages"
 WITH_SITE = f'python3 -c \'import site; site.addsitedir("{SITE}"); import unittest; unittest.main("tests.test_x")\''
 FORGE = f"""
@@ -54,8 +55,8 @@ PLANTS = {
     "byte-code": Plant(CHECK, FORGE, "tests/__pycache__/test_x.*"),
     "a stamp": Plant(f"test -e .stamp || {{ {CHECK} && touch .stamp; }}", "open('.stamp', 'w')", ".stamp"),
     "an ignored stamp": Plant(f"test -e stamps/x || {{ {CHECK}; }}", "open('stamps/x', 'w')", "stamps/x"),
-    "a named test binary": Plant("sh named.sh", "open('target/suite', 'w').write('exit 0')", "target/suite"),
-    "a test binary": Plant("sh all.sh", "open('target/t1', 'w').write('exit 0')", "target/t1", is_output=True),
+    "a named test binary": Plant("sh named.sh", LAZY.format("suite"), "target/suite", is_output=True),
+    "a test binary": Plant("sh all.sh", LAZY.format("t1"), "target/t1", is_output=True),
     "a .pth": Plant(WITH_SITE, f"open('{SITE}/x.pth', 'w').write('import os; os._exit(0)')", f"{SITE}/x.pth"),
 }  # fmt: skip
 
@@ -92,14 +93,14 @@ async def test_what_code_plants_in_a_check_does_not_reach_the_workspace(place: P
     writes = call("write_file", path="work_of_model.py", content=code)
     run = headless(place, reads, writes, *again, until=[plant.check], budget=Budget(steps=5))
     outcome = await run.run(within=60)
+    assert not outcome.complete, run.story()
     left = [str(path.relative_to(work)) for path in work.glob(plant.planted)]
     assert left == ([plant.planted] if plant.is_output else []), run.story()
     if plant.is_output:
         assert (work / plant.planted).read_text() == "exit 0"
         assert not [one for one in events(run, "file_changed") if one["path"] == plant.planted], "nobody approved it"
     else:
-        assert not outcome.complete, run.story()
         assert len([one for one in events(run, "check_finished") if not one["passed"]]) > 1, run.story()
     assert git(work, "status", "--porcelain").splitlines() == [" M kept.txt", " M work_of_model.py"]
     named = [one["text"] for one in events(run, "prompted") if one["kind"] == "guard" and plant.planted in one["text"]]
-    assert bool(named) == (name not in ("byte-code", "a test binary")), run.story()
+    assert bool(named) == (name not in ("byte-code", "a named test binary", "a test binary")), run.story()

@@ -53,7 +53,7 @@ def test_after_kill_nine_in_a_command_nothing_of_it_was_applied_and_it_is_never_
     slow = call("run_command", command=f"echo x >> ran; {held.line}")
     done = call("write_file", path="done", content="yes")
     with ScriptedServer([slow, done]) as server:
-        argv = ["--headless", "--json", "--gate", "auto", "--until", "test -f done"]
+        argv = ["--headless", "--json", "--gate", "auto", "--until", "test -f done", "--scope", "done"]
         with home.start("run", "go", *argv, "--model", "fake", "--api-base", server.base_url, cwd=project) as running:
             running.wait_event("proposal_decided")
             held.wait()

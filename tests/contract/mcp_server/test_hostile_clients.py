@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fakes.project import CHECK, FIX_ADD, SUITE, changed_files
+from fakes.project import CHECK, FIX_ADD, FIX_MEAN, SUITE, changed_files
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, edit, finish
 
@@ -134,6 +134,8 @@ async def test_two_approvals_a_wrong_digest_and_a_rebased_proposal_change_nothin
 
 
 async def test_a_guarded_file_needs_a_person_also_when_the_run_has_no_process(home, project):
+    home.config_file.parent.mkdir(parents=True)
+    home.config_file.write_text('guard = ["tests/**"]\n')
     options = ("--until", CHECK, "--allow-approve")
     with ScriptedServer([EASIER, HELD]) as model:
         async with connected(home, project, *options, model=model) as client:
@@ -156,14 +158,29 @@ async def test_a_guarded_file_needs_a_person_also_when_the_run_has_no_process(ho
     assert changed_files(project) == []
 
 
+async def test_a_test_that_only_a_client_approved_stays_undecided_and_no_client_can_decide_on_it(home, project):
+    with ScriptedServer([EASIER, FIX_MEAN], then=HELD) as model:
+        async with connected(home, project, "--until", CHECK, "--allow-approve", model=model) as client:
+            run = (await client.call("start_run", task="fix it"))["run"]
+            for _ in range(2):
+                (proposal,) = (await client.waiting(run))["proposals"]
+                await client.call("approve", run=run, digest=proposal["digest"])
+            (proposal,) = (await client.waiting(run))["proposals"]
+            assert proposal["needs_person"], proposal
+            assert "only a person" in await client.refused("approve", run=run, digest=proposal["digest"])
+            await client.call("stop_run", run=run, now=True)
+            assert (await client.waiting(run))["outcome"]["complete"] is False
+    (judged,) = home.run("export", run, cwd=project).of("judged")
+    assert (judged["passed"], judged["undecided"]) == (False, ["tests/test_core.py"])
+
+
 async def test_a_client_cannot_accept_a_suspect_check_with_any_of_its_tools(home, project):
     emptied = call("write_file", path="tests/test_core.py", content=EMPTIED)
     with ScriptedServer([emptied], then=finish("ok", "NOTES.md")) as model:
         async with connected(home, project, "--allow-approve", "--until", CHECK, model=model) as client:
             run = (await client.call("start_run", task="fix it"))["run"]
             (proposal,) = (await client.waiting(run))["proposals"]
-            assert "only a person" in await client.refused("approve", run=run, digest=proposal["digest"])
-            assert home.run("approve", run, "--digest", proposal["digest"], cwd=project).exit_code == 0
+            await client.call("approve", run=run, digest=proposal["digest"])
             view = await client.waiting(run)
             assert view["question"].startswith("Suspect check"), view
             assert view["waits_for"] == "an answer of a person to the question"

@@ -89,3 +89,8 @@ def test_a_pattern_rule_executes_what_its_prerequisites_name(tmp_path: Path):
 def test_scripts_without_an_end_come_to_one(tmp_path: Path):
     made(tmp_path, {"a.sh": "for t in *.sh; do for u in *.sh; do bash $t; bash $u; done; done\n"})
     assert "a.sh" in executed("bash a.sh", tmp_path).files
+
+
+def test_a_line_of_redirections_alone_is_read_on(tmp_path: Path):
+    line = "exec 3<>/dev/tcp/127.0.0.1/8124; exec 4>&1; bash a.sh <&3"
+    assert "a.sh" in executed(f"bash -c '{line}'", tmp_path).files
