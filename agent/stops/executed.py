@@ -163,7 +163,7 @@ def _follow(
                 here = here / command[1]
                 continue
             _read(command, here, root, found, depth, wrapped, by)
-        listed += _listed(words)
+        listed += _listed(words) if words else []
 
 
 def _read(

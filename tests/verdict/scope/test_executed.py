@@ -33,6 +33,11 @@ def test_what_a_line_finds_is_executed(tmp_path: Path, command: str, path: str):
     assert path in executed(command, tmp_path).files
 
 
+@pytest.mark.parametrize("command", ["exec 3<>/dev/tcp/127.0.0.1/80", "env", "timeout 5", "cd suite && exec >log"])
+def test_a_line_without_a_program_executes_nothing(tmp_path: Path, command: str):
+    assert not executed(command, tmp_path).files
+
+
 @pytest.mark.parametrize(
     "command",
     [
