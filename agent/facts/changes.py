@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..journal.encoding import decode
 from ..protocol import (
+    BackgroundStarted,
     EffectsAccepted,
     EffectsApplied,
     FileChanged,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ..protocol.events.layers import LayersEvent
 
 _CHANGE_EVENTS = (
+    BackgroundStarted,
     EffectsAccepted,
     EffectsApplied,
     FileChanged,
@@ -69,7 +71,7 @@ class _Running:
     """Snapshot of the workspace right before the command."""
     change: RecordedChange | None = None
     is_layered: bool = False
-    """Whether it wrote into a layer: then what it changed is known without snapshots."""
+    """Whether it wrote into a layer, or cannot write: then what it changed is known without snapshots."""
 
 
 @dataclass(slots=True)
@@ -140,8 +142,8 @@ class Changes:
         match stamped.event:
             case RunStarted(world=world):
                 self.world = world
-            case Snapshotted() as taken:
-                self._apply_snapshot(stamped, taken)
+            case Snapshotted() | BackgroundStarted(outputs=[]) as event:
+                self._apply_snapshot(stamped, event)
             case StepStarted(number=number):
                 self._steps.put(number, stamped.seq)
             case ProposalOpened(path=None, command=str() as command) as opened:
@@ -256,12 +258,12 @@ class Changes:
                     change.undone.append(path)
                 self._add_change(change)
 
-    def _apply_snapshot(self, stamped: Stamped, taken: Snapshotted) -> None:
-        world = taken.world
-        if taken.layer:  # none was taken
+    def _apply_snapshot(self, stamped: Stamped, taken: Snapshotted | BackgroundStarted) -> None:
+        if isinstance(taken, BackgroundStarted) or taken.layer:  # none was taken, or it cannot write to the workspace
             if (running := self._running.get((stamped.step, stamped.work))) is not None:
                 running.is_layered = running.has_snapshot = True
             return
+        world = taken.world
         if world != self.world:
             self._world_before = self.world
         self.world = world
