@@ -150,7 +150,7 @@ class ScriptedServer:
         ruled = next((rule.turn for rule in self.rules if re.search(rule.match, text)), None)
         left = self.turns[self.served : self.served + 1]
         turn = ruled or (left[0] if left else self.then or (self.turns[-1] if self.turns else say("ok")))
-        roles = [message["role"] for message in reversed(body.get("messages", []))]
+        roles = [message.get("role") for message in reversed(body.get("messages", []))]
         is_read = "tool" in roles[: roles.index("user")] if "user" in roles else True
         if not is_read and any(one.name in ("report", "judge") for one in turn.calls):
             return call("search", pattern=".")

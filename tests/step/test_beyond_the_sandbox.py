@@ -8,7 +8,7 @@ from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
 
-from rundry.agent.protocol import Decide, GateMode, Interrupt, Stop
+from rundry.agent.protocol import Decide, GateMode, Interrupt, Predicates, Stop
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
@@ -125,8 +125,9 @@ async def test_with_the_network_allowed_no_command_is_refused_it(place, driven):
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     line = f"exec 3<>/dev/tcp/127.0.0.1/{port}"
+    wanted = Predicates(until=[f"test -e x && {line}"], scope=["**"])
     try:
-        run = driven(line, "touch x", until=[f"test -e x && {line}"], network=True)
+        run = driven(line, "touch x", predicates=wanted, network=True)
         outcome = await run.run()
     finally:
         server.close()

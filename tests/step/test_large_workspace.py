@@ -41,7 +41,7 @@ def run_of(driven, work):
 
 async def test_in_a_large_workspace_checks_stalls_and_undo_work(run_of, work):
     fill(work / "large", FOLDERS, FILES)
-    wanted = Predicates(until=["grep -q three kept.txt"], verify=Verify.ON_CHANGE)
+    wanted = Predicates(until=["grep -q three kept.txt"], verify=Verify.ON_CHANGE, scope=["**"])
     turns = [f"echo {('two', 'one')[number % 2]} > kept.txt; # {number}" for number in range(5)]
     run = run_of("cat kept.txt", *turns, "ls large | wc -l", "rm -r large/3; echo three > kept.txt", predicates=wanted)
     outcome = await run.run(within=120)
@@ -56,7 +56,7 @@ async def test_in_a_large_workspace_checks_stalls_and_undo_work(run_of, work):
 
 
 async def test_the_check_runs_only_where_something_changed(run_of, work):
-    wanted = Predicates(until=["grep -q three kept.txt"], verify=Verify.ON_CHANGE)
+    wanted = Predicates(until=["grep -q three kept.txt"], verify=Verify.ON_CHANGE, scope=["**"])
     same, other = "echo x > made", "echo three >> kept.txt"
     run = run_of(same, "cat made", same, "ls data/7 | wc -l", other, predicates=wanted)
     outcome = await run.run(within=120)
@@ -66,7 +66,7 @@ async def test_the_check_runs_only_where_something_changed(run_of, work):
 
 
 async def test_the_check_runs_again_where_the_user_changed_a_file(run_of, work):
-    wanted = Predicates(until=["grep -q three kept.txt"], verify=Verify.ON_CHANGE)
+    wanted = Predicates(until=["grep -q three kept.txt"], verify=Verify.ON_CHANGE, scope=["**"])
     run = run_of("true", "true", predicates=wanted)
     run.on("step_started", lambda _: (work / "data/1/1").write_text("theirs") and Shell(command="true"), number=2)
     await run.run(within=120)
@@ -108,7 +108,7 @@ async def test_what_the_person_did_by_hand_is_named(run_of, work):
 
 async def test_the_result_is_confirmed_in_a_checkout(run_of, work):
     check = "test $(ls -R data | wc -l) -gt 40 && grep -q three kept.txt"
-    run = run_of("echo three > kept.txt", predicates=Predicates(until=[check], confirm=True))
+    run = run_of("echo three > kept.txt", predicates=Predicates(until=[check], confirm=True, scope=["**"]))
     outcome = await run.run(within=200)
     assert [one["result"] for one in events(run, "confirmation_finished")] == ["passed"], run.story()
     assert outcome.complete

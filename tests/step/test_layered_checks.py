@@ -11,11 +11,11 @@ from fakes.places import lasting
 from fakes.turns import call, say
 from msgspec.structs import replace
 
+from rundry.agent.layers import layer
 from rundry.agent.layers.remedies import LayerRefused
 from rundry.agent.layers.run_layers import RunLayers
 from rundry.agent.layers.watching import limits_at
 from rundry.agent.protocol import Budget, Predicates
-from rundry.agent.step.checks import layered_check
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 from .layered import events, three_folders, with_layers
@@ -159,11 +159,11 @@ def refusing(monkeypatch):
     def refuse(after):
         opened, real = [], RunLayers.open
 
-        def open_one(self):
+        def open_one(self, *given, **options):
             opened.append(1)
             if len(opened) > after:
                 raise LayerRefused(OSError(28, os.strerror(28)), self.workspace.root)
-            return real(self)
+            return real(self, *given, **options)
 
         monkeypatch.setattr(RunLayers, "open", open_one)
 
@@ -222,7 +222,7 @@ async def test_a_reader_needs_no_layer_and_sees_the_newest_files(place, refusing
 
 
 async def test_a_check_that_writes_too_much_is_ended_and_does_not_pass(place, monkeypatch):
-    monkeypatch.setattr(layered_check, "limits_at", lambda folder: replace(limits_at(folder), files=20))
+    monkeypatch.setattr(layer, "limits_at", lambda folder: replace(limits_at(folder), files=20))
     before = state_of(place / "work")
     check = "for name in $(seq 60); do touch made$name; done; sleep 60"
     run = with_layers(place, until=[check], budget=Budget(steps=0))

@@ -62,7 +62,9 @@ async def test_commands_write_into_layers(place, kind):
 
 
 async def test_a_commit_and_a_check(repository, place):
-    wanted = Predicates(until=["grep -q more kept.txt && git log --format=%s | grep -q work && echo x > dropped"])
+    wanted = Predicates(
+        until=["grep -q more kept.txt && git log --format=%s | grep -q work && echo x > dropped"], scope=["**"]
+    )
     run = with_layers(place, f"echo more >> kept.txt; git {IDENTITY} commit -qam work", predicates=wanted)
     outcome = await run.run()
     assert outcome.complete, run.story()
@@ -90,7 +92,7 @@ async def test_layers_in_the_git_folder(repository, place):
             "ls -A .git/rundry; echo more >> kept.txt; rm -rf .git/rundry; echo forged > .git/rundry/x",
             f"git {IDENTITY} commit -qam work; git status --short",
             runs=Path(runs),
-            until=[judge],
+            predicates=Predicates(until=[judge], scope=["**"]),
         )
         outcome = await run.run()
         assert outcome.complete, run.story()
@@ -110,7 +112,8 @@ async def test_a_background_process_does_not_see_the_layers_in_the_git_folder(re
             call("run_command", command="echo x > of_command"),
             say("done"),
         ]
-        run = Driven(Path(runs), repository, ScriptedModel(turns), predicates=Predicates(until=["ls of_command"]))
+        wanted = Predicates(until=["ls of_command"], scope=["**"])
+        run = Driven(Path(runs), repository, ScriptedModel(turns), predicates=wanted)
         approve = lambda one: Decide(proposal_id=one["proposal_id"], digest=one["digest"], verdict="approve")  # noqa: E731
         run.on("proposal_opened", approve, tool="start_command")
         outcome = await run.run(watched=True)

@@ -14,7 +14,7 @@ from fakes.turns import call, say
 from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.gate.policy import NOT_STARTED
 from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import GateMode
+from rundry.agent.protocol import GateMode, Predicates
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 WRITE = call("run_command", command="echo more >> kept.txt")
@@ -88,7 +88,8 @@ async def test_a_workspace_with_any_name_works(place, name):
     work = place / name
     work.mkdir()
     (work / "kept.txt").write_text("one\n")
-    run = Driven(place / "runs", work, ScriptedModel([WRITE, say("done")]), until=["grep -q more kept.txt"])
+    wanted = Predicates(until=["grep -q more kept.txt"], scope=["**"])
+    run = Driven(place / "runs", work, ScriptedModel([WRITE, say("done")]), predicates=wanted)
     outcome = await run.run()
     assert outcome.reason == "done", run.story()
     assert (work / "kept.txt").read_text() == "one\nmore\n"
