@@ -218,6 +218,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """The task of the child run."""
     until: list[str]
     """The checks of the child run: the commands of the parent with the fields of this finding."""
+    files: list[str] = []
+    """Files of the finding. Journals of older versions have none."""
 
 
 class FixSpec(msgspec.Struct, frozen=True, kw_only=True):

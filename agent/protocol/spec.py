@@ -151,6 +151,8 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
     """Globs of files to guard in addition to the defaults; `none` alone turns the guard off."""
     scope: list[str] = []
     """Globs of files that the run may change in addition to the defaults."""
+    about: list[str] = []
+    """Files that the task is about: the run may change them too, unless they are tests, settings or run by a check."""
     timeout: float = 300.0
     """Time limit of one check, in seconds."""
     confirm: bool = False

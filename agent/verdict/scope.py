@@ -46,6 +46,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Files that a goal names as its result (`--until-file`)."""
     results: frozenset[str] = frozenset()
     """Files that the check only reads and that did not exist at the start."""
+    about: frozenset[str] = frozenset()
+    """Files that the task is about: those of a finding. Tests, settings and what the check runs stay out."""
     scripts: frozenset[str] = frozenset()
     """Files without an ending that are scripts."""
     decides: Mapping[str, str] = {}
@@ -120,7 +122,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return why
         if path in self.named or (self.items and self._items.match_file(folded)):
             return ""
-        if path not in self.results and path not in self.scripts and not is_source(path):
+        if not self._may_be_changed(path):
             return "not a source"
         if self._lies_apart(path):
             return "in a folder of packages or of another repository"
@@ -135,7 +137,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return why
         if is_test_name(path):
             return "a test by its name"
-        if path not in self.results and not is_source(path) and path not in self.scripts:
+        if not self._may_be_changed(path):
             return "a setting or data"
         if is_hidden(path) or configuration().match_file(folded):
             return "a setting"
@@ -144,6 +146,10 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if new and (standard().match_file(folded) or self._replaces_module(path)):
             return "new, with the name of a library's module"
         return ""
+
+    def _may_be_changed(self, path: str) -> bool:
+        """Return whether the path is a source, or counts as one."""
+        return path in self.results or path in self.about or path in self.scripts or is_source(path)
 
     def _pattern(self, folded: str) -> str:
         return next((why for spec, why in self._specs if spec.match_file(folded)), "")
@@ -169,7 +175,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Return the scope in one line, for the start of a run."""
         if self.everything:
             return "May change: everything (--guard none)"
-        more = [*sorted(self.named | self.results), *self.items, *self.added]
+        more = [*sorted(self.named | self.results | self.about), *self.items, *self.added]
         sources = f"sources{self._kinds()}"
         names = ", ".join([sources, *(quoted_path(name) for name in more[:_SHOWN])])
         rest = f" and {len(more) - _SHOWN} more" if len(more) > _SHOWN else ""
@@ -188,6 +194,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return ["May change: everything (--guard none)", *_listed("Taken away with --guard", self.taken)]
         lines = [f"May change: sources{self._all_kinds()}"]
         lines += _listed("Files that the goal names", sorted(self.named | self.results))
+        lines += _listed("Files that the task is about", sorted(self.about))
         lines += _listed("Items of the migration", self.items)
         lines += _listed("Added with --scope", self.added)
         lines.append(

@@ -58,6 +58,7 @@ def scope_of(
         items=tuple(items),
         named=frozenset(_inside(wanted.until_file, root)),
         results=frozenset(path for path in parts.results - parts.paths.keys() if _is_text(path)),
+        about=frozenset(path for path in _inside(wanted.about, root) if _is_text(path)),
         scripts=frozenset(path for path in start.scripts if _is_text(path)),
         decides={path.casefold(): why for path, why in sorted(parts.paths.items()) if _is_text(path)},
         patterns=tuple((glob.casefold(), why) for glob, why in sorted(parts.patterns.items()) if _is_text(glob)),

@@ -90,6 +90,7 @@ class FixSetup(Setup):
             title=finding.title,
             task=_TASK.format(title=finding.title, body=f"{body}\n\n" if body else "", search=self._source.task),
             until=[_filled(command, values) for command in until],
+            files=[row.file] if row.file else [],
         )
 
 

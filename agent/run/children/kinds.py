@@ -77,7 +77,7 @@ def spec_of_child(facts: RunFacts, child: Child, journal: Path) -> RunSpec:
         return _of_pass(spec, facts, facts.spec.improve, child.number)
     assert facts.spec.fix is not None  # the other loop with children
     target = facts.spec.fix.targets[child.number - 1]
-    predicates = msgspec.structs.replace(spec.predicates, until=target.until)
+    predicates = msgspec.structs.replace(spec.predicates, until=target.until, about=target.files)
     return msgspec.structs.replace(spec, loop=LoopKind.GOAL, task=target.task, predicates=predicates)
 
 

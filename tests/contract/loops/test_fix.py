@@ -48,6 +48,14 @@ def test_each_finding_becomes_a_goal_run_with_its_own_check_and_outcome(home: Ho
         checks = [event["command"] for event in events if event["type"] == "check_finished"]
         assert checks == [f"grep -q good {name}"] * 2
         assert events[-1]["type"] == "run_ended" and events[-1]["reason"] == "done"
+        assert [event["grade"] for event in events if event["type"] == "judged"] == ["judged"]
+
+
+def test_a_finding_in_a_test_is_handed_over(home: Home, folder: Path):
+    run = make_search(home, folder, ["test_a.txt"])
+    with ScriptedServer(rules=fixes(["test_a.txt"])) as server:
+        ran = fix(home, server, folder, run, "--tokens", "600k")
+    assert (ran.exit_code, ran.outcome["detail"]) == (6, "0 of 1 finding done, 1 handoff"), ran
 
 
 def test_a_field_in_the_name_of_a_file_is_not_filled(home: Home, folder: Path):

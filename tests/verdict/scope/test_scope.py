@@ -88,6 +88,21 @@ class TestGoals:
         assert scope.in_scope("tests/out.txt", new=True)
         assert not scope.in_scope("tests/other.txt", new=True)
 
+    def test_files_that_the_task_is_about_are_in_the_scope_with_the_full_grade(self, tmp_path: Path):
+        made(tmp_path, {"a.txt": "", "{x}[1]*.csv": "", "{x}[1]2.csv": "", "b.txt": ""})
+        about = ["a.txt", str(tmp_path / "{x}[1]*.csv"), "../b.txt"]
+        scope = scope_in(tmp_path, "grep -q good a.txt", about=about)
+        for path in ("a.txt", "{x}[1]*.csv"):
+            assert scope.in_scope(path, new=False) and not scope.is_widened(path, new=False)
+        assert not scope.in_scope("{x}[1]2.csv", new=False)
+        assert not scope.in_scope("b.txt", new=False)
+
+    def test_tests_and_what_the_check_runs_stay_out_even_if_the_task_is_about_them(self, tmp_path: Path):
+        about = ["tests/data.txt", "verify.py", "verify", "pyproject.toml", "conftest.py"]
+        made(tmp_path, {**dict.fromkeys(about, ""), "verify": "#!/bin/sh\n"})
+        scope = scope_in(tmp_path, "python3 verify.py && ./verify && pytest -q", about=about)
+        assert [path for path in about if scope.in_scope(path, new=False)] == []
+
     def test_a_predicate_in_python_and_what_it_imports_decide(self, tmp_path: Path):
         made(tmp_path, {"goal.py": "import rules\nimport json\n", "rules.py": "", "src/calc.py": "", "sub/x.py": ""})
         scope = scope_in(tmp_path, "true", until=[], until_py=["goal.py:done"])
