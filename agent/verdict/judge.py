@@ -170,13 +170,18 @@ class _Judge:
         suspect = [*self._fewer_tests(trial), *await self._wrote(trial, taken)]
         words = list[str]()
         if not suspect and decided.accepted:
-            for check in [one for one in trial.checks if one.passed]:
+            for check in [one for one in trial.checks if one.passed and not self._is_accepted_uncounted(one.command)]:
                 found = await planted(self._case, check.command, taken, check)
                 suspect += [found.why] if found.why else []
                 words += [found.words] if found.words else []
         if suspect:
             return self._red("suspect", f"suspect: {suspect[0]}", suspect=suspect)
         return msgspec.structs.replace(self._green(), plant="; ".join(words))
+
+    def _is_accepted_uncounted(self, command: str) -> bool:
+        """Return whether a person accepted that this result counts no test: then a planted one cannot fail either."""
+        verdicts = self._case.facts.verdicts
+        return command in verdicts.accepted and not verdicts.checks[command].ran
 
     def _fits(self) -> bool:
         """Return whether the checks fit into the time that is left, as long as they took in the workspace."""

@@ -52,7 +52,8 @@ def test_a_check_that_needs_an_ignored_file_is_not_confirmed_and_the_model_reads
 def test_a_result_that_only_passes_in_the_workspace_is_never_done(home: Home, project: Path):
     (project / ".gitignore").write_text("*.log\n")
     git(project, "commit", "-qam", "Ignore")
-    ran, read = run_goal(home, project, [shell("echo done > a.log")], "--confirm", check="grep -q done a.log")
+    wanted = ["--confirm", "--scope", "**"]
+    ran, read = run_goal(home, project, [shell("echo done > a.log")], *wanted, check="grep -q done a.log")
     assert (ran.exit_code, ran.outcome["reason"]) == (3, "budget"), ran
     assert confirmation(ran)["result"] == "failed"
     assert [each["repeated"] for each in ran.of("confirmation_finished")] == [False, True, True, True]
@@ -100,9 +101,12 @@ def test_stale_byte_code_is_not_in_a_checkout(home: Home, project: Path):
 
 @needs_bubblewrap
 def test_what_a_command_left_in_the_temp_folder_is_not_there(home: Home, project: Path):
-    ran, _ = run_goal(home, project, [shell("echo done > /tmp/marker")], "--confirm", check="grep -q done /tmp/marker")
-    assert ran.of("check_finished")[-1]["passed"], "the attack works in the run's own temp folder"
-    assert confirmation(ran)["result"] == "failed", ran
+    turns = [shell("echo done > /tmp/marker"), shell("grep done /tmp/marker")]
+    ran, read = run_goal(home, project, turns, "--confirm", check="grep -q done /tmp/marker")
+    assert (ran.exit_code, ran.outcome["reason"]) == (3, "budget"), ran
+    assert ran.results("run_command")[1].startswith("exit code 0"), "later commands of the run have it"
+    assert not any(check["passed"] for check in ran.of("check_finished")), "the temp folder of a check is empty"
+    assert "/tmp is empty for a check; commands left there: marker" in read[3], "the model can mend it"
 
 
 def test_a_check_that_is_green_from_the_start_is_confirmed_before_any_call(home: Home, project: Path):

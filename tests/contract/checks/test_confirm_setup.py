@@ -75,7 +75,7 @@ def test_a_change_in_a_submodule_is_a_change_in_the_checkout(home: Home, project
     check = (
         f"{DONE} && git -C libs/part diff --name-only | grep -qx part.txt && git diff --name-only | grep -q libs/part"
     )
-    ran = run_goal(home, project, [turn], "--until", check, "--confirm")
+    ran = run_goal(home, project, [turn], "--until", check, "--confirm", "--scope", "libs/part/part.txt")
     assert [event["result"] for event in ran.of("confirmation_finished")] == ["passed"], ran.story()
 
 

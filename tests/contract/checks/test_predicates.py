@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, call, calls, finish, say
 from fakes.wire import text_of
 
-from rundry.agent.protocol import Predicates, Verify
+from rundry.agent.protocol import Budget, Predicates, Verify
 
 LINT = call("run_command", command="python3 -m compileall -q calc")
 WRITE = call("write_file", path="report.md", content="# Report\n")
@@ -197,16 +197,20 @@ async def test_a_guarded_file_that_a_command_changed_by_another_name_is_as_befor
     assert "Not applied: `alias`" in ran.results("run_command")[0]
 
 
-async def test_guard_none_and_a_task_that_names_the_file_let_it_change(runs: Path, project: Path):
+async def test_guard_none_and_a_scope_that_names_the_file_let_it_change_and_a_task_does_not(runs: Path, project: Path):
+    check, suite = "grep -q -- -1 tests/test_core.py", "tests/test_core.py"
     drop = call("write_file", path="tests/test_core.py", content=SUITE.replace("5)", "-1)").replace("3)\n", "2)\n"))
-    for options in (
-        {"predicates": Predicates(until=["grep -q -- -1 tests/test_core.py"], guard=["none"])},
-        {"until": ["grep -q -- -1 tests/test_core.py"], "task": "rewrite tests/test_core.py"},
+    for more, task, end in (
+        ({"guard": ["none"]}, "fix it", ("done", 2)),
+        ({"scope": [suite]}, "fix it", ("done", 2)),
+        ({}, "rewrite tests/test_core.py", ("handoff", 2)),
     ):
-        (project / "tests/test_core.py").write_text(SUITE)
-        with ScriptedServer([read("tests/test_core.py"), drop]) as server:
-            ran = await play(runs, server, project, **options)
-        assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
+        (project / suite).write_text(SUITE)
+        with ScriptedServer([read(suite), drop]) as server:
+            ran = await play(runs, server, project, predicates=Predicates(until=[check], **more), task=task)
+        assert (ran.outcome["reason"], ran.outcome["steps"]) == end, ran.story()
+    assert f"nobody decided on: {suite}" in ran.outcome["detail"]
+    assert ran.of("judged")[-1]["undecided"] == [suite]
 
 
 async def test_data_that_the_check_only_reads_is_not_guarded(runs: Path, project: Path):
@@ -215,7 +219,7 @@ async def test_data_that_the_check_only_reads_is_not_guarded(runs: Path, project
     assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 1), ran.story()
 
 
-async def test_a_script_that_the_check_executes_is_guarded_with_the_rest_of_the_globs_added(runs: Path, project: Path):
+async def test_a_script_that_the_check_executes_may_change_but_the_result_is_handed_over(runs: Path, project: Path):
     (project / "check.sh").write_text("exit 1\n")
     (project / "golden.txt").write_text("right\n")
     cheats = [
@@ -226,8 +230,14 @@ async def test_a_script_that_the_check_executes_is_guarded_with_the_rest_of_the_
     wanted = Predicates(until=["bash check.sh"], guard=["golden.*"])
     with ScriptedServer(cheats, then=read("NOTES.md")) as server:
         ran = await play(runs, server, project, predicates=wanted)
+    assert (ran.outcome["reason"], ran.outcome["exit_code"]) == ("handoff", 5), ran.story()
+    assert ran.outcome["complete"] is False and "nobody decided on: check.sh" in ran.outcome["detail"]
+    assert (project / "check.sh").read_text() == "exit 0\n", "nothing is asked at the change"
+    (project / "check.sh").write_text("exit 1\n")
+    with ScriptedServer(cheats[1:], then=read("NOTES.md")) as server:
+        ran = await play(runs, server, project, predicates=wanted, budget=Budget(steps=3))
     assert ran.outcome["complete"] is False, ran.story()
-    assert ((project / "check.sh").read_text(), (project / "golden.txt").read_text()) == ("exit 1\n", "right\n")
+    assert (project / "golden.txt").read_text() == "right\n", "a path of --guard is asked about, and nobody is here"
     assert (project / "calc/core.py").read_text() == CORE
 
 

@@ -76,14 +76,21 @@ async def test_an_ignored_file_that_the_user_writes_is_a_change(runs: Path, proj
 
 async def test_a_check_with_two_verdicts_on_the_same_files_is_always_run(runs: Path, project: Path):
     # Red, green, red: the command in between leads to a second run on the same files.
-    until = "echo >> $TMPDIR/count; test $(wc -l < $TMPDIR/count) -eq 2"
+    said = project / ".git/said"
+    said.write_text("red\n")
+
+    def write(_: Journal, stamped: Stamped) -> None:
+        if isinstance(stamped.event, StepStarted):
+            said.write_text("green\n" if stamped.event.number == 2 else "red\n")
+
     with ScriptedServer([RUN, CLAIM, CLAIM, CLAIM], then=say("no")) as server:
         ran = await play(
             runs,
             server,
             project,
-            predicates=Predicates(until=[until], until_file=["never.txt"], verify=Verify.ON_CHANGE),
+            predicates=Predicates(until=["grep -q green .git/said"], until_file=["never.txt"], verify=Verify.ON_CHANGE),
             budget=Budget(steps=5),
+            on_event=write,
         )
     assert [event["passed"] for event in ran.of("check_finished")][:2] == [False, True]
     assert checks_of(ran) == [None, 2, 3, 4, 5]

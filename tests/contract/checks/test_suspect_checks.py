@@ -44,7 +44,7 @@ def test_code_that_ends_the_tests_at_import_is_a_suspect_check_and_a_handoff(hom
     evidence = outcome["evidence"]
     assert evidence["before"] == {"ran": 3, "failing": 2}
     assert evidence["after"] is None
-    assert evidence["guarded_unchanged"] is True
+    assert evidence["guarded_changed"] == []
     (check,) = evidence["checks"]
     assert (check["exit_code"], check["passed"], check["accepted"]) == (0, False, False)
     last = ran.of("check_finished")[-1]
@@ -69,24 +69,30 @@ def test_an_honest_run_is_done_with_its_evidence_in_one_line(home: Home, project
     assert ran.exit_code == 0, ran
     *_, evidence, way_on, last = ran.stderr.strip().splitlines()
     assert last.startswith("-> done after 1 step")
-    said = "3 tests as at the start, 2 -> 0 failing, guarded files unchanged"
+    said = (
+        "passed again in a clean place, and no change is undecided: 3 tests as at the start, 2 -> 0 failing, "
+        "code under test can print counts, 2 planted tests and 3 tests with another expected value failed as they must"
+    )
     assert evidence == f"evidence: {said}" and way_on.startswith("continue with: rundry resume")
     (line,) = json.loads(home.run("runs", "--json", cwd=project).stdout)
-    assert (line["evidence"], line["evidence_kind"]) == (said, "counted")
+    assert (line["evidence"], line["evidence_kind"]) == (said, "without undecided changes")
 
 
 def test_a_report_counts_complete_runs_by_the_evidence_of_their_end(home: Home, project: Path):
     only_code = 'python3 -c "import calc.core as c; assert c.add(1, 1) == 2"'
     for argv in ([CHECK, "--confirm"], [CHECK], [only_code], [only_code, "--guard", "none"]):
+        git(project, "checkout", "-q", ".")
         with ScriptedServer([FIX_BOTH]) as server:
             assert start(home, project, server, *argv).exit_code == 0
-        git(project, "checkout", "-q", ".")
+    shown = home.run("report", cwd=project).stdout
+    git(project, "checkout", "-q", ".")
     goal(home, project, LEAVES)
     told = json.loads(home.run("report", "--json", cwd=project).stdout)
-    kinds = ("confirmed", "counted", "exit code only", "not guaranteed")
-    assert told["evidenced"] == [{"kind": kind, "runs": 1} for kind in kinds]
-    shown = home.run("report", cwd=project).stdout
-    assert "complete runs, by evidence\n     1x  confirmed\n     1x  counted\n" in shown
+    kinds = {"confirmed": 1, "without undecided changes": 2}  # the newest result was changed since it was judged
+    assert told["evidenced"] == [{"kind": kind, "runs": runs} for kind, runs in kinds.items()]
+    listed = json.loads(home.run("runs", "--json", cwd=project).stdout)
+    assert [bool(line["changed_since"]) for line in listed] == [False, True, False, False, False]
+    assert "complete runs, by evidence\n     1x  confirmed\n     2x  without undecided changes\n" in shown
 
 
 def test_a_check_that_counts_nothing_says_that_only_its_exit_code_is_known(home: Home, project: Path):
@@ -94,7 +100,8 @@ def test_a_check_that_counts_nothing_says_that_only_its_exit_code_is_known(home:
     with ScriptedServer([FIX_BOTH]) as server:
         ran = start(home, project, server, check)
     assert ran.exit_code == 0, ran
-    assert "evidence: exit code 0, no tests counted, guarded files unchanged" in ran.stderr
+    said = "evidence: passed again in a clean place, and no change is undecided: exit code 0, no tests counted, "
+    assert f"{said}no planted test" in ran.stderr
 
 
 def handed_over(home: Home, project: Path, server: ScriptedServer) -> tuple[str, str]:

@@ -48,7 +48,7 @@ def test_an_end_on_a_budget_names_the_command_that_continues_and_it_does(home: H
 
 
 def test_a_complete_run_names_the_command_that_continues_it_and_it_does(home: Home, project: Path):
-    argv = ["look", "--headless", "--until", "test -f done", "--gate", "edits"]
+    argv = ["look", "--headless", "--until", "test -f done", "--scope", "done", "--gate", "edits"]
     writes = call("write_file", path="done", content="yes\n")
     with ScriptedServer([writes], then=say("I looked again")) as server:
         first = home.run(*argv, "--model", "fake", "--api-base", server.base_url, cwd=project)

@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, say
 from sampling import sampled
 
-from rundry.agent.protocol import Budget, LoopKind
+from rundry.agent.protocol import Budget, LoopKind, Predicates
 from rundry.agent.run.client.start_request import ResumeChanges
 
 READS = [read("calc/core.py"), read("NOTES.md"), read("tests/test_core.py"), read(".gitignore")]
@@ -71,8 +71,9 @@ async def test_a_limit_that_allows_not_even_one_call_stops_before_it(runs: Path,
 
 
 async def test_a_run_that_stopped_on_a_budget_continues_once_the_limit_is_raised(runs: Path, project: Path):
+    made = Predicates(until=["test -f done"], scope=["done"])
     with ScriptedServer([*READS[:2], say("two steps were not enough")]) as server:
-        first = await play(runs, server, project, until=["test -f done"], budget=Budget(steps=2))
+        first = await play(runs, server, project, predicates=made, budget=Budget(steps=2))
     assert (first.outcome["reason"], first.outcome["limit"]) == ("budget", "steps"), first.story()
     last = first.events[-1]["seq"]
     turns = [call("write_file", path="done", content="yes\n")]
@@ -89,7 +90,7 @@ async def test_a_run_that_stopped_on_a_budget_continues_once_the_limit_is_raised
 async def test_a_cut_stream_counts_at_its_worst_case_and_is_shown_as_an_estimate(runs: Path, project: Path):
     turns = [Turn(text="one two three four five six", drop_after=3), call("write_file", path="done", content="x")]
     with ScriptedServer(turns) as server:
-        ran = await play(runs, server, project, until=["test -f done"])
+        ran = await play(runs, server, project, predicates=Predicates(until=["test -f done"], scope=["done"]))
     assert ran.outcome["reason"] == "done", ran.story()
     cut, whole = ran.of("charged")
     assert cut["estimated"] is True

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fakes.models.minded import NOTHING, judge, report
+from fakes.models.minded import NOTHING, READ, judge, report
 from fakes.project import CHECK
 from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer
@@ -83,16 +83,16 @@ def test_each_limit_is_typed_on_the_screen(
 def test_a_search_obeys_a_limit_that_changes_while_it_continues(home: Home, project: Path):
     (project / "search.toml").write_text(SEARCH)
     held = Turn(text=HELD.text, calls=NOTHING.calls, hold_after=4)
-    with ScriptedServer([held], then=NOTHING) as server:
+    with ScriptedServer([READ, held], then=NOTHING) as server:
         argv = ["find", "search.toml", "--model", "fake", "--api-base", server.base_url, "--headless", "--json"]
         with home.start(*argv, "--dry-passes", "9", cwd=project) as running:
-            server.wait_requests(1)
+            server.wait_requests(2)
             done = home.run("ctl", "limit", "dry-passes=1", "item-steps=4", cwd=project)
             assert done.exit_code == 0, done
             server.release()
             ran = running.finish()
     assert (ran.exit_code, ran.outcome["reason"]) == (0, "dry"), ran.story()
-    assert len(server.requests) == 1, ran.story()
+    assert len(server.requests) == 2, ran.story()
 
 
 def test_a_command_that_takes_longer_than_its_limit_is_ended(home: Home, project: Path):
