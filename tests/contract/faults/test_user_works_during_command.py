@@ -72,7 +72,7 @@ def test_tests_that_the_user_adds_during_a_command_stay_and_a_true_result_is_don
     assert (project / "tests/test_new.py").exists() and (project / "Makefile").exists()
     assert (project / "b.txt").read_text() == "x\n"
     assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran.story()
-    assert {"Makefile", "tests/test_core.py", "tests/test_new.py"} <= {*ran.outcome["evidence"]["guarded_changed"]}
+    assert (ran.outcome["evidence"]["grade"], ran.outcome["evidence"]["undecided"]) == ("judged", ["b.txt"])
 
 
 def test_a_failing_test_that_the_user_adds_is_neither_removed_nor_passed(home: Home, project: Path):
