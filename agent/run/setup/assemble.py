@@ -175,7 +175,9 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
         notes.append(f"--stage-patch {spec.stage_patch} is not written, because this run is not staged")
     deciding = guard_of(spec, workspace.root, env)
     layers = found.layers if stage is None else None
-    is_judged = (not inputs.facts.started or inputs.facts.verdicts.scope is not None) and judges(spec, layers)
+    facts = inputs.facts
+    is_judged = (not facts.started or facts.verdicts.scope is not None) and judges(spec, layers)
+    is_judged = is_judged and facts.changes.stage is None  # the review of a stage compares with the guard
     guard = asked_guard(spec) if is_judged and not required_commands(spec.predicates.require) else deciding
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     is_own = spec.home != spec.workspace  # `--worktree`

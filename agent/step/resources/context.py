@@ -159,7 +159,8 @@ class RunContext:
     @property
     def judges(self) -> bool:
         """Whether a green result is judged without the changes that nobody decided on (decision 0040)."""
-        return self.facts.verdicts.scope is not None and judges(self.facts.spec, self.layers)
+        is_staged = self.facts.changes.stage is not None  # its review compares with the guard
+        return not is_staged and self.facts.verdicts.scope is not None and judges(self.facts.spec, self.layers)
 
     @property
     def scope(self) -> Scope | None:
