@@ -267,7 +267,7 @@ def _parts(evidence: Evidence) -> list[str]:
         parts.append("measured code can print a score")
     if evidence.missing_count:
         parts.append(f"{_tests(evidence.missing_count)} missing")
-    if evidence.accepted:
+    if evidence.accepted and not evidence.grade_detail:
         parts.append("suspect check accepted by a person")
     if evidence.guarded_changed:
         parts.append(f"guarded files changed: {_listed(evidence.guarded_changed)}")
@@ -306,7 +306,7 @@ def _counted(evidence: Evidence) -> list[str]:
         parts.append(f"{_tests(after.ran)}{' as at the start' if same else earlier}")
     changed = before is not None and before.failing != after.failing
     parts.append(f"{before.failing} -> {after.failing} failing" if before and changed else f"{after.failing} failing")
-    return [*parts, "code under test can print counts"]
+    return parts if evidence.plant else [*parts, "code under test can print counts"]
 
 
 def _tests(count: int | None) -> str:

@@ -71,7 +71,7 @@ def test_an_honest_run_is_done_with_its_evidence_in_one_line(home: Home, project
     assert last.startswith("-> done after 1 step")
     said = (
         "passed again in a clean place, and no change is undecided: 3 tests as at the start, 2 -> 0 failing, "
-        "code under test can print counts, 2 planted tests and 3 tests with another expected value failed as they must"
+        "2 planted tests and 3 tests with another expected value failed as they must"
     )
     assert evidence == f"evidence: {said}" and way_on.startswith("continue with: rundry resume")
     (line,) = json.loads(home.run("runs", "--json", cwd=project).stdout)
