@@ -275,7 +275,7 @@ class _Judge:
             missing.append(f"no command of the run runs in the background (let the check start `{case.background[0]}`)")
         if outputs := [one.path for one in self._decided.undecided if one.what == "output"]:
             missing.append(f"nothing is there that the run built ({_few(outputs)})")
-        if any(case.sandbox.temp.iterdir()):
+        if case.sandbox.left_in_temp():
             missing.append("/tmp is empty, which has files of the run's commands now")
         return " and ".join([*missing, "caches are empty"])
 
@@ -326,6 +326,8 @@ class _Judge:
             lacks.append("--guard none: the run may change everything")
         elif widened:
             lacks.append(f"--scope lets the run change what decides the check: {_few(widened)}")
+        if any(check in case.facts.verdicts.accepted for check in self._goals.checks):
+            lacks.append("a person accepted a suspect check")
         if decided.unseen:
             lacks.append(f"accepted without a look at what changed: {_few(decided.unseen)}")
         if not (self._goals.checks or self._goals.python or self._goals.schema is not None):

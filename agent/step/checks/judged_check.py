@@ -38,8 +38,7 @@ async def run_judged_check(
 
 def temp_note(ctx: RunContext) -> str:
     """Return a line about files of commands that a check does not see; empty: there are none."""
-    own = ("background-", "check-")
-    names = sorted(path.name for path in ctx.sandbox.temp.iterdir() if not path.name.startswith((".", *own)))
+    names = ctx.sandbox.left_in_temp()
     if not names:
         return ""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

@@ -115,6 +115,13 @@ class Sandbox(Confinement):
                 remove_entry(path)
         return made
 
+    def left_in_temp(self) -> list[str]:
+        """Return the sorted names of what commands left in the temp folder; empty folders may be mount points."""
+        own = (".", "background-", "check-")
+        return sorted(
+            path.name for path in self.temp.iterdir() if not path.name.startswith(own) and not _is_empty_tree(path)
+        )
+
     def in_unit(self, unit: UnitView) -> Sandbox:
         """Return a copy whose commands run in the view of a unit of work."""
         made = self.separate_copy()
@@ -409,3 +416,8 @@ def _identity(program: Path) -> str:
     except OSError:
         return ""
     return f"{program} {status.st_ino} {status.st_size} {status.st_mtime_ns}"
+
+
+def _is_empty_tree(path: Path) -> bool:
+    is_folder = path.is_dir() and not path.is_symlink()
+    return is_folder and not any(files for _, _, files in os.walk(path))
