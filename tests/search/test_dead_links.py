@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import json
 
-from fakes.in_process.inside import Played, spec_of, take_up
+from fakes.in_process.inside import Played, take_up
 from fakes.rundry import Home
 from fakes.web.corners import Reply, html
+from fakes.web.crawling import crawled
 from fakes.web.site import Site
-
-from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, Seed
 
 
 def dead_links(run: Played) -> dict[str, str]:
     """Title without the address of the site, to the page that has the link."""
     return {event["title"]: event["evidence"] for event in run.of("finding_reported")}
-
-
-async def crawled(folder, site: Site, *, retries: int = 0) -> Played:
-    seeds = [Seed(kind="url", value=f"{site.url}/start")]
-    finder = FinderSpec(recipe=Recipe.CRAWL, seeds=seeds, sceptics=0, retries=retries)
-    spec = spec_of(
-        None,
-        folder,
-        task="crawl",
-        loop=LoopKind.UNTIL_DRY,
-        model=ModelSpec(name="none"),
-        budget=Budget(steps=1_000),
-        finder=finder,
-    )
-    journal = folder / "run.db"
-    Journal.create(journal, spec).close()
-    return await take_up(journal)
 
 
 async def test_a_link_to_a_missing_page_is_a_finding_that_names_the_page_with_the_link(tmp_path):

@@ -6,29 +6,10 @@ import gzip
 import zlib
 
 import pytest
-from fakes.in_process.inside import Played, spec_of, take_up
+from fakes.in_process.inside import Played, take_up
 from fakes.web.corners import Reply, html, moved
+from fakes.web.crawling import crawled
 from fakes.web.site import Site
-
-from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, Seed
-
-
-async def crawled(folder, site: Site, *, start: str = "/start", concurrency: int = 4, **more: object) -> Played:
-    seeds = [Seed(kind="url", value=f"{site.url}{start}")]
-    finder = FinderSpec(recipe=Recipe.CRAWL, seeds=seeds, sceptics=0, retries=0, concurrency=concurrency, **more)
-    spec = spec_of(
-        None,
-        folder,
-        task="crawl",
-        loop=LoopKind.UNTIL_DRY,
-        model=ModelSpec(name="none"),
-        budget=Budget(steps=1_000),
-        finder=finder,
-    )
-    journal = folder / "run.db"
-    Journal.create(journal, spec).close()
-    return await take_up(journal)
 
 
 def failed(run: Played, site: Site) -> dict[str, str]:
