@@ -124,7 +124,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     guarded_unchanged: bool | None = None
     """Guarded files have the same digests as at the start. None: nothing was guarded."""
     guarded_changed: list[str] = []
-    """Guarded files that a person allowed to change, as sorted paths relative to the workspace."""
+    """Guarded files that a person allowed to change, as sorted paths relative to the workspace. If the result was
+    judged: accepted changes outside of the scope."""
     not_guaranteed: list[str] = []
     """Guarantees that this machine could not give, as text for people; for example without a sandbox."""
     confirmation: Confirmation | None = None
@@ -270,7 +271,8 @@ def _parts(evidence: Evidence) -> list[str]:
     if evidence.accepted and not evidence.grade_detail:
         parts.append("suspect check accepted by a person")
     if evidence.guarded_changed:
-        parts.append(f"guarded files changed: {_listed(evidence.guarded_changed)}")
+        what = "accepted outside of the scope" if evidence.decided else "guarded files changed"
+        parts.append(f"{what}: {_listed(evidence.guarded_changed)}")
     elif not evidence.decided:  # else it was judged, and every change counts as decided or undecided
         parts.append(_GUARDED[evidence.guarded_unchanged])
     if evidence.confirmation is not None:

@@ -81,6 +81,7 @@ def _with_judgement(evidence: Evidence, facts: RunFacts) -> Evidence:
     return replace(
         evidence,
         guarded_unchanged=not judged.undecided_count,
+        guarded_changed=judged.outside,
         grade=judged.grade,
         grade_detail=judged.detail,
         undecided=judged.undecided,

@@ -363,7 +363,12 @@ class _Judge:
 
     def _judgement(self, judged: Judged) -> Judged:
         """Add what is undecided and decided."""
-        decided = self._decided
+        decided, scope = self._decided, self._case.scope
+        outside = [
+            path
+            for path in sorted(decided.accepted)
+            if scope.is_widened(path, new=True) or not scope.in_scope(path, new=True)
+        ]
         marks = "\0".join(f"{one.path}\0{one.digest}" for one in decided.undecided)
         return msgspec.structs.replace(
             judged,
@@ -371,6 +376,7 @@ class _Judge:
             undecided_count=len(decided.undecided),
             undecided_digest=hashlib.sha256(marks.encode("utf-8", "surrogateescape")).hexdigest() if marks else "",
             decided=decided.digest,
+            outside=[recorded_text(path) for path in outside[:MOST_LISTED]],
             decided_files=self._case.journal.keep(encode_decided(decided.accepted)) if decided.accepted else None,
         )
 

@@ -53,6 +53,8 @@ class Judged(EventBase, frozen=True, kw_only=True):
     """Why the result is suspect, one line each."""
     decided: str = ""
     """Digest of the present content of all paths that the run changed: with another one, the verdict is void."""
+    outside: list[str] = []
+    """Accepted changes outside of the scope: a person approved them, or added them to the scope. At most 50."""
     decided_files: str | None = None
     """Blob of the accepted changes: the files with their content now. None: there are none."""
     opened: int | None = None

@@ -72,7 +72,7 @@ async def test_a_person_accepts_the_changes_that_the_result_rests_on(gutted):
     (proposal,) = asked(gutted)
     (entry,) = proposal["effects"]["entries"]
     assert entry["path"] == "suite/a.sh" and entry["is_text"] and entry["before"] and entry["after"]
-    assert outcome.evidence.undecided_count == 0
+    assert (outcome.evidence.undecided_count, outcome.evidence.guarded_changed) == (0, ["suite/a.sh"])
 
 
 async def test_after_a_rejection_the_model_hears_it_and_continues(gutted, place):
