@@ -26,7 +26,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_the_code_for_later_and_the_run_r
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST, before[1]))
         try:
-            ran = home.run("run", "go", "--headless", "--until", "test -f done", *model, cwd=work)
+            ran = home.run("run", "go", "--headless", "--until", "test -f done", "--scope", "done", *model, cwd=work)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         assert ran.exit_code == 75, ran

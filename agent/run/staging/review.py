@@ -273,7 +273,6 @@ async def _reviewed(ctx: RunContext, folder: Path, person: _Person) -> AsyncGene
         if isinstance(lost, UnitElsewhere):
             raise UserError(f"the stage of run {run} cannot be mounted: {lost}") from None
         if not exists and not ctx.facts.staged:  # an empty stage does not outlast its runner
-            ctx.events.record(StageEnded(how="dropped"), durable=True)
             raise UserError(NOTHING.format(run=run)) from None
         ctx.events.record(StageEnded(how="lost"), durable=True)
         if exists:

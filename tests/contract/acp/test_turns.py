@@ -82,7 +82,17 @@ async def test_a_guarded_file_is_asked_about_without_a_way_to_allow_it_for_the_s
     editor = Editor(["reject"])
     write = call("write_file", path="tests/test_core.py", content="")
     with ScriptedServer([write, say("No?"), say("Stop.")]) as server:
-        argv = [*model(server), "--until", "python3 -m unittest -q", "--gate", "auto", "--steps", "2"]
+        argv = [
+            *model(server),
+            "--until",
+            "python3 -m unittest -q",
+            "--guard",
+            "tests/**",
+            "--gate",
+            "auto",
+            "--steps",
+            "2",
+        ]
         async with editing(home, editor, *argv, cwd=project) as (agent, _):
             new = await agent.new_session(cwd=str(project), mcp_servers=[])
             await agent.prompt(session_id=new.session_id, prompt=words("make it green"))

@@ -40,7 +40,7 @@ def test_a_check_that_needs_an_ignored_file_is_not_confirmed_and_the_model_reads
     git(project, "commit", "-qam", "Ignore")
     turns = [shell(f"mkdir -p $(dirname {made}) && echo done > {made}"), shell("echo done > result.txt")]
     check = f"grep -q done {made} || grep -q done result.txt"
-    ran, read = run_goal(home, project, turns, "--confirm", check=check)
+    ran, read = run_goal(home, project, turns, "--confirm", "--scope", "**", check=check)
     assert (ran.exit_code, ran.outcome["reason"], ran.outcome["steps"]) == (0, "done", 2), ran
     first, second = ran.of("confirmation_finished")
     assert (first["result"], second["result"]) == ("failed", "passed")
@@ -74,7 +74,7 @@ def test_a_check_sees_the_commit_the_branch_and_the_tags_in_its_checkout(home: H
     check = "test $(git describe --tags) = v1.2.3 && git rev-parse --abbrev-ref HEAD | grep -qx work && " + (
         "git diff --name-only | grep -qx NOTES.md && git ls-files | grep -qx calc/core.py"
     )
-    ran, _ = run_goal(home, project, [shell("echo more >> NOTES.md")], "--confirm", check=check)
+    ran, _ = run_goal(home, project, [shell("echo more >> NOTES.md")], "--confirm", "--scope", "**", check=check)
     assert confirmation(ran)["result"] == "passed", ran
 
 
@@ -138,7 +138,7 @@ def test_a_folder_without_git_is_confirmed_too(home: Home, tmp_path: Path):
     plain.mkdir()
     (plain / ".gitignore").write_text("*.log\n")
     turns = [shell("echo done > a.log"), shell("echo done > result.txt")]
-    ran, _ = run_goal(home, plain, turns, "--confirm", check=f"grep -q done a.log || {DONE}")
+    ran, _ = run_goal(home, plain, turns, "--confirm", "--scope", "**", check=f"grep -q done a.log || {DONE}")
     assert [each["result"] for each in ran.of("confirmation_finished")] == ["failed", "passed"], ran
 
 
@@ -221,7 +221,7 @@ def test_verify_runs_the_check_on_the_result_and_on_nothing_else(home: Home, pro
 
 def test_verify_finds_a_result_that_only_passed_in_the_workspace(home: Home, project: Path):
     (project / ".gitignore").write_text("*.log\n")
-    ran, _ = run_goal(home, project, [shell("echo done > a.log")], check="grep -q done a.log")
+    ran, _ = run_goal(home, project, [shell("echo done > a.log")], "--scope", "**", check="grep -q done a.log")
     assert ran.outcome["reason"] == "done"
     done = verified(home, project, ran.events[0]["run_id"])
     assert (done.exit_code, "fails in a clean checkout: exit code 2" in done.stdout) == (1, True), done

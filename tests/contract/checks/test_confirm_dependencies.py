@@ -11,22 +11,20 @@ from fakes.sandboxes import needs_bubblewrap
 from fakes.turns import call
 
 
-def test_a_dependency_that_an_edit_changed_is_not_confirmed(home: Home, project: Path):
+def test_a_dependency_that_an_edit_changed_does_not_make_it_done(home: Home, project: Path):
     packages = make_venv(project).relative_to(project)
     helper = call("write_file", path=f"{packages}/helper.py", content="def right(value): return True\n")
     turns = [helper, shell("echo 'VALUE = 1' > state.py")]
     ran, _ = run_goal(home, project, turns, "--confirm", check=VENV_CHECK, path=None)
-    found = confirmation(ran)
-    assert found["result"] == "not confirmed", ran
-    assert ".venv changed since the start (1 file" in found["detail"]
+    assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran
+    assert ran.outcome["evidence"]["rests_on"] == [f"{packages}/helper.py"]
 
 
-def test_a_dependency_folder_that_came_during_the_run_is_not_confirmed(home: Home, project: Path):
+def test_a_dependency_folder_that_came_during_the_run_does_not_make_it_done(home: Home, project: Path):
     turns = [call("write_file", path="node_modules/x.js", content="done\n")]
     ran, _ = run_goal(home, project, turns, "--confirm", check="grep -q done node_modules/x.js")
-    found = confirmation(ran)
-    assert (ran.outcome["reason"], found["result"]) == ("done", "not confirmed"), ran
-    assert found["detail"] == "node_modules did not exist at the start"
+    assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran
+    assert ran.outcome["evidence"]["rests_on"] == ["node_modules/x.js"]
 
 
 @needs_bubblewrap

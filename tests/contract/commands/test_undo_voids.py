@@ -68,12 +68,12 @@ def test_a_new_end_after_the_undo_counts_again(home: Home, project: Path, done: 
     assert (line["undone_since"], line["complete"]) == (0, True)
 
 
-def test_an_undo_that_changes_no_file_does_not_void(home: Home, project: Path, done: Ran):
+def test_an_undo_that_changes_no_file_does_not_void_but_a_changed_file_does(home: Home, project: Path, done: Ran):
     run_id = done.events[0]["run_id"]
     core = project / "calc/core.py"
     core.write_text(core.read_text() + "# mine\n" * 3)
     core.write_text("everything is different now\n")
     home.run("ctl", run_id, "undo", cwd=project)
     (line,) = json.loads(home.run("runs", "--json", cwd=project).stdout)
-    assert (line["undone_since"], line["complete"]) == (0, True)
+    assert (line["undone_since"], line["complete"], line["changed_since"]) == (0, False, ["calc/core.py"])
     assert core.read_text() == "everything is different now\n"

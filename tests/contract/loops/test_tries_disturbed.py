@@ -35,11 +35,10 @@ def argv(server: ScriptedServer, *more: str) -> list[str]:
 
 
 def leftovers(home: Home, project: Path) -> list[str]:
-    """Worktrees and branches that git knows besides the project's own, and folders of tries on the disk."""
+    """Worktrees and branches that git knows besides the project's own, and layers of tries on the disk."""
     worktrees = git(project, "worktree", "list").splitlines()[1:]
     branches = [line for line in git(project, "branch", "--format=%(refname:short)").splitlines() if line != "work"]
-    folder = home.journals()[0].parent.parent / "worktrees"
-    return worktrees + branches + ([str(path) for path in folder.iterdir()] if folder.exists() else [])
+    return worktrees + branches + [str(path) for path in home.kept_layers("try")]
 
 
 def two(first: object = 6) -> list[Rule]:
@@ -155,7 +154,7 @@ def test_a_switched_model_answers_the_next_call_of_each_try(home: Home, scored: 
 
 
 @pytest.mark.long
-def test_a_run_that_is_killed_twice_leaves_no_worktree_and_no_branch(home: Home, scored: Path):
+def test_a_run_that_is_killed_twice_leaves_no_layer_and_no_branch(home: Home, scored: Path):
     branch = calls(Call("run_command", {"command": "git switch -qc stray && echo 8 > score.txt"}))
     held = dataclasses.replace(say("I think about it"), hold_after=0)
     busy = [Rule(r"You are try 2 of(?s:.*)\"role\": \"tool\"", held), rule(1, 1, writes("score.txt", 6))]

@@ -13,6 +13,7 @@ from rundry.agent.protocol import (
     Decide,
     GateMode,
     LoopKind,
+    Predicates,
     Say,
     Undo,
 )
@@ -171,7 +172,8 @@ async def test_of_folders_only_those_go_that_were_made_for_a_file(driven, work):
 
 async def test_what_was_restored_at_the_gate_is_not_a_change(driven, work):
     (work / "conftest.py").write_text("x = 1\n")
-    run = driven(sh("echo 2 > conftest.py; echo 3 > c.txt"), sh("echo 2 > conftest.py"), DONE, until=["true && false"])
+    wanted = Predicates(until=["true && false"], guard=["conftest.py"])
+    run = driven(sh("echo 2 > conftest.py; echo 3 > c.txt"), sh("echo 2 > conftest.py"), DONE, predicates=wanted)
     await run.run()
     assert (work / "conftest.py").read_text() == "x = 1\n"
     view = Journal.open(run.path)

@@ -17,7 +17,7 @@ from rundry.agent.protocol import (
 
 
 async def test_a_goal_that_was_met_is_asked_again_after_an_undo_and_worked_on_when_resumed(driven, work):
-    predicates = Predicates(until=["grep -q ONE a.txt"])
+    predicates = Predicates(until=["grep -q ONE a.txt"], scope=["a.txt"])
     run = driven(edit("a.txt", "one", "ONE"), edit("a.txt", "one", "ONE!"), predicates=predicates)
     assert (await run.run()).reason == "done"
     await take_back(run)
