@@ -2,6 +2,7 @@ import os
 import shlex
 import sys
 import tempfile
+import venv
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,13 @@ def test_only_files_outside_of_the_workspace_are_shown_and_no_whole_home(tmp_pat
         home / "run.sh",
     ]
     assert programs_of_user("sh 'open", ws) == [] and programs_of_user(["x", f"{tools}/run.sh"], ws) == [tools]
+
+
+async def test_a_check_by_the_python_of_an_environment_elsewhere_has_the_packages_of_that_environment(workspace):
+    sandbox = await Sandbox.detect()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        venv.create(folder, symlinks=True)
+        packages = next(Path(folder).glob("lib/python3*/site-packages"))
+        (packages / "only_here.py").write_text("")
+        result = await check(f"{folder}/bin/python -c 'import only_here'", workspace, sandbox=sandbox)
+        assert result.passed, result.output

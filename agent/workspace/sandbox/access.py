@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...system.real_paths import is_file, real_path
+from .confined.home_places import installations_of
 
 if TYPE_CHECKING:
     from ..processes.process_tree import ProcessTree
@@ -66,8 +67,9 @@ NO_ACCESS = Access()
 def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:
     """Return what a command of the user needs to see: the folders of the programs that it names by absolute paths.
 
-    Of a program directly in the home folder, or above it, this is the program alone. The workspace is left out.
-    `command`: a command line or an argument list.
+    With it goes the installation of which a program is a part, such as a virtual environment, and that of the program
+    to which a link leads. Of a program directly in the home folder, or above it, this is the program alone.
+    The workspace is left out. `command`: a command line or an argument list.
     """
     try:
         words = shlex.split(command) if isinstance(command, str) else command
@@ -75,4 +77,6 @@ def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:
         return []
     files = [Path(word) for word in words if word.startswith("/") and is_file(word)]
     shown = [path if Path.home().is_relative_to(path.parent) else path.parent for path in files]
+    for path in files:
+        shown += installations_of(path)
     return [place for place in shown if not real_path(place).is_relative_to(real_path(ws))]

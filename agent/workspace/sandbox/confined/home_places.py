@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from ....system.plain_files import read_plain
-from ....system.real_paths import exists, followed, is_file, is_folder, is_link
+from ....system.real_paths import exists, followed, is_file, is_folder, is_link, real_path
 from ....system.tables import read_table
 from ...names import is_secret
 from .environment import variables_of_tools
@@ -102,6 +102,12 @@ def home_places(env: Mapping[str, str], ws: Path) -> list[Path]:
             found[Path(os.path.normpath(path))] = None
             found[real] = None
     return list(found)
+
+
+def installations_of(program: Path) -> list[Path]:
+    """Return the installations of which a program and the one to which it links are a part: prefixes, environments."""
+    folders = (program.parent, real_path(program).parent)
+    return [place for folder in folders for place in _installation(folder) if not _contains_a_home(real_path(place))]
 
 
 def secrets_in(places: Iterable[Path]) -> list[Path]:
