@@ -39,12 +39,18 @@ class _Found:
     gap: str = ""
     """White space and stop tokens after them."""
 
+    @property
+    def is_paragraph(self) -> bool:
+        """Whether they are JSON without tags or fence, on lines of their own, as small models begin an answer."""
+        return self.raw.startswith("{") and "\n" in self.raw[len(self.raw.rstrip()) :] + self.gap
+
 
 class LeakReader:
     """Reads one answer that may have tool calls and reasoning as text.
 
     Calls count only at the beginning of the answer (reasoning may precede them) or at its end. With text before and
-    after them they are quotes. Calls in code or reasoning never count. Anything that is not a call of an offered tool
+    after them they are quotes; so is a call without tags that text follows on its last line. Calls in code or reasoning
+    never count. Anything that is not a call of an offered tool
     stays text, byte for byte.
     """
 
@@ -191,7 +197,7 @@ class LeakReader:
 
     def _accept_or_show(self, found: list[_Found], *, followed: bool) -> None:
         """Accept the calls, or show them as text if they are quotes."""
-        is_alone = len(found) == 1 and not followed
+        is_alone = len(found) == 1 and (not followed or found[0].is_paragraph)
         quoted = any(each.alone for each in found) and not is_alone
         if followed:
             quoted = quoted or self._has_text or any(each.last for each in found)

@@ -52,6 +52,7 @@ def same(text: str) -> tuple[str, str, list]:
         ('<tool_call>{"name": "read_file", "arguments": "{\\"path\\": \\"a.py\\"}"}</tool_call>', "", "", [READ]),
         ('{"type": "function", "function": "read_file", "parameters": {"path": "a.py"}}', "", "", [READ]),
         ('{"function": {"name": "read_file", "arguments": {"path": "a.py"}}}', "", "", [READ]),
+        ('{"name": "read_file", "arguments": {"path": "a.py"}}\n\nThis reads it.', "This reads it.", "", [READ]),
         (f"<seed:tool_call>{FUNCTION}</seed:tool_call>", "", "", [READ]),
         ('<|tool_call|>{"name": "read_file", "arguments": {"path": "a.py"}}<|/tool_call|>', "", "", [READ]),
         ('<function=read_file>\n<parameter=path>\na.py\n</parameter>\n</function>\n</tool_call>', "", "", [READ]),
