@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,10 @@ SUSPECT_QUESTION = "suspect-"
 """Prefix of the id of a question about a suspect check."""
 _NOT_STARTED = (126, 127)
 """Exit codes of a shell that did not find the command, or could not execute it."""
+_NO_MODULE = re.compile(r"^\S*python\S*: No module named (\w+)\s*$")
+"""What Python prints alone if the module after `-m` does not exist."""
+_TOOLS = frozenset("black coverage flake8 isort mypy nose2 nox pylint pyright pytest ruff tox".split())
+"""Programs that a model does not write: another module that is missing may be the task."""
 
 
 def digest_of(answer: str | None) -> str:
@@ -59,8 +64,9 @@ def digest_of(answer: str | None) -> str:
 
 
 def cannot_start(check: CheckFinished) -> bool:
-    """Return whether the shell could not start the command of the check."""
-    return check.exit_code in _NOT_STARTED
+    """Return whether the shell, or its Python, could not start the program of the check."""
+    missing = _NO_MODULE.match(check.output)
+    return check.exit_code in _NOT_STARTED or (missing is not None and missing[1] in _TOOLS)
 
 
 def result_of(check: CheckFinished) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import venv
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,14 @@ def test_a_file_name_where_no_quotes_protect_from_it_is_refused(home: Home, proj
     (line,) = ran.stderr.splitlines()
     assert ran.exit_code == 2 and "it could be executed" in line, ran
     assert home.journals() == []
+
+
+def test_a_python_without_the_runner_of_the_tests_refuses_the_run_before_any_call(home: Home, project: Path):
+    venv.create(project / "env", symlinks=True)
+    with ScriptedServer([say("never asked for")]) as server:
+        argv = ["--model", "fake", "--api-base", server.base_url, "--gate", "auto"]
+        check = "env/bin/python -m pytest -q"
+        ran = home.run("run", "fix", "--headless", "--json", "--until", check, *argv, cwd=project)
+        assert (ran.exit_code, ran.outcome["reason"]) == (2, "refused"), ran
+        assert "No module named pytest" in ran.outcome["detail"]
+        assert server.requests == []
