@@ -54,7 +54,7 @@ _NOT_STARTED = (126, 127)
 """Exit codes of a shell that did not find the command, or could not execute it."""
 _NO_MODULE = re.compile(r"^\S*python\S*: No module named (\w+)\s*$")
 """What Python prints alone if the module after `-m` does not exist."""
-_TOOLS = frozenset("black coverage flake8 isort mypy nose2 nox pylint pyright pytest ruff tox".split())
+_TOOLS = ("black", "coverage", "flake8", "isort", "mypy", "nose2", "nox", "pylint", "pyright", "pytest", "ruff", "tox")
 """Programs that a model does not write: another module that is missing may be the task."""
 
 
