@@ -3,34 +3,64 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..layers.git.carry_out import name_of
 from ..step.checks.verify import state_of_run
-from ..verdict.case import Case
+from ..step.tool_calls.effect_entries import row_of
+from ..verdict.case import Case, JudgedUnit
+from ..verdict.history import UnitChanges
 from ..verdict.planting import prepare_plants
 
 if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..facts.logs.change_log import RecordedChange
+    from ..layers.run_layers import Listed
     from ..step.resources.context import RunContext
 
+_BY_THE_WAY = frozenset[str]({"built", "bytecode", "git"})
+"""Classes of effects that a view has none of: output, and what changed in git."""
 
-def case_of(ctx: RunContext) -> Case:
-    """Return what the judge needs of a run that is judged."""
-    layers, scope = ctx.layers, ctx.scope
+
+def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit | None = None) -> Case:
+    """Return what the judge needs of a run that is judged. `ctx`: the run's, whose files are the workspace.
+
+    `unit`: an open unit that has the result. `facts`: whose predicates hold; None: the run's.
+    """
+    layers, scope = ctx.views, ctx.scope
     assert layers is not None and scope is not None  # the loop asks for a judge only then
     left = ctx.usage.seconds_for_work()
     return Case(
-        facts=ctx.facts,
+        facts=facts or ctx.facts,
         journal=ctx.journal,
         layers=layers,
         workspace=ctx.workspace,
         sandbox=ctx.sandbox,
         env=ctx.env,
         scope=scope,
-        state=state_of_run(ctx.facts, ctx.usage),
+        state=state_of_run(facts or ctx.facts, ctx.usage),
         background=ctx.background.names(),
         until=None if left is None else time.monotonic() + left,
         record=ctx.events.bound(None, None),
+        unit=unit,
     )
+
+
+def judged_unit(
+    run: RunFacts, root: Path, listed: Listed, began: int, changes: Sequence[RecordedChange] = ()
+) -> JudgedUnit:
+    """Return a unit as the judge takes it. Nothing runs in it. `root`: of its view.
+
+    `began`: position in the journal at which it began. `changes`: what was recorded in it and is not among the changes
+    of the run, oldest first.
+    """
+    effects = [one.effect for group in listed.groups if group.kind not in _BY_THE_WAY for one in group.entries]
+    built = [group.folder or group.entries[0].effect.path for group in listed.groups if group.kind == "built"]
+    git = [name_of(row) for one in listed.git for row in one.rows]
+    rows = [row_of(effect) for effect in effects]
+    return JudgedUnit(UnitChanges(began, rows, changes), root, run, [*dict.fromkeys(built), *git])
 
 
 async def prepare_judge(ctx: RunContext) -> None:

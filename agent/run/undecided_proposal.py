@@ -41,7 +41,7 @@ def _draft(case: Case, paths: Sequence[str]) -> UndecidedDraft | None:
     decided, contents = decided_of(case)
     undecided = {one.path for one in decided.undecided}
     entries, accepted = list[EntryDraft](), list[AcceptedPath]()
-    root = os.open(case.workspace.root, FOLDER | os.O_CLOEXEC)
+    root = os.open(case.root, FOLDER | os.O_CLOEXEC)
     try:
         with case.journal.transaction():
             for path in paths:

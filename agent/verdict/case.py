@@ -5,16 +5,31 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..facts.facts import RunFacts
     from ..journal.journal import Journal
     from ..layers.run_layers import RunLayers
     from ..protocol import Record
     from ..workspace.paths import Workspace
     from ..workspace.sandbox.sandbox import Sandbox
+    from .history import UnitChanges
     from .scope import Scope
+
+
+class JudgedUnit(NamedTuple):
+    """An open unit of work whose result is judged, before anything of it is in the workspace. Nothing runs in it."""
+
+    changes: UnitChanges
+    root: Path
+    """Where this process reads its view."""
+    run: RunFacts
+    """Of the run that it belongs to: what was changed before it began."""
+    missing: Sequence[str] = ()
+    """What it has besides the files of its list, for people: output, and what changed in git. A view has none of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +37,11 @@ class Case:
     """What is judged."""
 
     facts: RunFacts
+    """Whose predicates hold: of the run, or of a try or an item in its unit."""
     journal: Journal
     layers: RunLayers
     workspace: Workspace
+    """That of the user, also if a unit is judged."""
     sandbox: Sandbox
     env: Mapping[str, str]
     """Environment of the checks."""
@@ -36,6 +53,13 @@ class Case:
     until: float | None
     """When it must have ended, in seconds of the monotonic clock; None: there is no limit."""
     record: Record
+    unit: JudgedUnit | None = None
+    """The unit that has the result; None: the workspace has it."""
+
+    @property
+    def root(self) -> Path:
+        """Where this process reads the result."""
+        return self.workspace.root if self.unit is None else self.unit.root
 
     @property
     def left(self) -> float | None:

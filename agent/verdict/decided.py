@@ -69,9 +69,13 @@ class Writer(NamedTuple):
     end: int = END
     why: str = ""
     """What it is, for people, if nothing knows what the folder had before; empty: its folder is output."""
+    only: frozenset[str] | None = None
+    """The paths that it wrote; None: any below its folder may be one."""
 
     def reaches(self, path: str) -> bool:
         """Return whether it could write a path."""
+        if self.only is not None and path not in self.only:
+            return False
         return self.folder == EVERYWHERE or f"{path}/".startswith(f"{self.folder}/")
 
 
@@ -182,9 +186,9 @@ def decide(history: History, now: Mapping[str, Side | None], scope: InScope, con
 
 def _place_folders(view: dict[str, PathPast], history: History, now: Mapping[str, Side | None]) -> None:
     """Let the view have the folders in which something is, and the empty ones that were deleted."""
-    needed = {above for path, past in view.items() if past.side is not None for above in _above(path)}
+    needed = {above for path, past in view.items() if past.side is not None for above in above_of(path)}
     view.update((path, _FOLDER) for path in needed & view.keys())
-    known = {above for path in history.paths for above in _above(path)}
+    known = {above for path in history.paths for above in above_of(path)}
     for path in history.gone - known:
         if now.get(path) is None:
             view.setdefault(path, _FOLDER)
@@ -357,7 +361,7 @@ def _encoding(*texts: bytes) -> str:
 def _take_out(paths: Mapping[str, _Path], outputs: Collection[str]) -> None:
     """Take out what lies in a folder of output, and what was accepted where an undecided folder was, or the reverse."""
     for path, one in paths.items():
-        for folder in _above(path):
+        for folder in above_of(path):
             if folder in outputs:
                 one.past = _NOTHING
             other = paths.get(folder)
@@ -366,7 +370,8 @@ def _take_out(paths: Mapping[str, _Path], outputs: Collection[str]) -> None:
                 out.past = _NOTHING
 
 
-def _above(path: str) -> Iterator[str]:
+def above_of(path: str) -> Iterator[str]:
+    """Yield the folders in which a path lies, the inner ones first."""
     while path := path.rpartition("/")[0]:
         yield path
 

@@ -45,7 +45,8 @@ def decided_now(
     Raises OSError, and ValueError if the ledger is damaged.
     """
     ledger = Ledger(base)
-    contents = StoredContents(journal, Kept(base), ledger, place or workspace)
+    roots = (workspace,) if place is None else (place, workspace)
+    contents = StoredContents(journal, Kept(base), ledger, roots)
     noted = without_committed(ledger.read(), workspace)
     read = read_history(facts, journal, noted, Present(place or workspace), workspace, unit)
     return DecidedNow(decide(read.history, read.now, scope, contents), contents)

@@ -40,6 +40,8 @@ class UnitChanges(NamedTuple):
     """Position in the journal at which the unit began."""
     rows: Sequence[Row]
     """Its list: each path with what the workspace has and what the unit has."""
+    changes: Sequence[RecordedChange] = ()
+    """What was recorded while it worked and is not among the changes of the run, oldest first."""
 
 
 class Read(NamedTuple):
@@ -63,12 +65,12 @@ def read_history(
     `present`: of the workspace, or of the view of `unit`, if a unit is open.
     """
     changes, folds = facts.changes, _ignores_case(workspace)
-    reading = _Reading(journal, folds)
-    for change in (*changes.standing, *(changes.in_stage if unit is not None else ())):
+    reading = _Reading(journal, folds, END if unit is None else unit.begin)
+    for change in (*changes.standing, *(() if unit is None else (*changes.in_stage, *unit.changes))):
         reading.add(change)
     if unit is not None:
         reading.add_unit(unit)
-    writers = list(_writers(facts, unit))
+    writers = list(_writers(facts, unit, reading))
     outputs = {*changes.unrecorded.outputs, *noted.outputs}
     outputs |= {one.folder for one in writers if not one.why and one.folder != EVERYWHERE}
     git = repository_changes(workspace, reading.git)
@@ -107,6 +109,8 @@ class _Reading:
     journal: Journal
     folds: bool
     """Whether the file system ignores case."""
+    unit_began: int
+    """Position in the journal at which the open unit began; `END`: none is open."""
     paths: dict[str, list[_Raw]] = field(default_factory=dict[str, list[_Raw]])
     made: set[str] = field(default_factory=set[str])
     gone: set[str] = field(default_factory=set[str])
@@ -164,6 +168,7 @@ class _Reading:
 
     def _add_edit(self, path: str, moved: FileEffect, change: RecordedChange) -> None:
         is_old = change.command is not None and change.effects is None  # an older version without rows
+        is_old = is_old and change.seq < self.unit_began
         nothing = _UNKNOWN if is_old else None
         before = _side(moved.before, moved.unstored_before) or nothing
         after = _side(moved.after, moved.unstored_after) or nothing
@@ -219,10 +224,11 @@ def _with_entry(steps: Sequence[Step], entry: Entry, now: Side | None) -> list[S
     return [Step(entry.before, entry.after, 0), *steps]
 
 
-def _writers(facts: RunFacts, unit: UnitChanges | None) -> Iterator[Writer]:
+def _writers(facts: RunFacts, unit: UnitChanges | None, reading: _Reading) -> Iterator[Writer]:
     """Yield what could write without a record. In a unit nobody but the run writes, and its list has all of it."""
     if unit is not None:
-        yield Writer(EVERYWHERE, unit.begin)
+        listed = frozenset(reading.key(row.path) for row in unit.rows)
+        yield Writer(EVERYWHERE, unit.begin, only=listed)
     live = {os.path.normpath(name) for name in facts.spec.gate.sandbox.live}
     for one in facts.changes.unrecorded.writers:
         for folder in one.folders:

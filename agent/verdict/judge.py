@@ -78,8 +78,12 @@ async def _rounds(case: Case) -> Judged:
 
 def decided_of(case: Case) -> DecidedNow:
     """Return what is decided now. Raises ViewFailed. Blocks."""
+    unit, base, workspace = case.unit, case.layers.base, case.workspace.root
     try:
-        return decided_now(case.facts, case.journal, case.layers.base, case.workspace.root, case.scope)
+        if unit is None:
+            return decided_now(case.facts, case.journal, base, workspace, case.scope)
+        changes, place = unit.changes, unit.root
+        return decided_now(unit.run, case.journal, base, workspace, case.scope, unit=changes, place=place)
     except (OSError, ValueError) as error:
         raise ViewFailed(f"what the run changed cannot be read: {error}") from error
 
@@ -149,6 +153,7 @@ class _Judge:
         self._case, self._decided, self._contents = case, decided, contents
         self._any = case.facts.spec.predicates.any
         self._goals = _Goals.of(case.facts)
+        self._rows = () if case.unit is None else case.unit.changes.rows
 
     async def judged(self) -> Judged:
         """Run the checks in the view, and say what the result rests on."""
@@ -161,7 +166,7 @@ class _Judge:
             return self._green()
         if not self._fits():
             return self._red("budget", "the time that is left is not enough to judge the result")
-        taken = await asyncio.to_thread(Taken.without_undecided, decided, self._contents)
+        taken = await asyncio.to_thread(Taken.without_undecided, decided, self._contents, self._rows)
         trial, seconds = await self._timed(taken)
         if not trial.is_green(any_=self._any) and seconds < _REPEATED_SECONDS:
             trial, _ = await self._timed(taken)
@@ -259,7 +264,7 @@ class _Judge:
             return self._red("budget", "the time that is left is not enough to judge the result", output=trial.output)
         left_out = [one for one in decided.undecided if one.what != "output"]
         if left_out:
-            there = await self._tried(Taken.in_place(decided))
+            there = await self._tried(await asyncio.to_thread(Taken.in_place, decided, self._contents, self._rows))
             if there.is_green(any_=self._any):
                 files = [one.path for one in left_out if one.what != "git"]
                 names = [one.path for one in left_out]
@@ -275,6 +280,8 @@ class _Judge:
             missing.append(f"no command of the run runs in the background (let the check start `{case.background[0]}`)")
         if outputs := [one.path for one in self._decided.undecided if one.what == "output"]:
             missing.append(f"nothing is there that the run built ({_few(outputs)})")
+        if case.unit is not None and case.unit.missing:
+            missing.append(f"nothing is there that was built or changed in git ({_few(case.unit.missing)})")
         if case.sandbox.left_in_temp():
             missing.append("/tmp is empty, which has files of the run's commands now")
         return " and ".join([*missing, "caches are empty"])
@@ -383,7 +390,7 @@ class _Judge:
 
 def _is_untouched(case: Case, decided: Decided) -> bool:
     """Return whether the green check itself saw the start: the run has done nothing, nor did one before it."""
-    return not (case.facts.step or decided.view or decided.accepted or decided.git)
+    return not (case.unit or case.facts.step or decided.view or decided.accepted or decided.git)
 
 
 def _in_view(environment: CheckEnvironment, view: JudgeView, read_only: Sequence[Path] = ()) -> Access:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..layers.effects import IN_MEMORY, Side, bytes_at
+from ..layers.effects import IN_MEMORY, Side, bytes_at, status_at, target_at
 from ..layers.opening import FOLDER
 
 if TYPE_CHECKING:
@@ -44,8 +46,8 @@ class StoredContents:
     journal: Journal
     kept: Kept
     ledger: Ledger
-    root: Path
-    """The workspace, or the view of a unit."""
+    roots: Sequence[Path]
+    """The workspace, and before it the view of an open unit."""
 
     def find(self, path: str, side: Side) -> bytes | Path | None:
         """Return what the journal, displaced files, the ledger, or the path itself has of a content."""
@@ -58,20 +60,32 @@ class StoredContents:
         kept = self.kept.find(side.digest) or self.ledger.find(side.digest)
         if kept is not None:
             return kept if side.size > IN_MEMORY else _bytes_of(kept, side.digest)
-        return self._present(path, side)
+        return next((found for root in self.roots if (found := _present(root, path, side)) is not None), None)
 
-    def _present(self, path: str, side: Side) -> bytes | None:
-        """Return the bytes that are at the path now, if they are these."""
-        if side.type != "file" or side.size > IN_MEMORY:
+
+def _present(root: Path, path: str, side: Side) -> bytes | Path | None:
+    """Return what is at the path now, if it is this content. Of a large file, only the size is compared."""
+    if side.type == "folder":
+        return None
+    name = os.fsencode(path)
+    folder = os.open(root, FOLDER | os.O_CLOEXEC)
+    try:
+        status = status_at(folder, name)
+        if status is None or stat.S_ISLNK(status.st_mode) != (side.type == "link"):
             return None
-        root = os.open(self.root, FOLDER | os.O_CLOEXEC)
-        try:
-            data = bytes_at(root, os.fsencode(path))
-        except OSError:
+        if side.type == "link":
+            data = target_at(folder, name)
+        elif not stat.S_ISREG(status.st_mode):
             return None
-        finally:
-            os.close(root)
-        return data if hashlib.sha256(data).hexdigest() == side.digest else None
+        elif side.size > IN_MEMORY:
+            return root / path if status.st_size == side.size else None
+        else:
+            data = bytes_at(folder, name)
+    except OSError:
+        return None
+    finally:
+        os.close(folder)
+    return data if hashlib.sha256(data).hexdigest() == side.digest else None
 
 
 def _bytes_of(file: Path, digest: str) -> bytes | None:

@@ -24,6 +24,9 @@ from ..layers.occupied import Occupied
 from ..layers.opening import open_below
 from ..layers.overwritten import entries_in, overwritten
 from ..layers.remedies import LayerRefused
+from ..layers.rows import Row
+from .decided import above_of, is_same_file
+from .places import PathPast
 
 if TYPE_CHECKING:
     from ..layers.git.rows import GitChanges
@@ -107,15 +110,41 @@ class Taken:
         self.git = list["GitChanges"]()
 
     @classmethod
-    def without_undecided(cls, decided: Decided, contents: Contents) -> Taken:
-        """Return the view in which nothing is undecided. Raises ViewFailed if a content is not known."""
+    def without_undecided(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> Taken:
+        """Return the view in which nothing is undecided. Raises ViewFailed if a content is not known.
+
+        `unit`: what an open unit changed. A view shows the workspace, so what is accepted of it is put in.
+        """
+        wanted = dict(decided.view)
+        for row in _files_of(unit):
+            past = wanted.setdefault(row.path, PathPast(row.after))
+            if past.data is None and is_same_file(past.side, row.before):  # the workspace has it
+                del wanted[row.path]
+        made = cls._with(wanted, contents)
+        made.renewed = [path for path, side in decided.accepted.items() if side is not None]
+        made.folders, made.git = [*decided.folders], [*decided.git]
+        return made
+
+    @classmethod
+    def in_place(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> Taken:
+        """Return what is there now, without the output that the run wrote. Raises ViewFailed."""
+        wanted = {row.path: PathPast(row.after) for row in _files_of(unit)}
+        wanted |= {one.path: PathPast(None) for one in decided.undecided if one.what == "output"}
+        made = cls._with(wanted, contents)
+        made.renewed = [path for path, side in decided.accepted.items() if side is not None]
+        return made
+
+    @classmethod
+    def _with(cls, wanted: Mapping[str, PathPast], contents: Contents) -> Taken:
+        """Return a view with this at these paths, and with the folders in which it lies."""
         past, digests = dict[str, Past | None](), dict[str, str]()
-        for path, wanted in decided.view.items():
-            side = wanted.side
+        needed = {above for path, one in wanted.items() if one.side is not None for above in above_of(path)}
+        for path, one in wanted.items():
+            side = one.side
             if side is None or side.type == "folder":
-                past[path] = None if side is None else Past(type="folder")
+                past[path] = None if side is None and path not in needed else Past(type="folder")
                 continue
-            data = wanted.data if wanted.data is not None else contents.find(path, side)
+            data = one.data if one.data is not None else contents.find(path, side)
             if data is None:
                 raise ViewFailed(f"{path}: its content before is not known")
             if isinstance(data, Path):
@@ -127,18 +156,15 @@ class Taken:
                 mtime_ns=side.mtime_ns or time.time_ns(),
                 executable=side.executable,
             )
-        made = cls(past, digests)
-        made.renewed = [path for path, side in decided.accepted.items() if side is not None]
-        made.folders, made.git = [*decided.folders], [*decided.git]
-        return made
+        return cls(past, digests)
 
-    @classmethod
-    def in_place(cls, decided: Decided) -> Taken:
-        """Return the workspace as it is, without the output that the run wrote."""
-        past: dict[str, Past | None] = {one.path: None for one in decided.undecided if one.what == "output"}
-        made = cls(past, {})
-        made.renewed = [path for path, side in decided.accepted.items() if side is not None]
-        return made
+
+def _files_of(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows of files and links. A folder counts as nothing, and is made for what lies in it."""
+    for row in rows:
+        before, after = (None if side is None or side.type == "folder" else side for side in (row.before, row.after))
+        if before is not None or after is not None:
+            yield Row(path=row.path, before=before, after=after)
 
 
 @asynccontextmanager

@@ -159,6 +159,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         before_acting=core.dependencies.ready,
         layers=tree.layers,
         units=tree.units,
+        views=tree.views,
         unit=tree.unit,
         stage=tree.stage,
         headless=inputs.order.is_headless,

@@ -10,6 +10,7 @@ import msgspec
 
 from ...protocol import Prompted, Record
 from ...stops.check_environment import prepared_environment
+from ..resources.unit_view import refresh_unit
 from .layered_check import place_of_check
 
 if TYPE_CHECKING:
@@ -24,10 +25,11 @@ _NAMED = 3
 async def run_judged_check(
     ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[T]], record: Record
 ) -> tuple[T, CheckPlace]:
-    """Run a check in a layer of its own, with an empty temp folder. Returns its result, and the place where it ran.
+    """Run a check in a layer of its own or in its unit, with an empty temp folder. Returns its result, and that place.
 
     Raises PersonInterrupted, and LayerRefused if no layer could be opened; then nothing ran.
     """
+    await refresh_unit(ctx, record)
     async with place_of_check(ctx, name, record) as place, background_suspended(ctx, record):
         sandbox = ctx.sandbox.for_checks()
         with prepared_environment(sandbox, ctx.env) as environment:

@@ -141,6 +141,8 @@ class RunContext:
     """Where commands write; None: they write to the workspace, and what they changed is found out afterwards."""
     units: RunLayers | None = None
     """Where passes, tries and items work: layers or copies; None: there are none, or this is one of them."""
+    views: RunLayers | None = None
+    """Where the judge makes its views, over the workspace of the user; None: nothing of this run is judged."""
     unit: Unit | None = None
     """The unit of work in which everything happens: `workspace` is its view, and commands enter it; None: none."""
     stage: Stage | None = None
@@ -160,7 +162,7 @@ class RunContext:
     def judges(self) -> bool:
         """Whether a green result is judged without the changes that nobody decided on (decision 0040)."""
         is_staged = self.facts.changes.stage is not None  # its review compares with the guard
-        return not is_staged and self.facts.verdicts.scope is not None and judges(self.facts.spec, self.layers)
+        return not is_staged and self.facts.verdicts.scope is not None and judges(self.facts.spec, self.views)
 
     @property
     def scope(self) -> Scope | None:

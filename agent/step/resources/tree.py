@@ -37,6 +37,8 @@ class Tree:
     """Why they do not write into layers; empty: they do."""
     units: RunLayers | None = None
     """Where passes, tries and items of the run work; None: it has none, or this is the tree of one."""
+    views: RunLayers | None = None
+    """Where the judge makes its views; None: nothing is judged here."""
     unit: Unit | None = None
     """The unit of work whose view `workspace` is; None: it is a folder of its own."""
     stage: Stage | None = None
