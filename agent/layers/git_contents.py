@@ -17,10 +17,11 @@ from ..system.plain_files import read_plain
 from ..workspace.git.repository import repository_top
 from ..workspace.sandbox.private_git.index_file import BadIndex, Entry, parse
 from ..workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from .effects import Side
 from .git.places import git_folders_of
 
 if TYPE_CHECKING:
-    from .effects import Effect, Side
+    from .effects import Effect
 
 _LARGEST_INDEX = 200_000_000
 _STAGE = 0x3000
@@ -72,6 +73,10 @@ class GitContents:
             if is_it:
                 found[path] = data
         return found
+
+    def has(self, path: str) -> bool:
+        """Return whether git tracks a file of the workspace."""
+        return self._top is not None and bool(self._data) and bool(self._entries({path: Side(type="file")}))
 
     def _entries(self, wanted: Mapping[str, Side]) -> dict[str, Entry]:
         """Return the entries of these paths."""

@@ -4,7 +4,7 @@ whose file is certain becomes a change that waits at the gate (docs/decisions/00
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from .text_edits import FileSpace, TextEdits, call_of, one_turn, part_excerpt, w
 if TYPE_CHECKING:
     from ..facts.conversation import Conversation
     from ..facts.facts import RunFacts
+    from ..tools.context import ToolContext
     from ..workspace.paths import Workspace
 
 _MOST_SHOWN = 4
@@ -34,9 +35,9 @@ class ChatEdits(TextEdits):
 
     has_tries = False
 
-    def __init__(self, workspace: Workspace, facts: RunFacts, denial_of: Callable[[str, str], str | None]) -> None:
-        """`denial_of` returns the user's rule that denies a path to a tool, or None."""
-        super().__init__(workspace, facts, denial_of)
+    def __init__(self, workspace: Workspace, facts: RunFacts, tools: ToolContext) -> None:
+        """`tools`: those of the run, which know what is denied to the model and what it has read."""
+        super().__init__(workspace, facts, tools)
         self._shown: dict[str, ShownFile] = {}
         """The files of the newest prompt: those that the newest message of the person that names files names."""
 
@@ -100,6 +101,7 @@ class ChatEdits(TextEdits):
             if shown is not None and self._text(path) != shown.text:
                 problems[path] = f"{path} was changed by somebody else meanwhile."
             else:
+                self.note_read(path)
                 calls.append(call_of(path, text, from_text=True))
         self.notes = [
             Prompted(kind="unused", text=f"The code for {path} was not used: {why}", path=path)
@@ -166,7 +168,9 @@ class ChatEdits(TextEdits):
         text = self._text(path)
         if text is not None:
             return ShownFile(path, text)
-        return None if self._existing(path) or self._denial_of("read_file", path) else ShownFile(path, "", is_new=True)
+        if self._existing(path) or self._tools.denial_of("read_file", path):
+            return None
+        return ShownFile(path, "", is_new=True)
 
     def _file_of(self, block: Block, shown: dict[str, ShownFile]) -> str | None:
         """Return the file of a block, if it is certain."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..journal.journal import Journal
     from ..protocol import CheckFinished
     from ..stops.guard import Guard
+    from ..tools.context import ToolContext
     from ..workspace.paths import Workspace
     from .edit_formats.excerpt import Lines
 
@@ -68,10 +69,10 @@ class FileEdits(TextEdits):
         journal: Journal,
         facts: RunFacts,
         guard: Guard,
-        denial_of: Callable[[str, str], str | None],
+        tools: ToolContext,
     ) -> None:
-        """`denial_of` returns the user's rule that denies a path to a tool, or None."""
-        super().__init__(workspace, facts, denial_of)
+        """`tools`: those of the run, which know what is denied to the model and what it has read."""
+        super().__init__(workspace, facts, tools)
         self._journal, self._guard = journal, guard
         self._shown = ShownFile("", "")
         self._base: Answer | None = None
@@ -189,6 +190,8 @@ class FileEdits(TextEdits):
         if reading.text is not None and not is_untouched:
             reading = Reading(None, f"{shown.path} was changed by somebody else meanwhile.")
         files = [] if reading.text is None else self._files(base, shown.path, reading.text)
+        for path, _ in files:  # they are as when they were shown
+            self.note_read(path)
         digest = self._digest(files)
         same = answers.same_program(digest) if files else 0
         read = AnswerRead(
@@ -291,7 +294,7 @@ class FileEdits(TextEdits):
         ]
 
     def _is_missing(self, path: str) -> bool:
-        if self._denial_of("write_file", path):
+        if self._tools.denial_of("write_file", path):
             return False
         try:
             state = read_file_state(self._workspace, path)
@@ -312,7 +315,8 @@ class FileEdits(TextEdits):
         for path in self._listed:
             if self._guard.matches(path):
                 continue
-            if self._denial_of("read_file", path) or self._denial_of("write_file", path) or self._is_read_only(path):
+            denies = self._tools.denial_of
+            if denies("read_file", path) or denies("write_file", path) or self._is_read_only(path):
                 continue
             in_task, in_output = _names(path, task), _names(path, outputs)
             if in_task < _BY_NAME and self._workspace.caution(Path(path)) is not None:

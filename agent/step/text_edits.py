@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,6 +20,7 @@ from .edit_formats.words import FILE_HEAD
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
     from ..protocol import AnswerRead, Prompted
+    from ..tools.context import ToolContext
     from ..workspace.paths import Workspace
 
 TOOLS = ("write_file",)
@@ -45,9 +47,9 @@ class TextEdits(ABC):
     has_tries: ClassVar[bool]
     """Whether a check judges each answer, and the loop may start over."""
 
-    def __init__(self, workspace: Workspace, facts: RunFacts, denial_of: Callable[[str, str], str | None]) -> None:
-        """`denial_of` returns the user's rule that denies a path to a tool, or None."""
-        self._workspace, self._facts, self._denial_of = workspace, facts, denial_of
+    def __init__(self, workspace: Workspace, facts: RunFacts, tools: ToolContext) -> None:
+        """`tools`: those of the run, which know what is denied to the model and what it has read."""
+        self._workspace, self._facts, self._tools = workspace, facts, tools
         self.share: float | None = None
         """Share of the window for the project's instructions next to the shown file; None: the usual share."""
         self.notes: Sequence[Prompted] = ()
@@ -91,7 +93,7 @@ class TextEdits(ABC):
 
     def _text(self, path: str) -> str | None:
         """Return the text, or None if it is not editable text or a rule of the user denies it to the model."""
-        if self._denial_of("read_file", path):
+        if self._tools.denial_of("read_file", path):
             return None
         try:
             state = read_file_state(self._workspace, path)
@@ -100,6 +102,11 @@ class TextEdits(ABC):
             return state.text().replace("\r\n", "\n").replace("\r", "\n")
         except (PathRefused, UnreadableFile):
             return None
+
+    def note_read(self, path: str) -> None:
+        """Note that the model knows the present content of a file."""
+        with suppress(PathRefused, UnreadableFile):
+            self._tools.note_read(read_file_state(self._workspace, path))
 
 
 def whole_excerpt(path: str, text: str) -> str:

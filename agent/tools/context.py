@@ -14,10 +14,12 @@ from ..gate.rules import denial_of
 from ..workspace.errors import PathRefused
 from ..workspace.ignore import Ignore
 from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
+from .read_contents import ReadContents
 
 if TYPE_CHECKING:
     from ..mcp.servers import McpServers
     from ..protocol import Rule, Skill
+    from ..workspace.files.states import FileState
     from ..workspace.paths import Workspace
     from ..workspace.sandbox.sandbox import Sandbox
     from .reading.fetching import Fetcher
@@ -74,6 +76,8 @@ class ToolContext:
     """Skills that the model can load."""
     elsewhere: Elsewhere | None = None
     """Runs the tools that read the workspace on other machines; None: they run here."""
+    contents: ReadContents | None = field(default_factory=ReadContents)
+    """The contents of files that the model has read; None: a person calls the tools, who may replace any file."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -108,6 +112,15 @@ class ToolContext:
             except PathRefused:
                 return None  # the tool reports this itself
         return denial_of(self.rules, tool, paths)
+
+    def why_unread(self, path: str, before: FileState) -> str:
+        """Return why a file has lines that the model never saw; empty: it may replace the file."""
+        return "" if self.contents is None else self.contents.why_unread(path, before, self.workspace.seen)
+
+    def note_read(self, state: FileState) -> None:
+        """Note that the model knows the present content of a file."""
+        if self.contents is not None:
+            self.contents.note(self.workspace.relative(state.real), state.sha256)
 
     def bounded_seconds(self, seconds: float) -> float:
         """Limit a tool's time-out to the rest of the run's time (docs/requirements.md 3.3)."""

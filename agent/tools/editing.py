@@ -55,12 +55,14 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
         replanned = _apply(state, args.blocks())
         return replanned if isinstance(replanned, str) else replanned.after
 
+    path = ctx.workspace.relative(before.real)
+    unread = [f"{why}: read it before you rely on its other lines"] if (why := ctx.why_unread(path, before)) else []
     return FileDraft(
         tool="edit_file",
-        path=ctx.workspace.relative(before.real),
+        path=path,
         before=before,
         after=planned.after,
-        notes=[*planned.notes, *_form(before)],
+        notes=[*planned.notes, *_form(before), *unread],
         replan=replan,
     )
 
@@ -81,6 +83,9 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         return failure(str(error), "refused" if isinstance(error, PathRefused) else "failed")
     if before.exists and after == before.data:
         return ToolResult(ok=True, text=f"{args.path} already has exactly this content", summary="no change")
+    path = ctx.workspace.relative(before.real)
+    if why := ctx.why_unread(path, before):
+        return failure(f"{why}. Read it, then write it again with its lines. Nothing was changed.", "not read")
     notes: list[str] = []
     if before.newline in ("\r\n", "\r") and "\n" in args.content.replace("\r\n", ""):
         ending = "CRLF" if before.newline == "\r\n" else "CR"
@@ -95,7 +100,7 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
 
     return FileDraft(
         tool="write_file",
-        path=ctx.workspace.relative(before.real),
+        path=path,
         before=before,
         after=after,
         notes=notes,

@@ -147,10 +147,13 @@ async def _write(draft: FileDraft, ruling: Ruling, ctx: ToolContext) -> ToolResu
         return failure(str(error), "not written")
     before = draft.before
     parts = split_bytes(before, data)
+    after = ctx.keep(data)
+    if ctx.contents is not None:
+        ctx.contents.note_written(draft.path, before, after, ctx.workspace.seen)
     touched = Touched(
         path=draft.path,
         before=ctx.keep(before.data) if before.exists else None,
-        after=ctx.keep(data),
+        after=after,
         added=parts.added if parts else 0,
         removed=parts.removed if parts else 0,
     )

@@ -100,6 +100,7 @@ class _UserAction:
         self._record = run.ctx.events.bound(None, None)
         self._tools = copy.copy(run.ctx.tools)
         self._tools.seconds_left = lambda: None  # the person's time does not count against the budget
+        self._tools.contents = None
 
     async def use(self, command: Act) -> str | None:
         """Carry out the action and record it. Returns None, or why its arguments are invalid."""

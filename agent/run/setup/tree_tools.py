@@ -15,6 +15,7 @@ from ...step.chat_edits import ChatEdits
 from ...step.file_edits import FileEdits
 from ...stops.guard import NO_DEFAULTS, Guard, default_guard, guard_of_items
 from ...tools.context import ToolContext
+from ...tools.read_contents import ReadContents
 from ...tools.reading.fetching import Fetcher
 
 if TYPE_CHECKING:
@@ -70,14 +71,15 @@ def tool_context(
         read_only=guarded.read_only,
         live_output=background.output,
         skills=facts.spec.skills,
+        contents=ReadContents(facts.changes),
     )
 
 
 def text_edits(tree: Tree, journal: Journal, facts: RunFacts, tools: ToolContext) -> TextEdits:
     """Return what shows files to a model, and makes edits of its answers, in a file format."""
     if facts.spec.loop is LoopKind.CHAT:
-        return ChatEdits(tree.workspace, facts, tools.denial_of)
-    return FileEdits(tree.workspace, journal, facts, tree.deciding, tools.denial_of)
+        return ChatEdits(tree.workspace, facts, tools)
+    return FileEdits(tree.workspace, journal, facts, tree.deciding, tools)
 
 
 def _result_limit(window: int) -> int:

@@ -32,7 +32,10 @@ def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:
         return state
     if state.is_binary:
         return failure(f"{args.path} is a binary file of {state.size:,} bytes: it cannot be read as text", "binary")
-    return _lines(args, state.text(), ctx)
+    result = _lines(args, state.text(), ctx)
+    if result.ok:
+        ctx.note_read(state)
+    return result
 
 
 def _lines(args: ReadFile, text: str, ctx: ToolContext) -> ToolResult:
