@@ -94,7 +94,7 @@ def make_bench(tmp_path: Path) -> Callable[..., Bench]:
             keep=keep,
             load=blobs.__getitem__,
             mcp=no_servers(),
-            **settings,
+            **{"contents": None, **settings},
         )
         gate = Gate(
             GatedTree(workspace=ws, guard=lambda path: False, sandbox=None),
