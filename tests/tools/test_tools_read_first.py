@@ -69,7 +69,8 @@ async def test_an_edit_of_a_file_that_changed_says_so_and_does_not_count_as_a_re
     await call(bench, "read_file", path="a.txt")
     by_the_user(bench, "one\nthe user's\n")
     result = await call(bench, "edit_file", path="a.txt", old_text="one\n", new_text="1\n")
-    assert result.ok and "a.txt was changed since you read it: read it before you rely on its other lines" in result.text
+    said = "a.txt was changed since you read it: read it before you rely on its other lines"
+    assert result.ok and said in result.text
     assert not (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
     assert (bench.root / "a.txt").read_text() == "1\nthe user's\n"
 
