@@ -15,6 +15,7 @@ from ..stops.guarding.helper_names import is_helper, is_test_helper
 from ..stops.guarding.imports import imports_of, read_text
 from ..stops.guarding.tool_table import Tool, names_in_scripts, tools_of
 from .names import has_test_word, is_markup, is_source, is_test_folder, is_test_name
+from .test_programs import TestProgram, test_programs
 
 if TYPE_CHECKING:
     from .start_files import StartFiles
@@ -514,6 +515,11 @@ class CheckParts:
                 script = self._inside(folder, match["path"])
                 if script in self._start.scripts or (script in self._start.files and script.endswith(_SCRIPTS)):
                     self._add_run(script, _RUN)
+        for program in test_programs(text or ""):
+            for named in program.sources:
+                source = self._inside(_folder(path) or ".", named)
+                if source in self._start.files and _is_of_test_program(source, program):
+                    self.paths.setdefault(source, "compiled into a test that the check starts")
 
     def _add_settings_of_runner(self, path: str) -> None:
         text = read_text(self._root / path)
@@ -552,6 +558,19 @@ class CheckParts:
             return ""
         path = os.path.relpath(os.path.normpath(self._root / folder / word), self._root)
         return "" if path.startswith("..") or path == "." else PurePosixPath(path).as_posix()
+
+
+def _is_of_test_program(source: str, program: TestProgram) -> bool:
+    """Return whether a source of a test program is the test, not the code under test: by its name, or by its folder.
+
+    By its folder only where sources of the same program lie in a folder of sources.
+    """
+    stem, parts = PurePosixPath(source).stem, PurePosixPath(source).parts[:-1]
+    if _SOURCE_FOLDERS & {*parts}:
+        return False
+    if _judges(stem) or any(map(_judges, parts)):
+        return True
+    return bool(parts) and any(_SOURCE_FOLDERS & {*PurePosixPath(each).parts[:-1]} for each in program.sources)
 
 
 def _judges(name: str) -> bool:

@@ -912,6 +912,48 @@ PROJECTS = [
         work=["main.c", "calc.c"],
     ),
     Project(
+        "ctest with a compiled test in a folder of its own",
+        "cmake -S . -B build && cmake --build build && ctest --test-dir build",
+        {
+            "CMakeLists.txt": (
+                "add_executable(check_clamp verify/clamp.c src/clamp.c)\nadd_test(NAME a COMMAND check_clamp 5 0 3 3)\n"
+                "add_executable(edges edges/one.c src/clamp.c)\nadd_test(edges $<TARGET_FILE:edges>)\n"
+                "add_executable(cli cli/main.c src/clamp.c)\n"
+            ),
+            "verify/clamp.c": "",
+            "edges/one.c": "",
+            "cli/main.c": "",
+            "src/clamp.c": "",
+        },
+        decides=["CMakeLists.txt", "verify/clamp.c", "edges/one.c"],
+        work=["cli/main.c", "src/clamp.c"],
+    ),
+    Project(
+        "meson with a compiled test",
+        "meson test -C build",
+        {
+            "meson.build": "l = static_library('l', 'src/clamp.c')\ne = executable('e', 'edge_cases.c', link_with: l)\n"
+            "test('a', e, args: ['5'])\n",
+            "edge_cases.c": "",
+            "src/clamp.c": "",
+        },
+        decides=["meson.build", "edge_cases.c"],
+        work=["src/clamp.c"],
+    ),
+    Project(
+        "make with a compiled test in a folder of its own",
+        "make check",
+        {
+            "Makefile": "check: check_clamp\n\t./check_clamp\n\ncheck_clamp: verify/clamp.c src/clamp.c\n"
+            "\t$(CC) -o $@ $^\n\ncli: cli/main.c src/clamp.c\n\t$(CC) -o $@ $^\n",
+            "verify/clamp.c": "",
+            "cli/main.c": "",
+            "src/clamp.c": "",
+        },
+        decides=["Makefile", "verify/clamp.c"],
+        work=["cli/main.c", "src/clamp.c"],
+    ),
+    Project(
         "meson",
         "meson test -C build",
         {
