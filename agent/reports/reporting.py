@@ -158,11 +158,12 @@ def report(folder: Path, days: float, now: float) -> Report:
     runs: list[_Run] = []
     unreadable = newer = 0
     with RunsFolder(folder) as found:
-        for line in newest_as_of_now(list(found.lines())):
+        lines = list(found.lines())
+        for line, shown in zip(lines, newest_as_of_now(lines), strict=True):
             if not line.is_unreadable and line.started < since:
                 continue
             try:
-                runs.append(_Run(line, found.tally(line)))
+                runs.append(_Run(shown, found.tally(line)))
             except JournalError:
                 unreadable += 1
                 newer += line.state == "newer"

@@ -33,9 +33,9 @@ def newest_as_of_now(lines: Sequence[RunLine]) -> list[RunLine]:
     """
     found = [*lines]
     for at, line in enumerate(found):
-        if line.decided_files is not None and (line.complete or line.changed_since):
-            found[at] = _line_as_of_now(line, line.decided_files) if line.complete else line
-            break  # also if this line was looked at before: its list may be given here again
+        if line.complete and line.decided_files is not None:
+            found[at] = _line_as_of_now(line, line.decided_files)
+            break
     return found
 
 

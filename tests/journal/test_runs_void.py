@@ -96,6 +96,20 @@ def test_lists_reports_and_exports_say_that_the_newest_judged_run_is_void(tmp_pa
     assert [each.complete for each in recorded if isinstance(each, RunEnded)] == [True], "it stays as recorded"
 
 
+def test_a_report_does_not_store_that_a_run_is_void(tmp_path: Path, root: Path):
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for name in ("20261128-100000-aaaa", "20261128-110000-bbbb"):
+        journal = judged_run(runs, root, name, "calc.py")
+        os.utime(journal, (1e9, 1e9))  # so old that the list keeps what it read
+    (root / "calc.py").write_text("2\n")
+    report(runs, 10_000, list_runs(runs)[0].started)
+    assert (runs / "runs.index").exists()
+    assert [line.is_void for line in newest_as_of_now(list_runs(runs))] == [True, False]
+    (root / "calc.py").write_text("1\n")
+    assert [line.is_void for line in newest_as_of_now(list_runs(runs))] == [False, False]
+
+
 def test_an_export_names_what_the_check_opened_and_what_is_undecided_with_what_to_do(tmp_path: Path):
     journal = Journal.create(tmp_path / "r1.db", spec(workspace=str(tmp_path)))
     journal.append(ENDS["rests"])
