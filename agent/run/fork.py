@@ -25,6 +25,7 @@ from .commands.context_after_end import context_after_end
 from .commands.undo import revert_changes
 from .commands.undo_effects import forget_undo
 from .damaged.admission import require_undamaged
+from .undecided import note_before_fork
 
 if TYPE_CHECKING:
     from ..facts.logs.change_log import RecordedChange
@@ -92,6 +93,7 @@ def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = Fal
         cut = _cut(old, at)
         if files:
             _refuse_files(old)
+        _note_undecided(old, cut.facts)
         path = _copy(old, folder, cut, tell=not files)
     finally:
         old.close()
@@ -129,6 +131,16 @@ def _cut(old: Journal, at: int | None) -> _Cut:
 def _may_cut(facts: RunFacts, stamped: Stamped) -> bool:
     is_whole = facts.started and not facts.open_steps and not facts.main.pending and not facts.main.unanswered()
     return is_whole and not isinstance(stamped.event, RunEnded)
+
+
+def _note_undecided(old: Journal, facts: RunFacts) -> None:
+    """Let the new run know what the old one changed after the cut and nobody decided on. Raises UserError."""
+    if not Path(old.spec.workspace).is_dir():
+        return
+    try:
+        note_before_fork(old, facts)
+    except (OSError, ValueError) as error:
+        raise UserError(f"what {old.spec.run_id} changed cannot be noted: {error}") from error
 
 
 def _refuse_files(old: Journal) -> None:

@@ -13,8 +13,11 @@ from ..protocol.text.path_text import quoted_path
 from ..verdict.commits import without_committed
 from ..verdict.decided_now import note_undecided
 from ..verdict.ledger import Ledger
+from ..verdict.run_scope import scope_of_run
 
 if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..journal.journal import Journal
     from ..step.resources.context import RunContext
 
 _NAMED = 3
@@ -37,6 +40,18 @@ async def note_at_end(ctx: RunContext) -> None:
     except (OSError, ValueError) as error:
         text = f"later runs are not told of the changes that nobody decided on: {error}"
         ctx.events.record(Fault(kind="program", text=text))
+
+
+def note_before_fork(journal: Journal, facts: RunFacts) -> None:
+    """Note what a run changed so far, before one begins that has only a part of it in its journal.
+
+    Raises OSError, and ValueError if the ledger is damaged.
+    """
+    workspace = Path(journal.spec.workspace)
+    scope = scope_of_run(facts.verdicts, journal, workspace)
+    if scope is not None:
+        base = place_of_orders(workspace, journal.path.parent)
+        note_undecided(facts, journal, base, workspace, scope)
 
 
 def left_undecided(ctx: RunContext) -> list[str]:

@@ -46,6 +46,7 @@ from ...protocol import (
 from ...reports.runs import journal_path, new_run_id
 from ..client.start_request import Order, ResumeChanges
 from ..passes.pass_texts import LINE, cut
+from ..undecided import note_at_end
 from .kinds import new_findings, share_of_child, spec_of_child, start_of_child
 from .share import raised_limits
 
@@ -164,6 +165,7 @@ class ChildRuns:
                     self._note_wait(child, stamped.event)
 
             self._note_spent(child, spending)
+            await note_at_end(self._ctx)  # a child run must not take it for changes of the user
             await self._run_child(order, on_event)
             return self._note_end(child, journal, last_end(journal), work)
         finally:

@@ -46,6 +46,8 @@ from ..setup.inputs import Inputs, ProcessContext
 from ..setup.offered_tools import tools_of
 from ..setup.search import check_executor, search_of, with_remote_tools
 from ..setup.surroundings.mcp import record_servers
+from ..setup.surroundings.stage import close_places
+from ..undecided import note_at_end
 from .inbox import Inbox
 from .notify_hook import notify_of_end
 from .parking import watch_for_parking
@@ -143,7 +145,9 @@ async def _run(inputs: Inputs, damage: Damage, signals: Signals) -> Outcome:
     except JournalError:
         raise
     except Exception as error:  # noqa: BLE001 - the last place that can record it
-        return _end_with_internal_error(ctx, error)
+        outcome = _end_with_internal_error(ctx, error)
+        await note_at_end(ctx)
+        return outcome
     finally:
         await _close(ctx)
 
@@ -160,11 +164,7 @@ async def _assemble(inputs: Inputs) -> Assembled:
 
 async def _close(ctx: RunContext) -> None:
     await ctx.tools.mcp.close()
-    if ctx.stage is not None:
-        await ctx.stage.close()
-        await asyncio.to_thread(ctx.stage.layers.close)
-    for layers in {one for one in (ctx.layers, ctx.units) if one is not None}:
-        await asyncio.to_thread(layers.close)
+    await close_places(ctx.stage, ctx.layers, ctx.units)
     await ctx.activity.close()
     ctx.ancestors.close()
 
@@ -212,6 +212,7 @@ async def _watch_over(
             task.cancel()
         await asyncio.gather(live, inbox, parking, parked, return_exceptions=True)
         await driver.close()
+    await note_at_end(run.ctx)
     if run.requests.stop is None:
         return outcome_of_parked(run.facts, run.ctx.journal.path)
     return _ended(run.ctx, Finish(reason=Reason.USER, detail=run.requests.stop_detail))

@@ -35,9 +35,9 @@ from .build_context import Assembled, build, committing
 from .progress import with_progress
 from .small_window import refuse_window
 from .surroundings.confinement import detect_sandbox, hide_rules_of, missing_guarantees
-from .surroundings.layers import first_mode, layers_of
+from .surroundings.layers import close_layers, first_mode, layers_of
 from .surroundings.mcp import with_servers
-from .surroundings.stage import stage_of, view_of
+from .surroundings.stage import close_places, stage_of, view_of
 from .surroundings.variables import commands_env
 from .tree_tools import asked_guard, guard_of
 from .worktree_preflight import check_run_folder, make_run_worktree
@@ -64,8 +64,7 @@ async def assemble(inputs: Inputs) -> Assembled:
     try:
         return await _assembled(inputs, tree, ModelsInUse(model, env), [*notes, *tree_notes], git_env)
     except BaseException:
-        if tree.stage is not None:
-            await tree.stage.close()
+        await close_places(tree.stage, tree.layers, tree.units)
         raise
 
 
@@ -147,7 +146,7 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
 
     `stages`: it is the view of the stage if the run works in one.
     """
-    journal, spec, changes = inputs.journal, inputs.journal.spec, inputs.order.changes
+    journal, spec = inputs.journal, inputs.journal.spec
     private = [journal.path, inputs.store]
     scripts = [path for hook in spec.hooks for path in hook.scripts]
     rules = list(inputs.facts.rules)
@@ -159,6 +158,24 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
     await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
     notes += [*sandbox.notes, *sandbox.dependencies_note(workspace.root)]
     found = await layers_of(inputs, workspace, sandbox)
+    try:
+        return await _tree(inputs, workspace, sandbox, found, rules, notes, stages=stages)
+    except BaseException:
+        await close_layers(found.layers, found.units)
+        raise
+
+
+async def _tree(
+    inputs: Inputs,
+    workspace: Workspace,
+    sandbox: Sandbox,
+    found: FoundLayers,
+    rules: list[Rule],
+    notes: list[str],
+    *,
+    stages: bool,
+) -> tuple[Tree, dict[str, str], list[str]]:
+    spec, changes = inputs.journal.spec, inputs.order.changes
     mode, mode_notes = first_mode(inputs, sandbox, found)
     notes += mode_notes
     if why := await asyncio.to_thread(sandbox.open_egress):

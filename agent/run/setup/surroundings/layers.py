@@ -109,12 +109,13 @@ async def _layers(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> Fou
                 is_inside=found.is_inside,
                 live=spec.gate.sandbox.live,
             )
+            recovered = tuple(layers.recover())
         except BaseException:
             namespaces.close()
             raise
         others = spec.commit_hooks or spec.gate.sandbox.live or any(server.write for server in spec.mcp)
         layers.others_write = bool(others or inputs.facts.actions)
-        return FoundLayers(layers, recovered=tuple(layers.recover()))
+        return FoundLayers(layers, recovered=recovered)
 
     try:
         found = await asyncio.to_thread(begin)
@@ -177,3 +178,9 @@ def why_no_stage(spec: RunSpec, found: FoundLayers) -> str:
     if spec.commit or spec.commit_hooks:
         return f"{'--commit' if spec.commit else '--commit-hooks'} changes the repository while the run works"
     return f"layers do not work here (see `rundry doctor`): {found.why_none}" if found.layers is None else ""
+
+
+async def close_layers(*layers: RunLayers | None) -> None:
+    """End what these layers need. Those of a run may be given twice."""
+    for one in {each for each in layers if each is not None}:
+        await asyncio.to_thread(one.close)

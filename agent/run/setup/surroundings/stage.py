@@ -11,7 +11,7 @@ from ....layers.unit import Unit, UnitLost
 from ....protocol import GateMode, Refusal
 from ....step.resources.stage import Stage
 from ....step.resources.unit_watch import UnitWatch
-from .layers import why_no_stage
+from .layers import close_layers, why_no_stage
 
 if TYPE_CHECKING:
     from ....facts.facts import RunFacts
@@ -62,3 +62,10 @@ def view_of(stage: Stage) -> tuple[Workspace, Sandbox]:
     live, unit = stage.workspace, stage.unit
     view = type(live)(unit.root, live.private, None, live.hook_scripts, live.hide_rules, seen=live.root)
     return view, stage.sandbox.in_unit(unit)
+
+
+async def close_places(stage: Stage | None, *layers: RunLayers | None) -> None:
+    """Let go of the stage of a run, and end what its layers need."""
+    if stage is not None:
+        await stage.close()
+    await close_layers(None if stage is None else stage.layers, *layers)
