@@ -104,6 +104,8 @@ class Verdicts:
     """Digests of the outputs of judgements that were red in place, too, since the last message or undo."""
     rejected: set[str] = field(default_factory=set[str])
     """Digests of undecided changes that a person rejected (`Judged.undecided_digest`)."""
+    proposed: list[str] = field(default_factory=list[str])
+    """Digests of the undecided changes of which a person accepted some since the newest verdicts."""
     dependencies: DependenciesRecorded | None = None
     """The dependency folders at the start."""
     prompted_seq: int = 0
@@ -198,12 +200,11 @@ class Verdicts:
                 self._add_reference(check)
             case CheckFinished() as check:
                 self._add_check(check)
-                self.checked_seq = self.judged_seq = stamped.seq
-                self.is_check_due = False
+                self.checked_seq = stamped.seq
+                self._note_verdict(stamped.seq)
             case PredicateJudged() as judged:
-                self.is_check_due = False
                 self.predicates[judged.name] = judged
-                self.judged_seq = stamped.seq
+                self._note_verdict(stamped.seq)
             case ConfirmationFinished() as confirmation:
                 self.confirmation, self.confirmation_seq = confirmation, stamped.seq
             case (
@@ -223,9 +224,7 @@ class Verdicts:
             case DependenciesRecorded() as dependencies:
                 self.dependencies = dependencies
             case CheckAccepted(command=command) if command in self.checks:
-                self.accepted_results.add(result_of(self.checks[command]))
-                self.checks[command] = msgspec.structs.replace(self.checks[command], passed=True)
-                self.accepted.append(command)
+                self._accept(command)
             case QuestionAsked(question_id=name) if name.startswith(SUSPECT_QUESTION):
                 self.asked |= {result_of(check) for check in self.suspects}
             case HandoffOpened(record=record) if record.failing_check is not None and record.failing_check.digest:
@@ -261,6 +260,10 @@ class Verdicts:
             case PassStarted() | WheelGiven():
                 pass
 
+    def _note_verdict(self, seq: int) -> None:
+        self.judged_seq, self.is_check_due = seq, False
+        self.proposed.clear()
+
     def _add_check(self, check: CheckFinished) -> None:
         self.checks[check.command] = check
         self.starts.setdefault(check.command, counts_of(check))
@@ -270,6 +273,12 @@ class Verdicts:
         self._add_reference(check)
         if check.command in self.accepted:
             self.accepted.remove(check.command)
+
+    def _accept(self, command: str) -> None:
+        self.accepted_results.add(result_of(self.checks[command]))
+        self.checks[command] = msgspec.structs.replace(self.checks[command], passed=True)
+        self.accepted.append(command)
+        self.judgement = None  # it was about the missing tests
 
     def _add_reference(self, check: CheckFinished) -> None:
         """Compare later results with these counts, unless the check passed without a test: that is not a reference."""
@@ -285,11 +294,14 @@ class Verdicts:
                 pass
             case Judged() as judged:
                 self.judgement, self.judgement_seq = judged, seq
+                if judged.passed:
+                    self._count_in_view(judged)
                 if judged.why == "conditions":
                     self.red_outputs.append(judged.output_digest)
             case ScopeSet() as scope:
                 self.scope, self.judgement = scope, None
             case UndecidedAccepted():
+                self.proposed.append("" if self.judgement is None else self.judgement.undecided_digest)
                 self.judgement = None
             case UndecidedRejected(digest=digest):
                 self.rejected.add(digest)
@@ -297,8 +309,23 @@ class Verdicts:
                 if self.judgement is not None:
                     self.judgement = msgspec.structs.replace(self.judgement, passed=True, grade="passed")
             case RunResumed():  # the files may have changed, unless the model works on them already
+                self.proposed.clear()
                 if self.prompted_seq < self.judgement_seq:
                     self.judgement = None
+
+    def _count_in_view(self, judged: Judged) -> None:
+        """Let checks pass that ran fewer tests in the workspace, because they ran all of them in the view."""
+        for command in judged.counts.keys() & self.checks.keys():
+            counts = judged.counts[command]
+            self.checks[command] = msgspec.structs.replace(
+                self.checks[command],
+                passed=True,
+                suspect=None,
+                missing=[],
+                missing_count=0,
+                ran=counts.ran,
+                failing=counts.failing,
+            )
 
     def _forget(self, *, is_due: bool) -> None:
         self.before_answer = None
@@ -306,6 +333,7 @@ class Verdicts:
         self.predicates.clear()
         self.confirmation = self.judgement = None
         self.red_outputs.clear()
+        self.proposed.clear()
         self.is_check_due = is_due
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from ..protocol import FILE_FORMATS, Again, Decision, Finish, Reason, Wait, Work
 from ..stops.stall.hint import stall_hint
-from .shared.judged import judge_first
+from .shared.judged import judge_first, judge_missing_tests
 from .shared.state import LoopState, common_end, is_silent, met
 
 
@@ -29,8 +29,8 @@ def decide(state: LoopState) -> Decision:
     if not has_message or facts.interrupted:
         return Wait(None, "message")
     if is_silent(facts):
-        is_green = facts.changes.standing and met(state)
-        return (judge_first(state) if is_green else None) or Wait(None, "message")
+        first = judge_first(state) if met(state) else judge_missing_tests(state)
+        return (first if facts.changes.standing else None) or Wait(None, "message")
     stall = facts.stall
     text = stall_hint(stall.kind, stall.signature) if stall and stall.response == "hint" else None
     return Again([Work(prompt=text, prompt_kind="hint")])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..protocol import FILE_FORMATS, NO_BASE, Again, Confirm, Decision, Finish, Reason, Restart, Work
 from ..step.edit_formats.choice import FIRST, writes_code_only
 from . import restarts
-from .shared.judged import judge_first, judged_end
+from .shared.judged import judge_first, judge_missing_tests, judged_end
 from .shared.next_words import next_words
 from .shared.state import (
     LoopState,
@@ -17,6 +17,7 @@ from .shared.state import (
     never_started,
     no_answer,
     suspect_handoff,
+    suspects_left,
     undecided_end,
 )
 
@@ -50,8 +51,10 @@ def decide(state: LoopState) -> Decision:
 def _over(state: LoopState) -> Decision | None:
     """Return the end of a run whose predicates hold, or what comes before that end; None: it continues."""
     facts, fired = state.facts, met(state)
-    if facts.verdicts.is_judged_red:
+    if facts.verdicts.is_judged_red and not suspects_left(facts):
         return judged_end(state)
+    if missing := judge_missing_tests(state):
+        return missing
     if not fired or (facts.spec.needs_finish and facts.finish is None):
         return None
     if first := judge_first(state):

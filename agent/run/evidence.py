@@ -74,7 +74,7 @@ def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence 
 def _with_judgement(evidence: Evidence, facts: RunFacts) -> Evidence:
     """Add what the judge found. A run without one has the grade `passed` if its checks hold in the workspace."""
     verdicts = facts.verdicts
-    judged = verdicts.judgement if verdicts.is_judged else None
+    judged = verdicts.judgement if verdicts.is_judged and not verdicts.suspects else None
     if judged is None:
         passed = [*(check.passed for check in evidence.checks), *(one.passed for one in verdicts.predicates.values())]
         return replace(evidence, grade="passed" if passed and all(passed) else "none")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ..gate.ruling import EntryRuling
     from .live.live_run import LiveRun
 
+_MOST_PROPOSALS = 2
+"""First the files that the check opened, then what is left."""
+
 
 async def judge_result(run: LiveRun) -> None:
     """Judge the result and record the judgement. The person can interrupt this: then it is judged again later."""
@@ -42,11 +45,15 @@ async def judge_result(run: LiveRun) -> None:
 async def _ask_about_undecided(run: LiveRun) -> bool:
     """Show the person the changes that the result rests on. Returns whether the run continues.
 
-    Accepted: the result is judged again. Rejected: the model gets the refusal. Nobody is asked twice about the same.
+    Accepted: the result is judged again, and if it still rests on others, the person is shown those, once. Rejected:
+    the model gets the refusal. Nobody is asked twice about the same.
     """
     ctx, verdicts = run.ctx, run.facts.verdicts
     judged = verdicts.judgement
-    if judged is None or not judged.rests_on or not ctx.watched() or judged.undecided_digest in verdicts.rejected:
+    if judged is None or not judged.rests_on or not ctx.watched():
+        return False
+    asked = {*verdicts.rejected, *verdicts.proposed}
+    if judged.undecided_digest in asked or len(verdicts.proposed) >= _MOST_PROPOSALS:
         return False
     record = ctx.events.bound(None, None)
     try:

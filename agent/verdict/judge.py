@@ -17,7 +17,7 @@ import msgspec
 
 from ..facts.decided_files import encode_decided
 from ..journal.encoding import recorded_text
-from ..protocol import Judged, JudgeStarted
+from ..protocol import Judged, JudgeStarted, TestCounts
 from ..stops.check_environment import CheckEnvironment, prepared_environment
 from ..stops.checks import CheckResult, run_check
 from ..stops.counting.comparing import compare
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..stops.verdict import Verdict
     from ..workspace.sandbox.access import Access
     from .case import Case
-    from .decided import Decided
+    from .decided import Decided, UndecidedPath
     from .places import Contents
 
 _REPEATED_SECONDS = 60.0
@@ -154,24 +154,23 @@ class _Judge:
         self._any = case.facts.spec.predicates.any
         self._goals = _Goals.of(case.facts)
         self._rows = () if case.unit is None else case.unit.changes.rows
+        self._fewer = [] if self._any else case.facts.verdicts.suspects
+        """Results that are judged although tests are missing."""
+        self._opened = list[frozenset[str] | None]()
+        """What the checks opened in each view."""
 
     async def judged(self) -> Judged:
         """Run the checks in the view, and say what the result rests on."""
+        early = self._without_view()
+        if early is not None:
+            return early
         decided = self._decided
-        if decided.unknown:
-            names = {line.partition(": ")[0] for line in decided.unknown}
-            asked = [one.path for one in decided.undecided if one.path in names]
-            return self._red("unknown", f"what some files were before is not known: {_few(decided.unknown)}", asked)
-        if _is_untouched(self._case, decided):
-            return self._green()
-        if not self._fits():
-            return self._red("budget", "the time that is left is not enough to judge the result")
         taken = await asyncio.to_thread(Taken.without_undecided, decided, self._contents, self._rows)
         trial, seconds = await self._timed(taken)
         if not trial.is_green(any_=self._any) and seconds < _REPEATED_SECONDS:
             trial, _ = await self._timed(taken)
         if not trial.is_green(any_=self._any):
-            return await self._explained(trial)
+            return self._few_tests() if self._fewer else await self._explained(trial)
         suspect = [*self._fewer_tests(trial), *await self._wrote(trial, taken)]
         words = list[str]()
         if not suspect and decided.accepted:
@@ -181,7 +180,29 @@ class _Judge:
                 words += [found.words] if found.words else []
         if suspect:
             return self._red("suspect", f"suspect: {suspect[0]}", suspect=suspect)
-        return msgspec.structs.replace(self._green(), plant="; ".join(words))
+        counted = [check for check in trial.checks if check.command in {one.command for one in self._fewer}]
+        counts = {one.command: TestCounts(one.counted.ran, one.failing or 0) for one in counted if one.counted}
+        return msgspec.structs.replace(self._green(), plant="; ".join(words), counts=counts)
+
+    def _without_view(self) -> Judged | None:
+        """Return the judgement if it needs no view, or none is possible; None: a view is needed."""
+        decided = self._decided
+        if decided.unknown:
+            names = {line.partition(": ")[0] for line in decided.unknown}
+            asked = [one.path for one in decided.undecided if one.path in names]
+            return self._red("unknown", f"what some files were before is not known: {_few(decided.unknown)}", asked)
+        if self._fewer and not decided.undecided:
+            return self._few_tests()
+        if _is_untouched(self._case, decided):
+            return self._green()
+        if not self._fits():
+            return self._red("budget", "the time that is left is not enough to judge the result")
+        return None
+
+    def _few_tests(self) -> Judged:
+        """Say that tests are missing, and that undecided changes alone are not the reason."""
+        lines = [f"`{check.command}`: {check.suspect}" for check in self._fewer]
+        return self._red("suspect", f"suspect: {lines[0]}", suspect=lines)
 
     def _is_accepted_uncounted(self, command: str) -> bool:
         """Return whether a person accepted that this result counts no test: then a planted one cannot fail either."""
@@ -214,6 +235,7 @@ class _Judge:
             if self._goals.schema is not None:
                 with prepared_environment(view.sandbox, case.env) as environment:
                     trial.verdicts.append(await self._schema(self._goals.schema, view, environment))
+            self._opened.append(await asyncio.to_thread(view.opened))
             trial.reached = view.reached
             if trial.is_green(any_=self._any):
                 trial.overwritten = await asyncio.to_thread(view.overwritten, case.env)
@@ -266,12 +288,19 @@ class _Judge:
         if left_out:
             there = await self._tried(await asyncio.to_thread(Taken.in_place, decided, self._contents, self._rows))
             if there.is_green(any_=self._any):
-                files = [one.path for one in left_out if one.what != "git"]
-                names = [one.path for one in left_out]
-                why = f"it passes only with changes that nobody decided on: {_few(names)}"
-                return self._red("undecided", why, files, output=trial.output)
+                return self._rests_on_undecided(left_out, trial.output)
             trial = there
         return self._red("conditions", f"it fails where {self._conditions()}", output=trial.output)
+
+    def _rests_on_undecided(self, left_out: Sequence[UndecidedPath], output: str) -> Judged:
+        """Say that the checks need undecided changes. A person is first asked about files that the checks opened."""
+        files = [one.path for one in left_out if one.what != "git"]
+        opened = None if self._case.facts.verdicts.proposed else self._files_opened
+        first = [] if opened is None else [path for path in files if path in opened]
+        names = sorted((one.path for one in left_out), key=lambda path: path not in first)
+        why = f"it passes only with changes that nobody decided on: {_few(names)}"
+        asked = first or files
+        return self._red("undecided", why, asked, output=output, asks_all=len(asked) == len(files))
 
     def _conditions(self) -> str:
         """Say what the view does not have besides undecided files."""
@@ -351,6 +380,7 @@ class _Judge:
         *,
         suspect: Sequence[str] = (),
         output: str = "",
+        asks_all: bool = True,
     ) -> Judged:
         helps = [f"--scope {shlex.quote(recorded_text(path))}" for path in rests_on] if why == "undecided" else []
         return self._judgement(
@@ -363,14 +393,21 @@ class _Judge:
                 output=output,
                 output_digest=hashlib.sha256(without_traces_of_run(output).encode()).hexdigest() if output else "",
                 rests_on=[*map(recorded_text, rests_on)],
-                asks_all=True,
+                asks_all=asks_all,
                 suspect=[*suspect],
             )
         )
 
+    @property
+    def _files_opened(self) -> frozenset[str] | None:
+        """The files that the checks opened in the views so far; None: it is not known."""
+        known = [one for one in self._opened if one is not None]
+        return frozenset[str]().union(*known) if known and len(known) == len(self._opened) else None
+
     def _judgement(self, judged: Judged) -> Judged:
         """Add what is undecided and decided."""
         decided, scope = self._decided, self._case.scope
+        opened = self._files_opened
         outside = [
             path
             for path in sorted(decided.accepted)
@@ -384,6 +421,8 @@ class _Judge:
             undecided_digest=hashlib.sha256(marks.encode("utf-8", "surrogateescape")).hexdigest() if marks else "",
             decided=decided.digest,
             outside=[recorded_text(path) for path in outside[:MOST_LISTED]],
+            opened=None if opened is None else len(opened),
+            opened_changed=[recorded_text(path) for path in decided.changed if opened and path in opened],
             decided_files=self._case.journal.keep(encode_decided(decided.accepted)) if decided.accepted else None,
         )
 

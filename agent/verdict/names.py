@@ -115,7 +115,12 @@ def has_test_word(name: str) -> bool:
 
 def in_dependencies(path: str) -> bool:
     """Return whether the path lies in a folder that package managers fill."""
-    return any(part.casefold() in table().dependencies.folders for part in path.split("/")[:-1])
+    return any(is_dependency_folder(part) for part in path.split("/")[:-1])
+
+
+def is_dependency_folder(name: str) -> bool:
+    """Return whether package managers fill folders of this name."""
+    return name.casefold() in table().dependencies.folders
 
 
 def is_hidden(path: str) -> bool:

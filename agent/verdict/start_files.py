@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from ..stops.guarding.imports import read_text
 from ..workspace.checkout.folders import dependency_kinds
 from ..workspace.ignore import Ignore, pattern_lines
-from .names import ending_of, is_source, is_test_name, marks_of, source_endings, table
+from .names import ending_of, is_dependency_folder, is_source, is_test_name, marks_of, source_endings
 
 _HEAD = 16_384
 """Bytes of a source that are searched for signs of a test."""
@@ -110,7 +110,7 @@ def _storable(file: str) -> list[str]:
 
 def _is_installed(folder: str, names: frozenset[str], beside: frozenset[str]) -> bool:
     name = PurePosixPath(folder).name
-    if name.casefold() in table().dependencies.folders:
+    if is_dependency_folder(name):
         return True
     return any(
         kind.has_name(name)

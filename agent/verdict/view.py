@@ -26,6 +26,7 @@ from ..layers.overwritten import entries_in, overwritten
 from ..layers.remedies import LayerRefused
 from ..layers.rows import Row
 from .decided import above_of, is_same_file
+from .opened import OpenedFiles
 from .places import PathPast
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class JudgeView:
         self.sandbox = sandbox
         self._watch = layer.watch()
         self._before = entries_in(layer)
+        self._opened = OpenedFiles(self.root)
 
     @property
     def access(self) -> LayerAccess:
@@ -71,6 +73,10 @@ class JudgeView:
         """The limit for which a check was ended; empty: none."""
         return self._watch.reached
 
+    def opened(self) -> frozenset[str] | None:
+        """Stop noting what is opened in it, and return these files, without new ones. None: it is not known."""
+        return self._opened.stop()
+
     def overwritten(self, env: Mapping[str, str]) -> dict[str, str]:
         """Return the files that were in the view and that the checks wrote, without output. Nothing runs in it now.
 
@@ -86,6 +92,7 @@ class JudgeView:
 
     def close(self) -> None:
         """Delete the view."""
+        self._opened.stop()
         self._watch.end()
         self._layer.drop()
         os.close(self._network)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...protocol import Finish, JudgeResult, Reason
+from .state import suspects_left
 
 if TYPE_CHECKING:
     from ...protocol import Judged
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 def judge_first(state: LoopState) -> JudgeResult | None:
     """Return the decision to judge a result, or None: it is judged, or not in this run."""
     return JudgeResult() if state.judges and not state.facts.verdicts.is_judged else None
+
+
+def judge_missing_tests(state: LoopState) -> JudgeResult | None:
+    """Return the decision to judge a result of which only tests are missing, before it is handed over.
+
+    If undecided changes removed these tests, they run in the view.
+    """
+    verdicts, found = state.facts.verdicts, suspects_left(state.facts)
+    is_new = verdicts.checked_seq > verdicts.prompted_seq and not state.facts.spec.predicates.any
+    return judge_first(state) if found and is_new and all(check.is_fewer for check in found) else None
 
 
 def judged_end(state: LoopState) -> Finish | None:

@@ -118,6 +118,8 @@ class CheckFinished(EventBase, frozen=True, kw_only=True):
     missing: list[str] = []
     """Names of tests that ran before but did not run now, at most 50."""
     missing_count: int = 0
+    is_fewer: bool = False
+    """It is suspect only because tests that ran before did not run."""
     wrote: str | None = None
     """Blob of the files that existed before and that its first run wrote, with their digests. None: it is not known."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..evidence import Grade, JudgeWhy
+from ..evidence import Grade, JudgeWhy, TestCounts
 from .base import EventBase
 
 
@@ -63,6 +63,8 @@ class Judged(EventBase, frozen=True, kw_only=True):
     """Which of them the run changed."""
     plant: str = ""
     """What became of the planted tests, as text for people; empty: none were planted."""
+    counts: dict[str, TestCounts] = {}
+    """Command to the tests that ran in the view, of checks that ran fewer tests in the workspace than at first."""
     seconds: float = 0.0
 
 

@@ -183,6 +183,7 @@ def check_finished(
         suspect=None if suspicion is None else suspicion.why,
         missing=[] if suspicion is None else suspicion.missing[:MOST_MISSING],
         missing_count=0 if suspicion is None else len(suspicion.missing),
+        is_fewer=suspicion is not None and suspicion.is_fewer,
     )
 
 

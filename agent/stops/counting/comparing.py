@@ -34,6 +34,8 @@ class Suspicion(msgspec.Struct, frozen=True):
     """Reason for people and for the model: a clause without a full stop."""
     missing: list[str] = []
     """Names of tests that ran before but not now, sorted."""
+    is_fewer: bool = False
+    """Tests that ran before did not run now, and nothing else is wrong."""
 
 
 def compare(before: Counted | None, now: Counted | None, output: str = "") -> Suspicion | None:
@@ -45,9 +47,9 @@ def compare(before: Counted | None, now: Counted | None, output: str = "") -> Su
     if before is None:
         return _printed_failure(output) if now is None else _contradiction(now)
     if now is None:
-        return Suspicion(f"it printed no count of tests, although {_ran(before)} before", _names(before))
+        return Suspicion(f"it printed no count of tests, although {_ran(before)} before", _names(before), is_fewer=True)
     if now.ran == 0 and not (before.is_empty and not before.broken):
-        return Suspicion(f"no test ran, although {_ran(before)} before", _names(before))
+        return Suspicion(f"no test ran, although {_ran(before)} before", _names(before), is_fewer=True)
     if now.failing:
         return Suspicion(f"its exit code is 0, but it counts {now.failing} failing")
     return _missing(before, now)
@@ -76,10 +78,11 @@ def _missing(before: Counted, now: Counted) -> Suspicion | None:
     if before.is_named and now.is_named:
         missing = sorted(set(before.names) - set(now.names))
         unit = "test" if before.ran is not None else "package"
-        return Suspicion(f"{plural(len(missing), unit)} that ran before did not run", missing) if missing else None
+        why = f"{plural(len(missing), unit)} that ran before did not run"
+        return Suspicion(why, missing, is_fewer=True) if missing else None
     if before.ran is not None and (now.ran or 0) < before.ran:
         named = sorted(set(before.names) - set(now.names)) if now.is_named else []
-        return Suspicion(f"{plural(now.ran or 0, 'test')} ran, and {before.ran} before", named)
+        return Suspicion(f"{plural(now.ran or 0, 'test')} ran, and {before.ran} before", named, is_fewer=True)
     if before.shown and before.shown >= (before.ran or 0) and now.shown is not None and 2 * now.shown < (now.ran or 0):
         return Suspicion(f"it printed a summary of {now.ran} tests without their results")
     return None

@@ -67,15 +67,17 @@ def test_an_honest_run_is_done_with_its_evidence_in_one_line(home: Home, project
     with ScriptedServer([FIX_BOTH]) as server:
         ran = start(home, project, server, CHECK)
     assert ran.exit_code == 0, ran
-    *_, evidence, way_on, last = ran.stderr.strip().splitlines()
+    *_, evidence, opened, way_on, last = ran.stderr.strip().splitlines()
     assert last.startswith("-> done after 1 step")
     said = (
         "passed again in a clean place, and no change is undecided: 3 tests as at the start, 2 -> 0 failing, "
         "2 planted tests and 3 tests with another expected value failed as they must"
     )
     assert evidence == f"evidence: {said}" and way_on.startswith("continue with: rundry resume")
+    assert opened == "opened: 4 files, 1 changed by this run (calc/core.py)"
     (line,) = json.loads(home.run("runs", "--json", cwd=project).stdout)
-    assert (line["evidence"], line["evidence_kind"]) == (said, "without undecided changes")
+    shown = f"{said}; the check opened 4 files, 1 changed by this run (calc/core.py)"
+    assert (line["evidence"], line["evidence_kind"]) == (shown, "without undecided changes")
 
 
 def test_a_report_counts_complete_runs_by_the_evidence_of_their_end(home: Home, project: Path):
