@@ -138,7 +138,7 @@ if TYPE_CHECKING:
     from .view.reducer.children import new_words
     from .view.reducer.confirming import confirming_words, dependency_line
     from .view.reducer.finder import is_paused_between_steps
-    from .view.reducer.judging import judged_words
+    from .view.reducer.judging import judged_words, second_check_words
     from .view.reducer.numbers import clock, held_words, money, short
     from .view.reducer.shortening import shortening_lines, trim_words
     from .view.reducer.titles import (

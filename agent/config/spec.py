@@ -104,7 +104,7 @@ def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
         spec,
         hooks=settings.hooks,
         budget=budget_of(settings, loop),
-        predicates=_confirmed(settings, loop),
+        predicates=_with_second_check(settings, loop, _confirmed(settings, loop)),
         interval=interval_of(settings, branch) if loop is LoopKind.INTERVAL else None,
         paced=paced_of(settings) if loop is LoopKind.PACED else None,
         improve=improve_of(settings, branch) if loop is LoopKind.IMPROVE else None,
@@ -254,6 +254,22 @@ def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
             return wanted
         raise UserError("--confirm runs the check again, and there is no --until CMD; give --confirm-with CMD instead")
     return msgspec.structs.replace(wanted, confirm=bool(settings["confirm"].value), confirm_with=with_)
+
+
+def _with_second_check(settings: Settings, loop: LoopKind, wanted: Predicates) -> Predicates:
+    """Return the predicates with the second check, if one is set. Raises UserError for an impossible one."""
+    command, files = settings.get("holdout", str), settings.texts("holdout_files")
+    asked = next((name for name in ("holdout", "holdout_files") if settings[name].source == "flag"), None)
+    if command is None and not files:
+        return wanted
+    if loop not in (LoopKind.GOAL, LoopKind.CHAT) or not wanted.exist or settings["tries"].source == "flag":
+        if asked is None:
+            return wanted
+        option = f"--{asked.replace('_', '-')}"
+        raise UserError(f"{option}: it follows the check of a goal run or a chat; give --until CMD, without --tries")
+    if command is None or not files:
+        raise UserError("--holdout CMD and --holdout-files GLOB need each other: name the files that only CMD may read")
+    return msgspec.structs.replace(wanted, holdout=command, holdout_files=files)
 
 
 def _instructions(root: Path) -> str | None:

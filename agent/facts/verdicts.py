@@ -21,6 +21,7 @@ from ..protocol import (
     Event,
     HandoffClosed,
     HandoffOpened,
+    HoldoutPrepared,
     Judged,
     JudgementAccepted,
     JudgeStarted,
@@ -122,6 +123,8 @@ class Verdicts:
     """Command to the blob of the files that its first run wrote."""
     plants: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Command to the blob of the tests that can be planted for it; None: there are none."""
+    holdout: HoldoutPrepared | None = None
+    """What was found out about the second check before the first call; None: there is none, or nothing was."""
     scope: ScopeSet | None = None
     """What the run may change; None: nothing decides about it, or an older version began it."""
     first_outputs: dict[str, str] = field(default_factory=dict[str, str])
@@ -213,6 +216,7 @@ class Verdicts:
                 | UndecidedAccepted()
                 | UndecidedRejected()
                 | PlantPrepared()
+                | HoldoutPrepared()
                 | ScopeSet()
                 | RunResumed()
             ):
@@ -290,6 +294,8 @@ class Verdicts:
         match event:
             case PlantPrepared(command=command, plan=plan):
                 self.plants[command] = plan
+            case HoldoutPrepared() as prepared:
+                self.holdout = prepared
             case JudgeStarted():
                 pass
             case Judged() as judged:
@@ -310,7 +316,8 @@ class Verdicts:
                     self.judgement = msgspec.structs.replace(self.judgement, passed=True, grade="passed")
             case RunResumed():  # the files may have changed, unless the model works on them already
                 self.proposed.clear()
-                if self.prompted_seq < self.judgement_seq:
+                is_told = self.prompted_seq > self.judgement_seq
+                if self.judgement is not None and (not is_told or self.judgement.why == "holdout"):
                     self.judgement = None
 
     def _count_in_view(self, judged: Judged) -> None:
@@ -348,6 +355,7 @@ VERDICT_EVENTS = frozenset[type[Event]](
         CheckFinished,
         HandoffClosed,
         HandoffOpened,
+        HoldoutPrepared,
         Judged,
         JudgementAccepted,
         PlantPrepared,

@@ -169,6 +169,7 @@ from .events.finder import (
 )
 from .events.judged import (
     AcceptedPath as AcceptedPath,
+    HoldoutPrepared as HoldoutPrepared,
     Judged as Judged,
     JudgementAccepted as JudgementAccepted,
     JudgeStarted as JudgeStarted,
@@ -328,6 +329,7 @@ from .evidence import (
     FROM_OUTPUT as FROM_OUTPUT,
     GRADES as GRADES,
     SCORE_FROM_OUTPUT as SCORE_FROM_OUTPUT,
+    SECOND_FAILED as SECOND_FAILED,
     CheckEvidence as CheckEvidence,
     Confirmation as Confirmation,
     Confirmed as Confirmed,
@@ -342,6 +344,7 @@ from .evidence import (
     grade_words as grade_words,
     opened_words as opened_words,
     result_words as result_words,
+    some_files as some_files,
     undecided_help as undecided_help,
     undecided_words as undecided_words,
 )

@@ -86,6 +86,8 @@ class TestCounts(msgspec.Struct, frozen=True):
     failing: int
 
 
+SECOND_FAILED = "the second check failed"
+"""All that the model gets of the result of `--holdout`."""
 FROM_OUTPUT = "tests are counted from the output of the check, to which the code under test can write"
 SCORE_FROM_OUTPUT = "the score is a number in the output of its command, to which the measured code can write"
 
@@ -152,6 +154,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Which of them the run changed."""
     plant: str = ""
     """What became of the planted tests, as text for people; empty: none were planted."""
+    holdout: str = ""
+    """What became of the second check, as text for people; empty: there is none, or it did not run."""
 
 
 def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) -> EvidenceKind:
@@ -219,6 +223,11 @@ def grade_words(evidence: Evidence) -> str:
             return f"{also}, and a second check that the model never saw" if evidence.grade == "held_out" else also
 
 
+def some_files(names: Sequence[str]) -> str:
+    """Return the first names of a list: `a.py, b.py, c.py and 4 more`."""
+    return _listed(list(names))
+
+
 def opened_words(evidence: Evidence) -> str:
     """Return `34 files, 2 changed by this run (a.py, b.py)`; empty: it is not known what the check opened."""
     if evidence.opened is None:
@@ -264,6 +273,8 @@ def _parts(evidence: Evidence) -> list[str]:
         parts.append(evidence.plant)
     elif evidence.grade in ("judged", "held_out"):
         parts.append("no planted test")
+    if evidence.holdout and evidence.grade == "judged":
+        parts.append(evidence.holdout)
     if SCORE_FROM_OUTPUT in evidence.not_guaranteed:
         parts.append("measured code can print a score")
     if evidence.missing_count:

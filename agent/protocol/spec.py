@@ -159,6 +159,10 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
     """When the checks pass, they must also pass in a clean checkout of the result."""
     confirm_with: str | None = None
     """The command that must pass in the clean checkout instead of the checks."""
+    holdout: str | None = None
+    """The second check: a command that must pass after the judge let a result pass. The model never gets its output."""
+    holdout_files: list[str] = []
+    """Globs of the files of the second check: nothing else sees them."""
 
     @property
     def confirming(self) -> list[str]:

@@ -90,6 +90,7 @@ def _with_judgement(evidence: Evidence, facts: RunFacts) -> Evidence:
         opened=judged.opened,
         opened_changed=judged.opened_changed,
         plant=judged.plant,
+        holdout=judged.holdout,
         judged_why=judged.why,
         rests_on=judged.rests_on[:_MOST_RESTING],
         help=judged.help,

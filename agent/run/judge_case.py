@@ -12,6 +12,7 @@ from ..step.checks.verify import state_of_run
 from ..step.tool_calls.effect_entries import row_of
 from ..verdict.case import Case, JudgedUnit
 from ..verdict.history import UnitChanges
+from ..verdict.holdout import prepare_holdout
 from ..verdict.planting import prepare_plants
 
 if TYPE_CHECKING:
@@ -64,12 +65,14 @@ def judged_unit(
 
 
 async def prepare_judge(ctx: RunContext) -> None:
-    """Find out, before the first call, which tests can be planted. A run whose goal is met needs none.
+    """Prepare, before the first call, the second check, and the tests that can be planted if the goal is not met.
 
     Raises PersonInterrupted.
     """
     if not ctx.judges or ctx.facts.step:
         return
+    with ctx.usage.running():
+        await ctx.activity.interruptible(prepare_holdout(case_of(ctx)))
     is_green = all(check.passed for check in ctx.facts.verdicts.checks.values())
     if not is_green and ctx.facts.verdicts.checks:
         with ctx.usage.running():

@@ -34,6 +34,8 @@ async def judge_result(run: LiveRun) -> None:
                     with ctx.usage.running():
                         found = await ctx.activity.interruptible(judge(case_of(ctx)))
                 record(found)
+                if found.why == "holdout":  # else the model would not know why the person resumes the run
+                    record(Prompted(kind="check", text=judged_feedback(found)))
             except PersonInterrupted:
                 if ctx.usage.deadline_passed():
                     late = Judged(grade="passed", passed=False, why="budget", detail="the deadline passed")

@@ -27,6 +27,7 @@ from ..stops.stall.signature import without_traces_of_run
 from .approved_modules import approved_modules
 from .counts import CountsDamaged, first_counts
 from .decided_now import DecidedNow, decided_now
+from .holdout import with_second_check
 from .names import is_source
 from .planting import planted
 from .view import JudgeView, Taken, ViewFailed, open_view
@@ -55,6 +56,8 @@ async def judge(case: Case) -> Judged:
     began = time.monotonic()
     try:
         found = await _rounds(case)
+        if found.passed and case.facts.spec.predicates.holdout is not None:
+            found = await _held_out(case, found)
     except ViewFailed as failed:
         found = Judged(grade="passed", passed=False, why="unknown", detail=f"the result could not be judged: {failed}")
     return msgspec.structs.replace(found, seconds=time.monotonic() - began)
@@ -74,6 +77,17 @@ async def _rounds(case: Case) -> Judged:
         return found
     detail = "files that this run changed were changed while the judge ran, twice"
     return msgspec.structs.replace(found, grade="passed", passed=False, why="moved", detail=detail)
+
+
+async def _held_out(case: Case, judged: Judged) -> Judged:
+    """Run the second check in a view of what was judged."""
+    now = await asyncio.to_thread(decided_of, case)
+    if now.decided.digest != judged.decided:
+        detail = "files that this run changed were changed before the second check"
+        return msgspec.structs.replace(judged, grade="passed", passed=False, why="moved", detail=detail)
+    rows = () if case.unit is None else case.unit.changes.rows
+    taken = await asyncio.to_thread(Taken.without_undecided, now.decided, now.contents, rows)
+    return await with_second_check(case, judged, taken)
 
 
 def decided_of(case: Case) -> DecidedNow:

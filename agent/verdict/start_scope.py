@@ -35,9 +35,8 @@ def scope_of(
     `undecided`: the paths that earlier runs changed and nobody decided on, each with its text before.
     """
     wanted = spec.predicates
-    added, taken = (
-        _relative(globs, root) for globs in (wanted.scope, [each for each in wanted.guard if each != _NONE])
-    )
+    taken_away = [*(each for each in wanted.guard if each != _NONE), *wanted.holdout_files]
+    added, taken = (_relative(globs, root) for globs in (wanted.scope, taken_away))
     if _NONE in wanted.guard:
         return Scope(everything=True, added=added, taken=taken)
     start = read_start(root, env)

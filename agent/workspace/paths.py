@@ -159,6 +159,8 @@ class Workspace:
             return None
         if self.hide_rules.is_own(self.shown(place)):
             return "rundry's own files are private"
+        if self.hide_rules.is_held_out(self.shown(place), self.seen):
+            return "it belongs to the second check (--holdout-files)"
         named = home_path(self.shown(place))
         return f'it is a place of secrets ([sandbox] show = ["{named}"] in your own config shows it)'
 

@@ -137,6 +137,8 @@ hosts = ["pypi.org"]
 live = ["var"]
 [verdict]
 scope = ["docs/**"]
+holdout = "make apart"
+holdout_files = ["apart/**"]
 [otel]
 endpoint = "http://127.0.0.1:4318"
 content = true

@@ -65,6 +65,12 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         "--confirm", is_flag=True, default=None, help="Once green, the check must also pass in a clean checkout."
     ),
     "confirm_with": _option("--confirm-with", metavar="CMD", help="The same, but with this command."),
+    "holdout": _option(
+        "--holdout", metavar="CMD", help="Once judged, this second check must pass. The model never sees its output."
+    ),
+    "holdout_files": _option(
+        "--holdout-files", multiple=True, metavar="GLOB", help="With --holdout: only its command can read these files."
+    ),
     "every": _option(
         "--every", metavar="D", help="Interval: start a new pass at this interval (5m); commit it or roll it back."
     ),

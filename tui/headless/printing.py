@@ -23,6 +23,7 @@ from rundry.agent import (
     EditFormatOffered,
     Fault,
     HandoffOpened,
+    HoldoutPrepared,
     ItemDuplicate,
     ItemQueued,
     Journal,
@@ -62,6 +63,7 @@ from rundry.agent import (
     new_words,
     reduce,
     result_words,
+    second_check_words,
     short,
     shortening_lines,
     stall_words,
@@ -134,7 +136,7 @@ class LinePrinter:
                 self._starts[stamped.work] = len(self._state.blocks)
             case StepFinished() as finished:
                 self._step(stamped, finished)
-            case CheckFinished() | ConfirmationFinished() | Judged() as checked:
+            case CheckFinished() | ConfirmationFinished() | HoldoutPrepared() | Judged() as checked:
                 self._check(checked)
             case PassFinished(verdict=verdict) if verdict:
                 self._newest()
@@ -159,8 +161,12 @@ class LinePrinter:
         for note in event.notes:
             say_line(note)
 
-    def _check(self, event: CheckFinished | ConfirmationFinished | Judged) -> None:
-        if isinstance(event, Judged):
+    def _check(self, event: CheckFinished | ConfirmationFinished | HoldoutPrepared | Judged) -> None:
+        if isinstance(event, HoldoutPrepared):
+            if not (words := second_check_words(event)):
+                return
+            say_line(words)
+        elif isinstance(event, Judged):
             say_line(f"once more, without undecided changes: {judged_words(event)}")
         elif isinstance(event, ConfirmationFinished):
             say_line(f"confirm {event.command}: {confirming_words(event)}")

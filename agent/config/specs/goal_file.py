@@ -28,6 +28,8 @@ _SAME = (
     "scope",
     "confirm",
     "confirm_with",
+    "holdout",
+    "holdout_files",
     "tries",
 )
 """Keys that are options with the same name."""

@@ -39,7 +39,7 @@ def judged_end(state: LoopState) -> Finish | None:
             return Finish(reason=Reason.BUDGET, detail=judged.detail, limit="seconds", wrap_up=True)
         case "conditions" if not verdicts.is_red_again:
             return None
-        case _ if is_told:  # the person let it continue
+        case _ if is_told and judged.why != "holdout":  # the person let it continue
             return None
         case _:
             return Finish(reason=Reason.HANDOFF, detail=_with_help(judged), judged=True)

@@ -156,6 +156,9 @@ def never_started(facts: RunFacts) -> Finish | None:
     """Return the refusal of a run whose check cannot be started before the first step. None: every check ran."""
     if facts.step or facts.spent.steps:
         return None
+    second = facts.verdicts.holdout
+    if second is not None and second.problem:
+        return Finish(reason=Reason.REFUSED, detail=f"the second check cannot be started: {second.problem}")
     for check in failing_checks(facts):
         if cannot_start(check):
             lines = [line.strip() for line in check.output.splitlines() if line.strip()]

@@ -17,6 +17,17 @@ class PlantPrepared(EventBase, frozen=True, kw_only=True):
     """Blob of the tests that the check reported as failed. The model never gets it. None: none can be planted."""
 
 
+class HoldoutPrepared(EventBase, frozen=True, kw_only=True):
+    """Before the first call, the second check (`--holdout`) ran, so that its tests are counted."""
+
+    known: list[str] = []
+    """Its files that are in HEAD, the index or the history, where the model can read them. At most 50."""
+    counted: str | None = None
+    """Blob of the counted tests. The model never gets it. None: it counted nothing, or did not run."""
+    problem: str = ""
+    """Why it could not be started; empty: it ran."""
+
+
 class JudgeStarted(EventBase, frozen=True, kw_only=True):
     """The judge starts: the checks run once more, without the changes that nobody decided on."""
 
@@ -65,6 +76,8 @@ class Judged(EventBase, frozen=True, kw_only=True):
     """What became of the planted tests, as text for people; empty: none were planted."""
     counts: dict[str, TestCounts] = {}
     """Command to the tests that ran in the view, of checks that ran fewer tests in the workspace than at first."""
+    holdout: str = ""
+    """What became of the second check, as text for people; empty: there is none, or it did not run."""
     seconds: float = 0.0
 
 
@@ -100,5 +113,7 @@ class JudgementAccepted(EventBase, frozen=True, kw_only=True):
     by: str = "person"
 
 
-JudgeEvent = PlantPrepared | JudgeStarted | Judged | UndecidedAccepted | UndecidedRejected | JudgementAccepted
+JudgeEvent = (
+    PlantPrepared | HoldoutPrepared | JudgeStarted | Judged | UndecidedAccepted | UndecidedRejected | JudgementAccepted
+)
 """The events of this module."""

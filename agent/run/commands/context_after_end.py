@@ -32,6 +32,8 @@ def context_after_end(journal: Journal) -> UndoContext:
         Path(journal.spec.workspace),
         private=[journal.path, store],
         leftovers=Leftovers(journal.path),
-        hide_rules=hide_rules_of(journal.spec.gate, journal.path.parent),
+        hide_rules=hide_rules_of(
+            journal.spec.gate, journal.path.parent, held_out=journal.spec.predicates.holdout_files
+        ),
     )
     return UndoContext(journal, facts, workspace, Snapshots(store), record)

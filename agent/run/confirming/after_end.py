@@ -87,7 +87,7 @@ def _is_in_result(journal: Journal, facts: RunFacts, path: Path) -> bool:
 
 
 def _workspace(journal: Journal) -> Workspace:
-    rules = hide_rules_of(journal.spec.gate, journal.path.parent)
+    rules = hide_rules_of(journal.spec.gate, journal.path.parent, held_out=journal.spec.predicates.holdout_files)
     private = [journal.path, journal.path.with_suffix(".snapshots")]
     return Workspace(Path(journal.spec.workspace), private=private, hide_rules=rules)
 
@@ -101,7 +101,8 @@ def _stored(journal: Journal, facts: RunFacts) -> Stored | None:
 
 async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: Mapping[str, str]) -> Verified:
     spec, workspace = journal.spec, _workspace(journal)
-    sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent)
+    held_out = spec.predicates.holdout_files
+    sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent, held_out=held_out)
     result = Result(
         journal=journal,
         facts=facts,

@@ -31,7 +31,7 @@ def refresh_proposals(path: Path) -> None:
         try:
             require_undamaged(journal)
             shown, store = run_state(journal).decidable_without_runner(), journal.path.with_suffix(".snapshots")
-            rules = hide_rules_of(journal.spec.gate, path.parent)
+            rules = hide_rules_of(journal.spec.gate, path.parent, held_out=journal.spec.predicates.holdout_files)
             ws = Workspace(Path(journal.spec.workspace), private=[journal.path, store], hide_rules=rules)
             for opened in facts_of(journal).requests.proposals.values():
                 if opened.proposal_id in shown and is_file_change(opened):

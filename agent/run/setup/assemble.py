@@ -33,6 +33,7 @@ from ..undecided import layers_folder, left_undecided
 from .attachments import check_first_images
 from .build_context import Assembled, build, committing
 from .progress import with_progress
+from .second_check import refuse_open_holdout
 from .small_window import refuse_window
 from .surroundings.confinement import detect_sandbox, hide_rules_of, missing_guarantees
 from .surroundings.layers import close_layers, first_mode, layers_of
@@ -73,6 +74,7 @@ async def _assembled(
 ) -> Assembled:
     """Build the objects of the run, and make the checks that need them. Raises Refusal, UserError."""
     spec, facts = inputs.journal.spec, inputs.facts
+    await asyncio.to_thread(refuse_open_holdout, spec, tree, is_judged=judges(spec, tree.views))
     git = committing(inputs, tree, git_env)
     assembled = build(inputs, tree, models, git)
     ctx = assembled.ctx
@@ -150,10 +152,11 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
     private = [journal.path, inputs.store]
     scripts = [path for hook in spec.hooks for path in hook.scripts]
     rules = list(inputs.facts.rules)
-    hide_rules = hide_rules_of(spec.gate, journal.path.parent, lambda: rules)
+    held_out = spec.predicates.holdout_files
+    hide_rules = hide_rules_of(spec.gate, journal.path.parent, lambda: rules, held_out)
     workspace = Workspace(Path(spec.workspace), private, Leftovers(journal.path), scripts, hide_rules)
     notes = workspace.leftovers.sweep()
-    detecting = detect_sandbox(spec.gate, workspace.root, journal.path.parent, rules=lambda: rules)
+    detecting = detect_sandbox(spec.gate, workspace.root, journal.path.parent, rules=lambda: rules, held_out=held_out)
     sandbox = await with_progress(detecting, inputs.tell, "trying whether a sandbox works here")
     await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
     notes += [*sandbox.notes, *sandbox.dependencies_note(workspace.root)]

@@ -31,8 +31,7 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
         raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
     validate_predicates(spec.predicates, Path(spec.home))
     require_usable_commands(spec, env)
-    if refused := scope_problem(spec.predicates.scope):
-        raise UserError(f"--scope {refused}")
+    _validate_globs(spec)
     target_of(spec.otel, env)
     offered = tools_of(spec)
     for action in spec.predicates.require:
@@ -47,3 +46,9 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
     for tool in spec.gate.quotas:
         if tool not in TOOL_TRAITS and server_of(tool) not in servers:
             raise UserError(f"a quota for an unknown tool {tool!r}: {did_you_mean(tool, TOOL_TRAITS)}")
+
+
+def _validate_globs(spec: RunSpec) -> None:
+    for option, globs in (("--scope", spec.predicates.scope), ("--holdout-files", spec.predicates.holdout_files)):
+        if refused := scope_problem(globs):
+            raise UserError(f"{option} {refused}")

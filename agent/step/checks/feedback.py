@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...protocol import SECOND_FAILED
 from ...stops.stall.signature import without_traces_of_run
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def judged_feedback(judged: Judged, said: str = "") -> str:
     if judged.why == "suspect":
         lines = "".join(f"\n- {line}" for line in judged.suspect)
         return f"The checks pass, but the result does not count:{lines}\n{who.strip()}".strip()
+    if judged.why == "holdout":
+        return f"The checks pass, but {SECOND_FAILED}.{who}"
     if judged.why == "undecided":
         head = (
             f"The checks pass only with changes that you were not meant to make: {', '.join(judged.rests_on)}."

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 REFUSED = "The sandbox refused:"
 NOBODY_TO_ALLOW = "Nobody is here to allow it: find a way that does not need it, or say so."
 ALLOWED_ONCE = "The person allowed it once:"
+HELD_OUT = "Nobody can allow it: outside of the sandbox, the command could read what belongs to the second check."
 ONLY_IN_UNIT = "The command was not run: what it changes must stay apart, so it cannot run outside of the sandbox."
 _MOST_NEEDS = 4
 """Most permissions that one command may need, one after the other."""
@@ -53,6 +54,8 @@ async def run_at_gate(
                 break
             if not ctx.watched():
                 return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {NOBODY_TO_ALLOW}"])
+            if need.unsandboxed and ctx.facts.spec.predicates.holdout is not None:
+                return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {HELD_OUT}"])
             try:
                 opening = ctx.gate.propose(_widened(draft, need), call_id="", record=with_waiting(record))
                 ruling = await ctx.activity.interruptible(opening)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, assert_never, get_args
 
 from ...protocol import (
+    HoldoutPrepared,
     Judged,
     JudgementAccepted,
     JudgeStarted,
@@ -14,6 +15,7 @@ from ...protocol import (
     Stamped,
     UndecidedAccepted,
     UndecidedRejected,
+    some_files,
 )
 from ...protocol.events.judged import JudgeEvent
 from ...protocol.text.counts import plural
@@ -41,6 +43,9 @@ def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
     match event:
         case PlantPrepared():
             pass
+        case HoldoutPrepared():
+            if words := second_check_words(event):
+                note(state, stamped, words)
         case JudgeStarted():
             add(state, stamped, "check", title=_title(event), status="running")
             state.growing[None, "judge"] = len(state.blocks) - 1
@@ -74,6 +79,15 @@ def _title(event: JudgeStarted) -> str:
         f"without {plural(event.undecided_count, 'undecided change')}" if event.undecided_count else "in a clean place"
     )
     return f"once more {where}: {', '.join(event.checks)}"
+
+
+def second_check_words(event: HoldoutPrepared) -> str:
+    """Return what somebody has to know about the second check before the run; empty: nothing."""
+    if event.problem:
+        return f"the second check cannot be started: {event.problem}"
+    if not event.known:
+        return ""
+    return f"the model can read {some_files(event.known)} in git, so the grade will not be `held_out`"
 
 
 def judged_words(event: Judged) -> str:

@@ -106,6 +106,11 @@ class Sandbox(Confinement):
         """Return a copy with its own temp folder and loopback, for another tree of the run."""
         return self._copy(msgspec.structs.replace(self._settings, stage=None))
 
+    def with_held_out(self) -> Sandbox:
+        """Return a copy for the second check, whose commands can read its files."""
+        rules = msgspec.structs.replace(self._settings.hide_rules, held_out=())
+        return self._copy(msgspec.structs.replace(self._settings, hide_rules=rules))
+
     def for_checks(self) -> Sandbox:
         """Return a copy in the same network whose temp folder is empty now, except for the build cache of Go."""
         made = self._of_checks = self._of_checks or self.separate_copy()

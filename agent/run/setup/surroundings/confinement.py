@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from ....protocol import GatePolicy, Rule
 
 
-def hide_rules_of(gate: GatePolicy, runs: Path, rules: Callable[[], Sequence[Rule]] | None = None) -> HideRules:
+def hide_rules_of(
+    gate: GatePolicy,
+    runs: Path,
+    rules: Callable[[], Sequence[Rule]] | None = None,
+    held_out: Sequence[str] = (),
+) -> HideRules:
     """Return the places that a run hides from commands and tools. The arguments are those of `detect_sandbox`."""
 
     def denied(root: Path) -> list[str]:
@@ -27,6 +32,7 @@ def hide_rules_of(gate: GatePolicy, runs: Path, rules: Callable[[], Sequence[Rul
         hide=expand_home(gate.sandbox.hide),
         show=expand_home(gate.sandbox.show),
         denied=denied,
+        held_out=tuple(held_out),
     )
 
 
@@ -36,12 +42,14 @@ async def detect_sandbox(
     runs: Path,
     *,
     rules: Callable[[], Sequence[Rule]] | None = None,
+    held_out: Sequence[str] = (),
 ) -> Sandbox:
     """Return the best sandbox of this machine, with the paths that the run hides.
 
     `runs`: the folder of the journals. `rules`: returns the present rules of the gate; default: those of the policy.
+    `held_out`: globs of the files that only the second check can read.
     """
-    hide_rules = hide_rules_of(gate, runs, rules)
+    hide_rules = hide_rules_of(gate, runs, rules, held_out)
     return await Sandbox.detect(
         hide_rules=hide_rules, network=gate.network, hosts=gate.sandbox.hosts, workspace=workspace
     )

@@ -1,9 +1,9 @@
-"""Find the workspace paths that `deny` rules match, so that the sandbox can hide them from every program."""
+"""Find the workspace paths that `deny` rules and other globs match, so that the sandbox can hide them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,20 +28,29 @@ def denied_paths(rules: Sequence[Rule], root: Path) -> list[str]:
     The folder `.git` is left out, because git commands need it.
     """
     globs = path_globs(rules)
+    outside = [glob for glob in globs if glob.startswith("/") and os.path.lexists(glob)]
+    return [*outside, *_matches(globs, root)]
+
+
+def held_out_paths(globs: Iterable[str], root: Path) -> list[str]:
+    """Return the paths of a second check, which only that check can read, as `denied_paths` does.
+
+    `a/**` stands for the folder itself, so that nothing can be written there.
+    """
+    return list(_matches([_whole_folder(glob) for glob in globs], root))
+
+
+def _whole_folder(glob: str) -> str:
+    folder = glob.removesuffix("/**")
+    return f"/{folder.removeprefix('/')}/" if folder and folder != glob else glob
+
+
+def _matches(globs: Sequence[str], root: Path) -> Iterator[str]:
     if not globs:
-        return []
+        return
     from pathspec import GitIgnoreSpec  # ~20 ms
 
-    spec = GitIgnoreSpec.from_lines(globs)
-    outside = [glob for glob in globs if glob.startswith("/") and os.path.lexists(glob)]
-    return [*outside, *_matches(spec, root)]
-
-
-def _matches(spec: object, root: Path) -> Iterator[str]:
-    from pathspec import GitIgnoreSpec
-
-    assert isinstance(spec, GitIgnoreSpec)
-    waiting = [""]
+    spec, waiting = GitIgnoreSpec.from_lines(globs), [""]
     while waiting:
         folder = waiting.pop()
         try:

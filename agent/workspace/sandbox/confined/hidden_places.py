@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ....system.real_paths import exists, real_path
+from .denied_paths import held_out_paths
 from .home_places import home_places, secrets_in
 from .secret_places import is_needed, outermost, secret_places, unhidden_variables
 
@@ -40,6 +41,8 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
     """Places to show nevertheless. A secret inside one of them stays hidden unless it is named itself."""
     denied: Callable[[Path], Sequence[str]] | None = None
     """Return the paths below a folder, relative to it, that a rule of the user denies."""
+    held_out: tuple[str, ...] = ()
+    """Globs of the files that only the second check of the run can read."""
 
     def resolve(self, ws: Path, root: Path | None = None) -> HiddenPlaces:
         """Return the places that exist now, without the workspace itself.
@@ -47,7 +50,7 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
         `root`: the folder that commands see at `ws`, if it is another one.
         """
         show, at_home = _real(self.show), home_places(os.environ, ws)
-        always = [*_real(self.own), *self._denied(ws, root or ws)]
+        always = [*_real(self.own), *self._denied(ws, root or ws), *self._held_out(ws, root or ws)]
         secrets = [*secret_places(os.environ), *_real(secrets_in(at_home)), *self._hide()]
         hidden = [path for path in secrets if path not in show]
         kept = [path for path in (*hidden, *always) if path != ws and (exists(path) or _within(path, [ws]))]
@@ -66,6 +69,10 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether this hidden place is a folder of rundry, is inside one or contains one."""
         return any(place.is_relative_to(own) or own.is_relative_to(place) for own in _real(self.own))
 
+    def is_held_out(self, place: Path, root: Path) -> bool:
+        """Return whether this hidden place belongs to the second check. `root`: the workspace."""
+        return place in self._held_out(root, root)
+
     def notes(self) -> list[str]:
         """Return a line for each place that commands may see although a variable or the user hides it."""
         needed = [path for path in self.hide if is_needed(real_path(path))]
@@ -77,16 +84,21 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
 
     def _denied(self, ws: Path, root: Path) -> list[Path]:
         """Return the denied paths, with links resolved."""
-        found = list[Path]()
-        for name in self.denied(root) if self.denied is not None else ():
-            real = real_path(root / name)
-            found.append(ws / real.relative_to(root) if real.is_relative_to(root) else real)
-        return found
+        return [_seen(root / name, ws, root) for name in (self.denied(root) if self.denied is not None else ())]
+
+    def _held_out(self, ws: Path, root: Path) -> list[Path]:
+        return [_seen(root / name, ws, root) for name in held_out_paths(self.held_out, root)]
 
 
 def expand_home(places: Iterable[str]) -> tuple[Path, ...]:
     """Return the paths that a user wrote, with `~` replaced by the home folder."""
     return tuple(Path(place).expanduser() for place in places)
+
+
+def _seen(path: Path, ws: Path, root: Path) -> Path:
+    """Return a path, with links resolved, as commands know it that see the folder `root` at `ws`."""
+    real = real_path(path)
+    return ws / real.relative_to(root) if real.is_relative_to(root) else real
 
 
 def _within(path: Path, places: Iterable[Path]) -> bool:
