@@ -78,8 +78,11 @@ def take_back(layer: Layer, inside: Inside, changes: Sequence[GitChanges]) -> No
             git = InsideGit(inside, common / tree if tree else common, layer)
             if index := b"".join(_index_lines(row) for row in rows if isinstance(row, IndexRow)):
                 git.run(("update-index", "-z", "--index-info"), index)
-            if refs := b"".join(_ref_line(row) for row in rows if isinstance(row, RefRow)):
-                git.run(("update-ref", "--no-deref", "-z", "--stdin"), refs)
+            refs = [row for row in rows if isinstance(row, RefRow)]
+            for some in ([row for row in refs if not row.after], [row for row in refs if row.after]):
+                if some:  # git makes `a` only when `a/b` is gone
+                    lines = b"".join(map(_ref_line, some))
+                    git.run(("update-ref", "--no-deref", "-z", "--stdin"), lines)
             for head in (row for row in rows if isinstance(row, HeadRow) and row.before != row.after):
                 name = head.after.removeprefix("ref: ")
                 is_branch = head.after.startswith("ref: ")
