@@ -120,8 +120,10 @@ if TYPE_CHECKING:
     from .run.setup.small_window import check_context
     from .run.setup.surroundings.variables import variables_left_out
     from .run.setup.validate_spec import validate_spec
+    from .run.staging.keep import KeepReview, newest_undecided, open_kept
     from .run.staging.left import drop_all_left, drop_stage, newest_staged
-    from .run.staging.review import Applied, StageReview, open_stage
+    from .run.staging.review import StageReview, open_stage
+    from .run.staging.reviewing import Applied
     from .step.model_trial import FormatResult, ModelTrial, Trial, open_trial
     from .system.extras import missing_extra
     from .telemetry.export import otlp_lines

@@ -102,7 +102,9 @@ class Changes:
     orders: list[str] = field(default_factory=list[str])
     """Blobs of the rows of all that was applied, oldest first."""
     in_stage: ChangeLog = field(default_factory=ChangeLog)
-    """The changes in the open stage, oldest first. None of them can be undone."""
+    """The changes in the open stage since `stage_since`, oldest first. None of them can be undone."""
+    stage_since: int = 0
+    """Position at which the open stage began, or at which some of it was applied last."""
     approvals: Approvals = field(default_factory=Approvals)
     unrecorded: Unrecorded = field(default_factory=Unrecorded)
     _world_before: str | None = None
@@ -182,7 +184,7 @@ class Changes:
             case UndoAccepted():
                 self.undoing[event.order] = event
             case StageBegan(folder=folder):
-                self.stage = folder
+                self.stage, self.stage_since = folder, stamped.seq
             case StageEnded():
                 self._end_stage()
             case OutputsWritten():
@@ -193,7 +195,12 @@ class Changes:
         accepted = self.accepted.pop(applied.order, None)
         if accepted is None or applied.lost:
             return
+        if self.stage is not None and accepted.in_place:  # in the stage, which has all of it
+            return
         self.orders.append(accepted.rows)
+        if self.stage is not None:  # some of it was applied; what was not is among the files of the stage
+            self.in_stage.cut(0)
+            self.stage_since = stamped.seq
         if accepted.pass_number:
             self._note_pass(stamped, accepted, applied)
             return
@@ -311,7 +318,9 @@ class Changes:
             self.staged.add(path)
             if by in ("model", "person", "command"):
                 command = None if by != "command" else "a command"
-                self.in_stage.append(RecordedChange(stamped.seq, stamped.step, command, None, files={path: moved}))
+                change = RecordedChange(stamped.seq, stamped.step, command, None, files={path: moved})
+                change.is_by_person = by == "command" and self.approvals.in_control
+                self.in_stage.append(change)
             return
         self.staged.discard(path)
         if by in ("model", "person"):

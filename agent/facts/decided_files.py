@@ -22,8 +22,8 @@ _Stored = dict[bytes, tuple[str, int, str, bool]]
 
 
 def encode_decided(files: Mapping[str, Side | None]) -> bytes:
-    """Return what a journal keeps of the files as they are judged."""
-    stored: _Stored = {os.fsencode(path): _mark(side) for path, side in files.items()}
+    """Return what a journal keeps of the files as they are judged: the same bytes for the same files."""
+    stored: _Stored = {os.fsencode(path): _mark(side) for path, side in sorted(files.items())}
     return msgspec.msgpack.encode(stored)
 
 

@@ -16,6 +16,8 @@ from ..protocol import (
     RunEnded,
     RunResumed,
     RunStarted,
+    StageBegan,
+    StageEnded,
     Stamped,
 )
 
@@ -46,6 +48,8 @@ class Unrecorded:
     writers: list[Writer] = field(default_factory=list[Writer])
     commits: list[str] = field(default_factory=list[str])
     """Commits that rundry made of single edits."""
+    is_staged: bool = False
+    """Whether a stage is open: what commands change lies there, and not in the workspace."""
     _outside: dict[str, str] = field(default_factory=dict[str, str])
     """Proposal id to the line of a command that would run outside of the sandbox."""
 
@@ -54,8 +58,8 @@ class Unrecorded:
         match stamped.event:
             case RunStarted(sandbox=None):
                 self._begin(stamped, "commands without a sandbox", [EVERYWHERE])
-            case EffectsAccepted(outputs=outputs) | OutputsWritten(paths=outputs):
-                self.outputs.update(dict.fromkeys(outputs, stamped.seq))
+            case EffectsAccepted() | OutputsWritten() | StageBegan() | StageEnded():
+                self._apply_layers(stamped.seq, stamped.event)
             case BackgroundStarted(name=name, outputs=outputs):
                 self._begin(stamped, _background(name), outputs)
             case BackgroundEnded(name=name):
@@ -76,6 +80,15 @@ class Unrecorded:
                     self._begin(stamped, f"`{command}`, which ran outside of the sandbox", [EVERYWHERE])
             case _:
                 pass
+
+    def _apply_layers(self, seq: int, event: EffectsAccepted | OutputsWritten | StageBegan | StageEnded) -> None:
+        match event:
+            case StageBegan() | StageEnded():
+                self.is_staged = isinstance(event, StageBegan)
+            case EffectsAccepted(outputs=outputs, in_place=in_place):
+                self.outputs.update(dict.fromkeys([] if in_place and self.is_staged else outputs, seq))
+            case OutputsWritten(paths=outputs):
+                self.outputs.update(dict.fromkeys(outputs, seq))
 
     def _begin(self, stamped: Stamped, what: str, folders: list[str]) -> None:
         self._end(stamped, what)

@@ -202,15 +202,18 @@ class RunLayers:
         inside: Inside | None = None,
         *,
         watched: Collection[str] = (),
+        seals: bool = True,
     ) -> Listed:
         """List what a layer would change. Its commands have ended. `env`: the user's environment.
 
         `inside` returns the words that start a program in the layer's sandbox; None: what git gained is not read.
-        `watched`: paths of which `touched` is asked.
+        `watched`: paths of which `touched` is asked. `seals`: make it read-only first; else its commands are suspended,
+        and the list says how it is until they continue.
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """
-        layer.seal(_SECONDS)
+        if seals:
+            layer.seal(_SECONDS)
         effects, left_out = layer.effects()
         touched = layer.touched(watched)
         with layer.written() as written:

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..layers.effects import TooMuch
 from ..layers.git.carry_out import name_of
+from ..layers.namespaces import NamespacesRefused
+from ..layers.occupied import Occupied
 from ..step.checks.verify import state_of_run
 from ..step.tool_calls.effect_entries import row_of
 from ..verdict.case import Case, JudgedUnit
 from ..verdict.history import UnitChanges
 from ..verdict.holdout import prepare_holdout
 from ..verdict.planting import prepare_plants
+from ..verdict.view import ViewFailed
 
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
@@ -26,9 +30,10 @@ _BY_THE_WAY = frozenset[str]({"built", "bytecode", "git"})
 
 
 def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit | None = None) -> Case:
-    """Return what the judge needs of a run that is judged. `ctx`: the run's, whose files are the workspace.
+    """Return what the judge needs of a run that is judged. `ctx`: the run's, whose files are the workspace or a stage.
 
-    `unit`: an open unit that has the result. `facts`: whose predicates hold; None: the run's.
+    `unit`: an open unit that has the result; `case_now` finds that of a stage. `facts`: whose predicates hold; None:
+    those of the run.
     """
     layers, scope = ctx.views, ctx.scope
     assert layers is not None and scope is not None  # the loop asks for a judge only then
@@ -37,7 +42,7 @@ def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit 
         facts=facts or ctx.facts,
         journal=ctx.journal,
         layers=layers,
-        workspace=ctx.workspace,
+        workspace=ctx.workspace if ctx.stage is None else ctx.stage.workspace,
         sandbox=ctx.sandbox,
         env=ctx.env,
         scope=scope,
@@ -62,6 +67,26 @@ def judged_unit(
     git = [name_of(row) for one in listed.git for row in one.rows]
     rows = [row_of(effect) for effect in effects]
     return JudgedUnit(UnitChanges(began, rows, changes), root, run, [*dict.fromkeys(built), *git])
+
+
+async def case_now(ctx: RunContext) -> Case:
+    """Return the case of a run as it is now; if it works in a stage, the result is what that has.
+
+    Its background commands are suspended. Raises ViewFailed if it is not known what is staged.
+    """
+    stage = ctx.stage
+    if stage is None:
+        return case_of(ctx)
+    try:
+        listed = await stage.listed_now()
+    except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
+        raise ViewFailed(f"what is staged cannot be listed: {error}") from error
+    return case_of_stage(ctx, listed)
+
+
+def case_of_stage(ctx: RunContext, listed: Listed) -> Case:
+    """Return the case of a run that works in a stage. `listed`: what is staged."""
+    return case_of(ctx, unit=judged_unit(ctx.facts, ctx.workspace.root, listed, ctx.facts.changes.stage_since))
 
 
 async def prepare_judge(ctx: RunContext) -> None:

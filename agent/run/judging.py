@@ -9,14 +9,15 @@ from ..step.checks.feedback import judged_feedback
 from ..step.checks.judged_check import background_suspended
 from ..step.resources.activity import PersonInterrupted
 from ..step.resources.recorder import with_waiting
-from ..verdict.judge import judge
+from ..verdict.judge import judge, not_judged
 from ..verdict.view import ViewFailed
-from .judge_case import case_of
+from .judge_case import case_now
 from .suspect_decisions import accepted_by_person
 from .undecided_proposal import undecided_draft
 
 if TYPE_CHECKING:
     from ..gate.ruling import EntryRuling
+    from ..step.resources.context import RunContext
     from .live.live_run import LiveRun
 
 _MOST_PROPOSALS = 2
@@ -32,7 +33,7 @@ async def judge_result(run: LiveRun) -> None:
                 record = ctx.events.bound(None, None)
                 async with background_suspended(ctx, record):
                     with ctx.usage.running():
-                        found = await ctx.activity.interruptible(judge(case_of(ctx)))
+                        found = await ctx.activity.interruptible(_judgement(ctx))
                 record(found)
                 if found.why == "holdout":  # else the model would not know why the person resumes the run
                     record(Prompted(kind="check", text=judged_feedback(found)))
@@ -42,6 +43,14 @@ async def judge_result(run: LiveRun) -> None:
                     ctx.events.record(late)
                 else:
                     run.pauses.after_interrupt()
+
+
+async def _judgement(ctx: RunContext) -> Judged:
+    try:
+        case = await case_now(ctx)
+    except ViewFailed as failed:
+        return not_judged(failed)
+    return await judge(case)
 
 
 async def _ask_about_undecided(run: LiveRun) -> bool:
@@ -59,7 +68,7 @@ async def _ask_about_undecided(run: LiveRun) -> bool:
         return False
     record = ctx.events.bound(None, None)
     try:
-        draft = await undecided_draft(case_of(ctx), judged.rests_on)
+        draft = await undecided_draft(await case_now(ctx), judged.rests_on)
     except ViewFailed:  # the judge names the reason when it runs again
         return False
     if draft is None:

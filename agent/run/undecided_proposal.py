@@ -12,17 +12,21 @@ from ..gate.change.diff import split_bytes
 from ..gate.effects.draft import EffectsDraft, EntryDraft
 from ..layers.effects import IN_MEMORY, Side, bytes_at, side_at
 from ..layers.opening import FOLDER
+from ..layers.rows import Row, encode_rows
 from ..protocol import AcceptedPath, EffectEntry
 from ..verdict.judge import decided_of
 from ..workspace.files.content import text_format_of
 from ..workspace.files.states import stored_state
 
 if TYPE_CHECKING:
+    from ..journal.journal import Journal
     from ..protocol.effects import EntryChange
     from ..verdict.case import Case
+    from ..verdict.decided_now import DecidedNow
     from ..verdict.places import Contents, PathPast
 
-_TITLE = "The check passes only with these changes, and nobody decided on them"
+RESTS = "The check passes only with these changes, and nobody decided on them"
+KEEP = "Nobody decided on these changes, which are in the workspace"
 
 
 class UndecidedDraft(NamedTuple):
@@ -34,32 +38,39 @@ class UndecidedDraft(NamedTuple):
 
 async def undecided_draft(case: Case, paths: Sequence[str]) -> UndecidedDraft | None:
     """Return the proposal about these paths; None: nothing of them is undecided any more."""
-    return await asyncio.to_thread(_draft, case, paths)
+    now = await asyncio.to_thread(decided_of, case)
+    return await asyncio.to_thread(draft_of, now, paths, case.root, case.journal, title=RESTS)
 
 
-def _draft(case: Case, paths: Sequence[str]) -> UndecidedDraft | None:
-    decided, contents = decided_of(case)
+def draft_of(
+    now: DecidedNow, paths: Sequence[str], workspace: Path, journal: Journal, *, title: str
+) -> UndecidedDraft | None:
+    """Return the proposal about those of these paths that are undecided; None: there are none. Reads the disk.
+
+    `workspace`: where the files are, or the view of an open unit.
+    """
+    decided, contents = now
     undecided = {one.path for one in decided.undecided}
-    entries, accepted = list[EntryDraft](), list[AcceptedPath]()
-    root = os.open(case.root, FOLDER | os.O_CLOEXEC)
+    entries, accepted, rows = list[EntryDraft](), list[AcceptedPath](), list[Row]()
+    root = os.open(workspace, FOLDER | os.O_CLOEXEC)
     try:
-        with case.journal.transaction():
+        with journal.transaction():
             for path in paths:
                 if path in undecided and path in decided.view:
-                    seen = side_at(root, os.fsencode(path))
-                    now = None if seen is None else seen.side
-                    shown = _entry(case, root, path, decided.view[path], now, contents)
+                    seen, past = side_at(root, os.fsencode(path)), decided.view[path]
+                    side = None if seen is None else seen.side
+                    shown = _entry(journal, root, path, past, side, contents)
                     entries.append(EntryDraft(shown=shown, kind="protected", paths=(path,)))
-                    digest = "" if now is None else now.digest
+                    digest = "" if side is None else side.digest
                     accepted.append(AcceptedPath(path=path, digest=digest, seen=shown.is_text))
+                    rows.append(Row(path=path, before=past.side, after=side))
     finally:
         os.close(root)
-    return (
-        UndecidedDraft(EffectsDraft(command="", heading=_TITLE, entries=tuple(entries)), accepted) if entries else None
-    )
+    effects = EffectsDraft(command="", heading=title, entries=tuple(entries), rows=encode_rows(rows))
+    return UndecidedDraft(effects, accepted) if entries else None
 
 
-def _entry(case: Case, root: int, path: str, past: PathPast, now: Side | None, contents: Contents) -> EffectEntry:
+def _entry(journal: Journal, root: int, path: str, past: PathPast, now: Side | None, contents: Contents) -> EffectEntry:
     change: EntryChange = "added" if past.side is None else "deleted" if now is None else "changed"
     sides = [side for side in (past.side, now) if side is not None]
     before = _before(path, past, contents)
@@ -77,8 +88,8 @@ def _entry(case: Case, root: int, path: str, past: PathPast, now: Side | None, c
         change=change,
         danger=True,
         is_text=parts is not None,
-        before=case.journal.keep(before) if parts is not None and before is not None else None,
-        after=case.journal.keep(after) if parts is not None and after is not None else None,
+        before=journal.keep(before) if parts is not None and before is not None else None,
+        after=journal.keep(after) if parts is not None and after is not None else None,
         added=0 if parts is None else parts.added,
         removed=0 if parts is None else parts.removed,
         size_before=0 if past.side is None else past.side.size,

@@ -59,8 +59,26 @@ async def judge(case: Case) -> Judged:
         if found.passed and case.facts.spec.predicates.holdout is not None:
             found = await _held_out(case, found)
     except ViewFailed as failed:
-        found = Judged(grade="passed", passed=False, why="unknown", detail=f"the result could not be judged: {failed}")
+        found = not_judged(failed)
     return msgspec.structs.replace(found, seconds=time.monotonic() - began)
+
+
+def not_judged(failed: ViewFailed) -> Judged:
+    """Return the judgement of a result for which no view can be made."""
+    return Judged(grade="passed", passed=False, why="unknown", detail=f"the result could not be judged: {failed}")
+
+
+def still_judged(case: Case, judged: Judged | None) -> Judged | None:
+    """Return a green judgement again if exactly the same changes are accepted now; None: it is void. Blocks.
+
+    Raises ViewFailed.
+    """
+    if judged is None or not judged.passed:
+        return None
+    decided = decided_of(case).decided
+    if decided.unknown or _decided_files(case, decided) != judged.decided_files:
+        return None
+    return _with_changes(msgspec.structs.replace(judged, seconds=0.0), case, decided)
 
 
 async def _rounds(case: Case) -> Judged:
@@ -419,31 +437,44 @@ class _Judge:
         return frozenset[str]().union(*known) if known and len(known) == len(self._opened) else None
 
     def _judgement(self, judged: Judged) -> Judged:
-        """Add what is undecided and decided."""
-        decided, scope = self._decided, self._case.scope
-        opened = self._files_opened
-        outside = [
-            path
-            for path in sorted(decided.accepted)
-            if scope.is_widened(path, new=True) or not scope.in_scope(path, new=True)
-        ]
-        marks = "\0".join(f"{one.path}\0{one.digest}" for one in decided.undecided)
-        return msgspec.structs.replace(
+        opened, changed = self._files_opened, self._decided.changed
+        judged = msgspec.structs.replace(
             judged,
-            undecided=[recorded_text(one.path) for one in decided.undecided[:MOST_LISTED]],
-            undecided_count=len(decided.undecided),
-            undecided_digest=hashlib.sha256(marks.encode("utf-8", "surrogateescape")).hexdigest() if marks else "",
-            decided=decided.digest,
-            outside=[recorded_text(path) for path in outside[:MOST_LISTED]],
             opened=None if opened is None else len(opened),
-            opened_changed=[recorded_text(path) for path in decided.changed if opened and path in opened],
-            decided_files=self._case.journal.keep(encode_decided(decided.accepted)) if decided.accepted else None,
+            opened_changed=[recorded_text(path) for path in changed if opened and path in opened],
         )
+        return _with_changes(judged, self._case, self._decided)
+
+
+def _with_changes(judged: Judged, case: Case, decided: Decided) -> Judged:
+    """Add to a judgement what is undecided and decided."""
+    scope = case.scope
+    outside = [
+        path
+        for path in sorted(decided.accepted)
+        if scope.is_widened(path, new=True) or not scope.in_scope(path, new=True)
+    ]
+    marks = "\0".join(f"{one.path}\0{one.digest}" for one in decided.undecided)
+    return msgspec.structs.replace(
+        judged,
+        undecided=[recorded_text(one.path) for one in decided.undecided[:MOST_LISTED]],
+        undecided_count=len(decided.undecided),
+        undecided_digest=hashlib.sha256(marks.encode("utf-8", "surrogateescape")).hexdigest() if marks else "",
+        decided=decided.digest,
+        outside=[recorded_text(path) for path in outside[:MOST_LISTED]],
+        decided_files=_decided_files(case, decided),
+    )
+
+
+def _decided_files(case: Case, decided: Decided) -> str | None:
+    """Store the accepted changes, and return their blob; None: there are none."""
+    return case.journal.keep(encode_decided(decided.accepted)) if decided.accepted else None
 
 
 def _is_untouched(case: Case, decided: Decided) -> bool:
     """Return whether the green check itself saw the start: the run has done nothing, nor did one before it."""
-    return not (case.unit or case.facts.step or decided.view or decided.accepted or decided.git)
+    is_written = case.unit is not None and case.unit.changes.rows
+    return not (is_written or case.facts.step or decided.view or decided.accepted or decided.git)
 
 
 def _in_view(environment: CheckEnvironment, view: JudgeView, read_only: Sequence[Path] = ()) -> Access:

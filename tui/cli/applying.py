@@ -6,9 +6,9 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rundry.agent import (
     BY_DIGEST,
@@ -21,6 +21,8 @@ from rundry.agent import (
     drop_stage,
     effects_title,
     newest_staged,
+    newest_undecided,
+    open_kept,
     open_stage,
 )
 
@@ -33,12 +35,15 @@ from ..stage.words import LEFT_STAGED, NOT_APPLIED, applied_lines, exit_code_of
 from ..text import one_line, show
 
 if TYPE_CHECKING:
-    from rundry.agent import ProposalOpened, StageReview
+    from rundry.agent import KeepReview, ProposalOpened, StageReview
+
+    _Review = StageReview | KeepReview
 
 _INTERRUPTED = 130
 _ONLY_PROTECTED = (
     "Nothing was applied: a person has to approve all of it. Call rundry apply on a terminal, without --digest."
 )
+_KEEP_HINT = "Type approve, approve entries 1 2, show entry 1, or quit. A file is accepted or skipped as a whole."
 _HINT = "Type approve, approve entries 1 2, show entry 1, or quit. Entries that you do not approve stay staged."
 
 
@@ -71,8 +76,25 @@ def apply(
         drop_stage(path)
         print("dropped")
         return 0
+    return _interruptible(_apply(path, digest=digest, patch=patch, branch=branch, as_json=as_json))
+
+
+def keep(ref: str | None, flags: Mapping[str, object], *, digest: str | None, is_alone: bool, as_json: bool) -> int:
+    """Show or accept what nobody decided on, and return the exit code. `is_alone`: no other decision was given.
+
+    Raises RundryError.
+    """
+    if not is_alone:
+        raise UserError("--keep accepts changes that are in the workspace already: only --digest and --json fit it")
+    run = ref or newest_undecided(workspace_of(flags), folder_of(flags))
+    if run is None:
+        raise UserError("there is no change in this folder that a run made and nobody decided on")
+    return _interruptible(_keep(find_any_own(run, flags), digest=digest, as_json=as_json))
+
+
+def _interruptible(work: Coroutine[Any, Any, int]) -> int:
     try:
-        return asyncio.run(_apply(path, digest=digest, patch=patch, branch=branch, as_json=as_json))
+        return asyncio.run(work)
     except KeyboardInterrupt:
         line = "Interrupted. What was accepted is applied as a whole, and `rundry apply` shows what stays staged."
         print(one_line(line), file=sys.stderr)
@@ -113,14 +135,39 @@ async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: s
             print_json(_as_json(review))
             return NOT_APPLIED
         is_asked = sys.stdin.isatty() and sys.stdout.isatty()
-        _show(review, all_diffs=not is_asked)
+        _show(review, f"Staged by run {review.run_id}", all_diffs=not is_asked)
+        _show_notes(review)
         if not is_asked:
             print(one_line(_how_to_apply(review)))
             return NOT_APPLIED
         print(one_line(_HINT))
-        asked = _ask(review)  # nothing else happens meanwhile, and Ctrl+C cannot end a thread that reads
+        asked = _ask(review, _HINT)  # nothing else happens meanwhile, and Ctrl+C cannot end a thread that reads
         if asked is None:
             print(one_line(LEFT_STAGED))
+            return NOT_APPLIED
+        return _done(review, await review.apply(asked), as_json=False)
+
+
+async def _keep(path: Path, *, digest: str | None, as_json: bool) -> int:
+    """Show what nobody decided on, and accept what the person says, or all of it if the digest is that of it."""
+    async with open_kept(path, dict(os.environ), lambda line: print(one_line(line), file=sys.stderr)) as review:
+        shown, command = review.shown, f"rundry apply {review.run_id} --keep"
+        if digest is not None:
+            _refuse_other(digest, shown, "undecided", command)
+            every = Decide(proposal_id="", digest=shown.digest, verdict="approve", channel=BY_DIGEST)
+            return _done(review, await review.apply(every), as_json=as_json)
+        if as_json:
+            print_json(_as_json(review))
+            return NOT_APPLIED
+        is_asked = sys.stdin.isatty() and sys.stdout.isatty()
+        _show(review, f"In the workspace of run {review.run_id}, undecided", all_diffs=not is_asked)
+        if not is_asked:
+            print(one_line(f"To accept it: {command} --digest {shown.digest[:_SHORTEST]}"))
+            return NOT_APPLIED
+        print(one_line(_KEEP_HINT))
+        asked = _ask(review, _KEEP_HINT)
+        if asked is None:
+            print("Nothing was accepted. It stays undecided.")
             return NOT_APPLIED
         return _done(review, await review.apply(asked), as_json=False)
 
@@ -149,13 +196,12 @@ def _written(review: StageReview, patch: str | None, branch: str | None) -> int:
     return 0
 
 
-def _show(review: StageReview, *, all_diffs: bool) -> None:
+def _show(review: _Review, title: str, *, all_diffs: bool) -> None:
     effects = review.shown.effects
     if effects is not None:
-        print(show(f"Staged by run {review.run_id}: {effects_title(effects)}."))
+        print(show(f"{title}: {effects_title(effects)}."))
         for line in effects_lines(effects, review.content, all_diffs=all_diffs):
             print(show(line))
-    _show_notes(review)
 
 
 def _show_notes(review: StageReview) -> None:
@@ -163,8 +209,8 @@ def _show_notes(review: StageReview) -> None:
         print(f"Note: {one_line(note)}")
 
 
-def _ask(review: StageReview) -> Decide | None:
-    """Read what the person decides; None: nothing is applied now."""
+def _ask(review: _Review, hint: str) -> Decide | None:
+    """Read what the person decides; None: nothing is applied now. `hint`: what can be typed."""
     while True:
         line = _read_line()
         if line is None:
@@ -174,7 +220,7 @@ def _ask(review: StageReview) -> Decide | None:
             if verdict is None and line.strip() in ("quit", "q", ""):
                 return None
             if verdict is None or verdict.verb not in ("approve", "show", "reject"):
-                print(one_line(_HINT))
+                print(one_line(hint))
             elif verdict.verb == "reject":
                 return None
             elif verdict.verb == "show":
@@ -197,7 +243,7 @@ def _read_line() -> str | None:
         signal.signal(signal.SIGINT, of_loop)
 
 
-def _show_entries(review: StageReview, entries: tuple[int, ...]) -> None:
+def _show_entries(review: _Review, entries: tuple[int, ...]) -> None:
     effects = review.shown.effects
     if effects is None:
         return
@@ -209,14 +255,17 @@ def _show_entries(review: StageReview, entries: tuple[int, ...]) -> None:
 async def _by_digest(review: StageReview, digest: str) -> Applied:
     """Apply all but protected files. Raises UserError if the digest is another one."""
     shown = review.shown
-    if len(digest) < _SHORTEST or not shown.digest.startswith(digest):
-        raise UserError(
-            f"--digest {digest} is not that of what is staged now: look at it again with `rundry apply {review.run_id}`"
-        )
+    _refuse_other(digest, shown, "staged", f"rundry apply {review.run_id}")
     chosen = unprotected(shown)
     if chosen.entries and not _accepts(shown, chosen):
         return Applied(lines=[_ONLY_PROTECTED], is_over=False, skipped=True)
     return await review.apply(chosen)
+
+
+def _refuse_other(digest: str, shown: ProposalOpened, what: str, command: str) -> None:
+    """Raise UserError for a digest that is not that of what is shown now."""
+    if len(digest) < _SHORTEST or not shown.digest.startswith(digest):
+        raise UserError(f"--digest {digest} is not that of what is {what} now: look at it again with `{command}`")
 
 
 _SHORTEST = 12
@@ -244,7 +293,7 @@ def _accepts(shown: ProposalOpened, chosen: Decide) -> bool:
     return any(entry.kind != "git" and not entry.conflict for entry in left)
 
 
-def _done(review: StageReview, applied: Applied, *, as_json: bool) -> int:
+def _done(review: _Review, applied: Applied, *, as_json: bool) -> int:
     code = exit_code_of(applied)
     if as_json:
         print_json({"run_id": review.run_id, "applied": applied, "exit_code": code})
@@ -254,7 +303,7 @@ def _done(review: StageReview, applied: Applied, *, as_json: bool) -> int:
     return code
 
 
-def _as_json(review: StageReview) -> Mapping[str, object]:
+def _as_json(review: _Review) -> Mapping[str, object]:
     effects = review.shown.effects
     return {
         "run_id": review.run_id,

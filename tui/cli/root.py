@@ -132,8 +132,9 @@ class _Apply(click.Command):
         """List the exit codes."""
         del ctx
         with formatter.section("Exit codes"):
-            rows = [("0", "it was applied, and the checks of the run pass in the workspace")]
-            formatter.write_dl([*rows, ("5", "something is staged still, was skipped, or a check does not pass")])
+            rows = [("0", "the checks pass in the workspace, and that counts; without checks: all was applied")]
+            more = "something is left staged, a check does not pass, rests on undecided changes, or is not confirmed"
+            formatter.write_dl([*rows, ("5", more)])
 
 
 @cli.command(cls=_Apply, short_help="Show and apply what a run staged.")
@@ -144,6 +145,7 @@ class _Apply(click.Command):
 @click.option("--digest", metavar="D", help="Apply exactly the result with this digest, without protected files.")
 @click.option("--patch", metavar="FILE", help="Write it as a patch for git; it stays staged.")
 @click.option("--branch", metavar="NAME", help="Commit it to a new branch; it stays staged.")
+@click.option("--keep", is_flag=True, help="Accept what is in the workspace and nobody decided on.")
 @click.option("--drop", is_flag=True, help="Delete it.")
 @click.option("--drop-all", is_flag=True, help="Delete all that runs of this folder left staged.")
 @click.option("--plain", is_flag=True, help="Show and ask in lines of words, not on a screen.")
@@ -155,6 +157,7 @@ def apply(
     branch: str | None,
     drop: bool,
     drop_all: bool,
+    keep: bool,
     as_json: bool,
     **flags: object,
 ) -> None:
@@ -162,9 +165,13 @@ def apply(
 
     On a terminal this is a screen; else it only prints the diff and its digest. Then the checks of the run run here.
     """
-    from .applying import apply as act, has_screen, staged_run
+    from .applying import apply as act, has_screen, keep as keep_undecided, staged_run
 
     is_asking = digest is None and patch is None and branch is None and not (drop or drop_all or as_json)
+    if keep:
+        is_alone = patch is None and branch is None and not (drop or drop_all)
+        _guarded(lambda: keep_undecided(run_, flags, digest=digest, is_alone=is_alone, as_json=as_json))
+        return
     if is_asking and has_screen(flags):
         from ..opening import open_review
 
@@ -172,7 +179,14 @@ def apply(
         return
     _guarded(
         lambda: act(
-            run_, flags, digest=digest, patch=patch, branch=branch, drop=drop, drop_all=drop_all, as_json=as_json
+            run_,
+            flags,
+            digest=digest,
+            patch=patch,
+            branch=branch,
+            drop=drop,
+            drop_all=drop_all,
+            as_json=as_json,
         )
     )
 

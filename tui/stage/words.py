@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rundry.agent import plural
+from rundry.agent import plural, result_words, undecided_words
 
 if TYPE_CHECKING:
     from rundry.agent import Applied, StageReview, ViewState
@@ -33,13 +33,27 @@ class Reviewed:
 
 def applied_lines(run_id: str, applied: Applied) -> Sequence[str]:
     """Return what was applied, whether the checks pass now, and what stays staged."""
-    lines = list(applied.lines)
-    if applied.has_checks:
-        lines.append(f"In the workspace: {applied.met}" if applied.met else "The checks do not pass in the workspace.")
+    lines = [*applied.lines, *result_lines(run_id, applied)]
     if not applied.is_over:
         left = "Something stays staged, because it was not accepted or somebody changed it meanwhile"
         lines.append(f"{left}: rundry apply {run_id} shows it, with --drop it is deleted")
     return lines
+
+
+def result_lines(run_id: str, applied: Applied) -> Iterator[str]:
+    """Yield whether the checks pass in the workspace, how that is proved, and what nobody decided on."""
+    if not applied.has_checks:
+        return
+    if applied.met is None:
+        yield "The checks do not pass in the workspace."
+        return
+    yield f"The checks pass in the workspace, but {applied.why}" if applied.why else f"In the workspace: {applied.met}"
+    if not applied.why and (proof := result_words(applied.evidence)):
+        yield f"evidence: {proof}"
+    if applied.evidence is not None and (undecided := undecided_words(applied.evidence)):
+        yield f"undecided: {undecided}"
+        if applied.evidence.rests_on:
+            yield f"rundry apply {run_id} --keep shows these changes and accepts them"
 
 
 def exit_code_of(applied: Applied | None) -> int:
@@ -54,7 +68,10 @@ def review_words(reviewed: Reviewed) -> str:
         return reviewed.failed or "nothing was applied: it stays staged, and your choices are kept"
     words = [*applied.lines]
     if applied.has_checks:
-        words.append("The checks pass in the workspace." if applied.met else "The checks do not pass in the workspace.")
+        but = f", but {applied.why}" if applied.why else ""
+        words.append(
+            f"The checks pass in the workspace{but}." if applied.met else "The checks do not pass in the workspace."
+        )
     return " ".join([*words, *([] if applied.is_over else ["The rest stays staged."])])
 
 

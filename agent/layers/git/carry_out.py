@@ -107,6 +107,16 @@ def carry_out_git(
     return [GitResult(row, reasons.get(n, first)) for n, row in enumerate(rows)]
 
 
+def keep_commits(changes: GitChanges, workspace: Path, leftovers: Leftovers) -> list[str]:
+    """Keep the commits of rows that cannot be carried out below `refs/rundry/conflict/`, and return these refs.
+
+    Raises BadObjects and OSError.
+    """
+    work = _Work(changes, changes.rows, workspace, leftovers)
+    work.take_objects()
+    return work.keep_aside()
+
+
 class _Work:
     def __init__(self, changes: GitChanges, rows: Sequence[GitRow], workspace: Path, leftovers: Leftovers) -> None:
         self._changes, self._rows, self._leftovers = changes, rows, leftovers
@@ -401,18 +411,22 @@ class _Work:
         head = self._head(tree.rstrip("/"))
         return refs.get(head.removeprefix("ref: "), head) if name == "HEAD" else refs.get(name, "")
 
-    def keep_aside(self) -> None:
-        """Keep new branches, tags and a detached HEAD below `refs/rundry/conflict/`."""
-        now = read_refs(self._common)
+    def keep_aside(self) -> list[str]:
+        """Keep new branches, tags and a detached HEAD below `refs/rundry/conflict/`. Return the refs that have them."""
+        now, kept = read_refs(self._common), list[str]()
         for row in self._rows:
             after = row.after if isinstance(row, RefRow | HeadRow) else ""
             if not isinstance(row, RefRow | HeadRow) or not ID.fullmatch(after) or row.before == after:
                 continue
             name = row.name.removeprefix("refs/") if isinstance(row, RefRow) else "HEAD"
             place = f"{KEPT_AS}{name}-{after[:8]}"
-            if now.get(place) != after and after not in now.values():
+            if now.get(place) == after:
+                kept.append(place)
+            elif after not in now.values():
                 with suppress(RealGitFailed):
                     self._git[""].run("update-ref", "--no-deref", "-m", _MARK, place, after)
+                    kept.append(place)
+        return kept
 
     def _head(self, tree: str) -> str:
         return (_bytes_of(self._own(tree) / "HEAD") or b"").decode("utf-8", "replace").strip()

@@ -16,7 +16,7 @@ from ...verdict.view import Taken, ViewFailed
 from ...workspace.checkout.copy_files import mark_of_files
 from ...workspace.checkout.folders import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
-from ..judge_case import case_of
+from ..judge_case import case_now
 from .checkout import Result
 from .checkout_failed import CheckoutFailed
 from .trial import Trial, run_trial
@@ -39,7 +39,7 @@ async def confirm(run: LiveRun) -> None:
         with ctx.activity.in_progress():
             try:
                 await ctx.activity.interruptible(ctx.before_acting())
-                await _confirm(ctx)
+                await confirm_result(ctx)
             except PersonInterrupted:
                 if ctx.usage.deadline_passed():
                     _finish(ctx, Trial(result=Confirmed.NOT_CONFIRMED, detail="the deadline passed"), 0.0)
@@ -47,7 +47,8 @@ async def confirm(run: LiveRun) -> None:
                     run.pauses.after_interrupt()
 
 
-async def _confirm(ctx: RunContext) -> None:
+async def confirm_result(ctx: RunContext) -> None:
+    """Run the confirming commands once and record the result. Raises PersonInterrupted."""
     await ctx.fingerprint.take()
     mark = await _mark(ctx.facts, ctx.workspace, ctx.env)
     before = ctx.facts.verdicts.confirmation
@@ -58,7 +59,7 @@ async def _confirm(ctx: RunContext) -> None:
     wanted = ctx.facts.spec.predicates
     ctx.events.record(ConfirmationStarted(command=_joined(ctx.facts)))
     try:
-        taken = await asyncio.to_thread(_taken, ctx) if ctx.judges else None
+        taken = await _taken(ctx) if ctx.judges else None
     except CheckoutFailed as why:
         _finish(ctx, Trial(result=Confirmed.NOT_CONFIRMED, detail=str(why)), 0.0, mark=mark)
         return
@@ -112,10 +113,11 @@ def _finish(
     )
 
 
-def _taken(ctx: RunContext) -> Taken:
+async def _taken(ctx: RunContext) -> Taken:
     """Return what a checkout has instead of undecided changes. Raises CheckoutFailed."""
     try:
-        return Taken.without_undecided(*decided_of(case_of(ctx)))
+        decided, contents = await asyncio.to_thread(decided_of, await case_now(ctx))
+        return await asyncio.to_thread(Taken.without_undecided, decided, contents)
     except ViewFailed as error:
         raise CheckoutFailed(str(error)) from error
 

@@ -196,8 +196,7 @@ async def _tree(
     deciding = guard_of(spec, workspace.root, env)
     layers = found.layers if stage is None else None
     facts = inputs.facts
-    is_judged = (not facts.started or facts.verdicts.scope is not None) and judges(spec, layers)
-    is_judged = is_judged and facts.changes.stage is None  # the review of a stage compares with the guard
+    is_judged = (not facts.started or facts.verdicts.scope is not None) and judges(spec, found.layers)
     guard = asked_guard(spec) if is_judged and not required_commands(spec.predicates.require) else deciding
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     is_own = spec.home != spec.workspace  # `--worktree`
@@ -213,7 +212,7 @@ async def _tree(
         is_own=is_own or stage is not None,
         layers=layers,
         units=found.units,
-        views=layers,
+        views=found.layers,
         why_no_layers=found.why_none,
         unit=None if stage is None else stage.unit,
         stage=stage,

@@ -17,13 +17,16 @@ from ...layers.effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.unit import left_out_of_patch
-from ...protocol import Fault, Finish, Reason
+from ...protocol import Fault, Finish, Judged, Reason
 from ...protocol.text.counts import plural
 from ...step.resources.stage import decided_on, has_output, is_staged
 from ...step.tool_calls.effect_entries import is_folder
+from ...verdict.judge import not_judged, still_judged
+from ...verdict.view import ViewFailed
 from ...workspace.errors import StaleFile
 from ...workspace.git.repository import repository_top
 from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ..judge_case import case_of_stage
 
 if TYPE_CHECKING:
     from ...layers.run_layers import Listed
@@ -50,10 +53,13 @@ async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]
         why = f"what is staged cannot be listed: {error}"
         ctx.events.record(Fault(kind="program", text=why))
         return _handed_off(end, why), ctx.facts.staged
+    if end.reason is Reason.DONE and ctx.judges:
+        end = await _compared_with_judged(ctx, listed, end)
     if ctx.facts.spec.stage_patch is not None:
         await _write_patch(ctx, stage, listed, Path(ctx.facts.spec.stage_patch))
     if not is_staged(listed):
-        if end.reason is not Reason.DONE or not ctx.facts.spent.steps or not has_output(listed):
+        passed = end.reason is Reason.DONE or end.judged
+        if not passed or not ctx.facts.spent.steps or not has_output(listed):
             return end, []
         stage.is_empty = False  # the check failed before the steps; that it passes may be because of this output
     files = [one.path for one in decided_on(listed) if not is_folder(one)]
@@ -61,6 +67,21 @@ async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]
     what = what or ["folders" if is_staged(listed) else "build output"]
     words = f"{' and '.join(what)} staged, see `rundry apply {ctx.facts.spec.run_id}`"
     return _handed_off(end, words), sorted(map(recorded_text, files))
+
+
+async def _compared_with_judged(ctx: RunContext, listed: Listed, end: Finish) -> Finish:
+    """Return the end, or a hand-off if what is staged is not as it was judged: the background has ended since."""
+    judged = ctx.facts.verdicts.judgement
+    if judged is None or not judged.passed:
+        return end
+    try:
+        if await asyncio.to_thread(still_judged, case_of_stage(ctx, listed), judged) is not None:
+            return end
+        found = Judged(grade="passed", passed=False, why="moved", detail="files changed after the result was judged")
+    except ViewFailed as failed:
+        found = not_judged(failed)
+    ctx.events.record(found)
+    return Finish(reason=Reason.HANDOFF, detail=f"{found.detail} ({end.reason}: {end.detail})")
 
 
 def _handed_off(end: Finish, words: str) -> Finish:

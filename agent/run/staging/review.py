@@ -5,56 +5,44 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.checkpoint import facts_of
 from ...gate.draft import digest_of
 from ...gate.effects.policy import HELD_BY_MODE
 from ...gate.entries import opened
-from ...gate.gate import Gate
 from ...gate.policy import Verdict
-from ...gate.session_policy import GatedTree, SessionPolicy
-from ...journal.claim import claim
-from ...journal.journal import Journal
 from ...layers.effects import TooMuch
+from ...layers.git.carry_out import keep_commits
+from ...layers.git.objects import BadObjects
 from ...layers.left import remove_unit
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.remedies import LayerRefused
 from ...layers.unit import Unit, UnitElsewhere, UnitLost
-from ...loops.shared.state import LoopState, met
-from ...model.no_model import NoModel
-from ...protocol import EntryChoice, GateMode, ProposalDecided, ProposalOpened, StageEnded, UserError
-from ...step.checks.verify import verify
-from ...step.resources.models_in_use import ModelsInUse
+from ...protocol import EntryChoice, ProposalDecided, ProposalOpened, StageEnded, UserError
 from ...step.resources.stage import Stage, decided_on
 from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
 from ...step.tool_calls.effect_entries import is_folder, readable, sort_effects, with_blobs
 from ...step.tool_calls.effects_at_gate import effects_draft, take_listed
-from ...step.tool_calls.perform_calls import GatedCalls
-from ..client.start_request import Order, ResumeChanges
-from ..damaged.admission import require_undamaged
-from ..setup.assemble import workspace_tree
-from ..setup.build_context import Committing, build
-from ..setup.inputs import Inputs, ProcessContext
+from ..undecided import note_at_end
 from .at_end import write_patch
 from .branch import make_branch
 from .choices import keep_choices, kept_choices
+from .in_place import InPlace, end_as_done, result_in_place
 from .left import remove_ended
+from .reviewing import Applied, Person, claimed_run, reviewed_run
 from .told import DROPPED, decided_words, message_about_stage
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
     from ...gate.effects.draft import EffectsDraft
     from ...layers.run_layers import Listed
     from ...protocol import Decide, EffectEntry, Event, Stamped
     from ...step.resources.context import RunContext
-    from ...step.resources.tree import Tree
     from ...step.tool_calls.effect_entries import Sorted
     from ...step.tool_calls.effects_at_gate import Taken
 
@@ -63,32 +51,6 @@ _COMMAND = "rundry apply"
 _STAGED = "the run was staged: what it changed waits"
 """What changed the files, for the list of changes and for an undo."""
 _KILLED = "`rundry apply` was killed before the decision was carried out"
-
-
-@dataclass(slots=True)
-class _Person:
-    """Somebody decides at the gate on the result of the run, and nobody on what its checks change afterwards."""
-
-    is_here: bool = True
-
-
-class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a decision."""
-
-    lines: Sequence[str]
-    """What was applied and what was not, in sentences."""
-    is_over: bool
-    """Whether nothing is staged any more. Else an entry was skipped, or somebody changed a file meanwhile."""
-    skipped: bool
-    """Whether something of the stage was not applied."""
-    met: str | None = None
-    """The checks that passed in the workspace; None: they did not pass, or there are none."""
-    has_checks: bool = False
-
-    @property
-    def is_good(self) -> bool:
-        """Whether the workspace is as the run wants it: its checks pass there, or all of it was applied."""
-        return self.met is not None if self.has_checks else self.is_over and not self.skipped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +67,7 @@ class StageReview:
     choices: Mapping[int, EntryChoice]
     """What a person chose in an earlier review that they left without a decision, by the index of the entry."""
     _ctx: RunContext
-    _person: _Person
+    _person: Person
     _stage: Stage
     _listed: Listed
 
@@ -151,27 +113,46 @@ class StageReview:
         if refused:
             raise UserError(refused[0])
         self._person.is_here = False
-        effects = self.shown.effects
-        in_conflict = any(entry.conflict for entry in effects.entries) if effects is not None else False
+        conflicts = {entry.kind for entry in _entries(self.shown) if entry.conflict}
         is_partial = any(choice.skip or choice.hunks is not None for choice in decision.entries.values())
         stays = self._waiting.intersection(taken.dropped)  # also what somebody changed since it was listed
-        is_over = not (in_conflict or taken.failed or is_partial or stays)
-        self._tell_model(decided_words(taken.lines, is_over=is_over))
+        is_over, left = not (conflicts - {"git"} or taken.failed or is_partial or stays), ""
+        if is_over and conflicts:
+            is_over, left = await asyncio.to_thread(self._leave_commits)
+        lines = [*taken.lines, *([left] if left else [])]
+        self._tell_model(decided_words(lines, is_over=is_over))
         if not is_over:
             await asyncio.to_thread(self._keep_rest, taken)
+        await note_at_end(ctx)  # also if the checks are killed
         has_checks = ctx.facts.spec.predicates.exist
-        if has_checks:
-            with ctx.activity.in_progress():
-                await verify(ctx, ctx.events.record, claim=True, compared=False)
+        found = await result_in_place(ctx) if has_checks else InPlace(met=None)
         if is_over:  # last, so that after a kill the next `rundry apply` runs the checks again
             await self.drop("applied")
+            end_as_done(ctx, found)
         return Applied(
-            lines=taken.lines,
+            lines=lines,
             is_over=is_over,
-            skipped=bool(decision.entries or taken.dropped) or not is_over,
-            met=met(LoopState(ctx.facts)) if has_checks else None,
+            skipped=bool(decision.entries or taken.dropped or left) or not is_over,
+            met=found.met,
+            why=found.why,
+            evidence=found.evidence,
             has_checks=has_checks,
         )
+
+    def _leave_commits(self) -> tuple[bool, str]:
+        """Keep the commits apart that cannot be applied any more, although their files were.
+
+        Returns whether they are safe, and a line about them.
+        """
+        layers, workspace, kept = self._stage.layers, self._stage.workspace, list[str]()
+        try:
+            with layers.orders.locked():
+                for changes in self._listed.git:
+                    kept += keep_commits(changes, workspace.root, workspace.leftovers)
+        except (BadObjects, OSError) as error:
+            return False, f"The commits of the run cannot be kept apart: {error}."
+        names = ", ".join(f"`{ref}`" for ref in kept)
+        return True, f"The commits of the run are left behind, as {names}." if kept else ""
 
     def _keep_rest(self, taken: Taken) -> None:
         """Let what was not applied be the stage from here on."""
@@ -209,60 +190,23 @@ async def open_stage(
 
     Raises RunHeld, JournalError, and UserError if nothing is staged or it cannot be used.
     """
-    with claim(path):
-        journal = Journal.open(path)
-        try:
-            require_undamaged(journal)
-            facts = facts_of(journal)
-            name, run = facts.changes.stage, journal.spec.run_id
-            if name is None:
-                await asyncio.to_thread(remove_ended, path, Path(journal.spec.workspace))
-                raise UserError(NOTHING.format(run=run))
-            inputs = Inputs(
-                journal=journal,
-                facts=facts,
-                order=Order(journal=str(path), changes=ResumeChanges(gate=GateMode.EFFECTS), linger=False),
-                process=ProcessContext(env=env),
-                calls=GatedCalls(),
-                on_event=lambda _: None,
-                tell=tell,
-            )
-            tree, commands_env, _ = await workspace_tree(inputs)
-            layers = tree.layers
-            if layers is None:
-                raise UserError(f"the stage of run {run} cannot be mounted: {tree.why_no_layers}")
-            try:
-                person = _Person()
-                gated = replace(tree, gate=_gate(journal, facts, tree, person))
-                made = build(inputs, gated, ModelsInUse(NoModel(), commands_env), Committing(None, None))
-                async with _reviewed(made.ctx, layers.folder / name, person) as review:
-                    yield review
-            finally:
-                await asyncio.to_thread(layers.close)
-        finally:
-            journal.close()
-
-
-def _gate(journal: Journal, facts: RunFacts, tree: Tree, person: _Person) -> Gate:
-    """Return a gate at which somebody decides on all that is not built by the way, also on what a rule allows."""
-    rules = [rule for rule in facts.rules if rule.verdict != "allow"]
-    policy = SessionPolicy(msgspec.structs.replace(journal.spec.gate, mode=GateMode.EFFECTS), rules=rules)
-    gated = GatedTree(workspace=tree.workspace, guard=tree.guard.matches, sandbox=tree.sandbox.kind, layers=True)
-    return Gate(
-        gated,
-        policy,
-        keep=journal.keep,
-        attended=lambda: person.is_here,
-        clock=ProcessContext().clock,
-        given_ids=lambda: facts.requests.proposal_ids,
-    )
+    with claimed_run(path) as run:
+        name = run.facts.changes.stage
+        if name is None:
+            await asyncio.to_thread(remove_ended, path, Path(run.journal.spec.workspace))
+            raise UserError(NOTHING.format(run=run.journal.spec.run_id))
+        async with reviewed_run(run, env, tell) as found:
+            if found.ctx.layers is None:
+                why = found.why_no_layers
+                raise UserError(f"the stage of run {run.journal.spec.run_id} cannot be mounted: {why}")
+            async with _reviewed(found.ctx, found.ctx.layers.folder / name, found.person) as review:
+                yield review
 
 
 @asynccontextmanager
-async def _reviewed(ctx: RunContext, folder: Path, person: _Person) -> AsyncGenerator[StageReview]:
+async def _reviewed(ctx: RunContext, folder: Path, person: Person) -> AsyncGenerator[StageReview]:
     layers = ctx.layers
     assert layers is not None  # the caller looked
-    await ctx.guarded.start(is_new=True)  # what the user has now counts
     for name in list(ctx.facts.requests.ends_with_runner):
         ctx.events.record(ProposalDecided(proposal_id=name, decision="reject", by="policy", reason=_KILLED))
     notes = await finish_accepted(ctx, layers, ctx.events.record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from ...journal.encoding import recorded_text
 from ...layers.effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...layers.overwritten import overwritten
+from ...layers.overwritten import Entry, entries_in, overwritten
 from ...protocol import OutputsWritten, Prompted, Record
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class CheckPlace:
         """Why it is not known what the check wrote; empty: it is known."""
         self.wrote: dict[str, str] | None = None
         """The files that existed before and that it wrote, with their digests; None: it is not known."""
+        self._before: dict[bytes, Entry] | None = None
+        """What was written in its unit before."""
 
     @property
     def access(self) -> LayerAccess | None:
@@ -52,6 +54,13 @@ class CheckPlace:
     def why_unknown(self) -> str | None:
         """Why a result does not count: it is not known what the check wrote. None: it is known."""
         return f"it is not known what it changed: {self.unknown}" if self.unknown else None
+
+    def note_before(self) -> None:
+        """Note what is written in the unit of a judged run, so that `wrote` has only what the check writes."""
+        unit = self._ctx.unit
+        if self._layer is None and unit is not None and unit.layer.copy is None and self._ctx.judges:
+            with suppress(TooMuch, OSError):  # then `wrote` stays unknown
+                self._before = entries_in(unit.layer)
 
     def stop_watching(self) -> None:
         """Stop watching how much the check writes."""
@@ -71,6 +80,7 @@ class CheckPlace:
             self._say(f"The check `{self._name}` was ended, because {self._watch.reached}.")
             return []
         if layers is None or layer is None:
+            await self._note_written()
             return []
         guarded = self._ctx.guarded
         try:
@@ -90,6 +100,12 @@ class CheckPlace:
             dropped.append(f"what it built, because {error}")
         self._name_dropped(layers, dropped)
         return guarded.written_in(listed)
+
+    async def _note_written(self) -> None:
+        """Find out which files the check wrote in its unit."""
+        if self._inside is not None and self._before is not None:
+            with suppress(TooMuch, OSError):  # then it stays unknown
+                self.wrote = await asyncio.to_thread(overwritten, self._inside, self._before)
 
     def _name_dropped(self, layers: RunLayers, dropped: Sequence[str]) -> None:
         new = [one for one in dropped if one not in layers.named]
@@ -126,6 +142,7 @@ async def place_of_check(ctx: RunContext, name: str, record: Record) -> AsyncGen
     place = None
     try:
         place = CheckPlace(ctx, name, record, layer)
+        await asyncio.to_thread(place.note_before)
         yield place
     finally:
         if place is not None:

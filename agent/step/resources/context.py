@@ -161,8 +161,7 @@ class RunContext:
     @property
     def judges(self) -> bool:
         """Whether a green result is judged without the changes that nobody decided on (decision 0040)."""
-        is_staged = self.facts.changes.stage is not None  # its review compares with the guard
-        return not is_staged and self.facts.verdicts.scope is not None and judges(self.facts.spec, self.views)
+        return self.facts.verdicts.scope is not None and judges(self.facts.spec, self.views)
 
     @property
     def scope(self) -> Scope | None:

@@ -43,10 +43,21 @@ class Stage:
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """
-        inside = partial(self.sandbox.words_in, self.unit.access, self.workspace.root)
-        found = await asyncio.to_thread(self.layers.listed, self.unit.layer, os.environ, inside)
+        found = await self._listed(seals=True)
         self.is_empty = not is_staged(found)
         return found
+
+    async def listed_now(self) -> Listed:
+        """Return what is staged while the run works in it. Its processes are suspended.
+
+        Raises Occupied, TooMuch, NamespacesRefused and OSError.
+        """
+        return await self._listed(seals=False)
+
+    async def _listed(self, *, seals: bool) -> Listed:
+        inside = partial(self.sandbox.words_in, self.unit.access, self.workspace.root)
+        listing = partial(self.layers.listed, self.unit.layer, os.environ, inside, seals=seals)
+        return await asyncio.to_thread(listing)
 
     async def keep(self) -> None:
         """Force it out to the disk. Raises OSError."""

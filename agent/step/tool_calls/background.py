@@ -182,7 +182,9 @@ class Background:
         return replace(access, keeps_workspace=True, live=live), f"{line}\n"
 
     def _outputs(self, access: Access) -> list[str]:
-        """Return the folders of the workspace that a command can write."""
+        """Return the folders of the workspace that a command can write; in a unit of work it writes only there."""
+        if self._tree.unit is not None and self._tree.sandbox.kind is not None:
+            return []
         if not access.keeps_workspace:
             return [EVERYWHERE]
         return [place.relative_to(self._tree.workspace.root).as_posix() for place in access.live]

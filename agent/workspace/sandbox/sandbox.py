@@ -112,9 +112,9 @@ class Sandbox(Confinement):
         return self._copy(msgspec.structs.replace(self._settings, hide_rules=rules))
 
     def for_checks(self) -> Sandbox:
-        """Return a copy in the same network whose temp folder is empty now, except for the build cache of Go."""
+        """Return a copy in the same network and unit with an empty temp folder, except for the build cache of Go."""
         made = self._of_checks = self._of_checks or self.separate_copy()
-        made.network_words = self.network_words
+        made.unit, made.network_words = self.unit, self.network_words
         for path in made.temp.iterdir():
             if path.name != _GO_CACHE:
                 remove_entry(path)

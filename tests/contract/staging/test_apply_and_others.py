@@ -165,10 +165,13 @@ async def test_what_the_user_changed_in_the_tests_counts_for_the_check(place: Pl
 
 async def test_nobody_is_asked_about_what_the_check_changes(place: Place):
     check = f"echo '#' >> tests/test_core.py; {CHECK}"
-    assert place.run([FIX_BOTH], "--until", check, "--steps", "2").exit_code == 3
+    ran = place.run([FIX_BOTH], "--until", check)
+    assert (ran.exit_code, ended(ran)["staged"]) == (5, ["calc/core.py", "tests/test_core.py"]), ran
+    assert not ran.of("question_asked"), ran
     done = place.apply("--digest", place.digest())
-    assert done.exit_code == 5 and "do not pass in the workspace" in done.stdout, done
-    assert changed_files(place.project) == ["calc/core.py"]
+    assert done.exit_code == 0 and "check passed" in done.stdout, done
+    assert "undecided: 1 change, not needed for the result: tests/test_core.py" in done.stdout, done
+    assert changed_files(place.project) == ["calc/core.py", "tests/test_core.py"]
 
 
 async def test_a_staged_run_waits_for_a_person_until_it_is_decided_on(place: Place):

@@ -1,0 +1,132 @@
+"""Open an ended or waiting run, so that a person decides on what it changed: without a model and without a runner."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from ...facts.checkpoint import facts_of
+from ...gate.gate import Gate
+from ...gate.session_policy import GatedTree, SessionPolicy
+from ...journal.claim import claim
+from ...journal.journal import Journal
+from ...model.no_model import NoModel
+from ...protocol import Evidence, GateMode
+from ...step.resources.models_in_use import ModelsInUse
+from ...step.tool_calls.perform_calls import GatedCalls
+from ..client.start_request import Order, ResumeChanges
+from ..damaged.admission import require_undamaged
+from ..setup.assemble import workspace_tree
+from ..setup.build_context import Committing, build
+from ..setup.inputs import Inputs, ProcessContext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...facts.facts import RunFacts
+    from ...step.resources.context import RunContext
+    from ...step.resources.tree import Tree
+
+
+@dataclass(slots=True)
+class Person:
+    """Somebody decides at the gate on the result of the run, and nobody on what its checks change afterwards."""
+
+    is_here: bool = True
+
+
+class ClaimedRun(NamedTuple):
+    """A run that no other process has meanwhile."""
+
+    path: Path
+    journal: Journal
+    facts: RunFacts
+
+
+class Reviewing(NamedTuple):
+    """A run over its workspace, whatever it worked in."""
+
+    ctx: RunContext
+    person: Person
+    why_no_layers: str
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a decision."""
+
+    lines: Sequence[str]
+    """What was applied and what was not, in sentences."""
+    is_over: bool = True
+    """Whether nothing is staged any more. Else an entry was skipped, or somebody changed a file meanwhile."""
+    skipped: bool = False
+    """Whether something was not accepted or applied."""
+    met: str | None = None
+    """The checks that passed in the workspace; None: they did not pass, or there are none."""
+    why: str = ""
+    """Why that does not count, as text for people: it rests on something undecided, or is not confirmed."""
+    evidence: Evidence | None = None
+    has_checks: bool = False
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the workspace is as the run wants it: its checks pass there and that counts, or all was applied."""
+        return self.met is not None and not self.why if self.has_checks else self.is_over and not self.skipped
+
+
+@contextmanager
+def claimed_run(path: Path) -> Generator[ClaimedRun]:
+    """Claim the run of this journal during the block. Raises RunHeld, JournalError, and UserError if it is damaged."""
+    with claim(path):
+        journal = Journal.open(path)
+        try:
+            require_undamaged(journal)
+            yield ClaimedRun(path, journal, facts_of(journal))
+        finally:
+            journal.close()
+
+
+@asynccontextmanager
+async def reviewed_run(
+    run: ClaimedRun, env: Mapping[str, str], tell: Callable[[str], None]
+) -> AsyncGenerator[Reviewing]:
+    """Build the run's objects over its workspace for the block. `tell` says what the person waits for."""
+    inputs = Inputs(
+        journal=run.journal,
+        facts=run.facts,
+        order=Order(journal=str(run.path), changes=ResumeChanges(gate=GateMode.EFFECTS), linger=False),
+        process=ProcessContext(env=env),
+        calls=GatedCalls(),
+        on_event=lambda _: None,
+        tell=tell,
+    )
+    tree, commands_env, _ = await workspace_tree(inputs)
+    try:
+        person = Person()
+        gated = replace(tree, gate=_gate(run, tree, person))
+        made = build(inputs, gated, ModelsInUse(NoModel(), commands_env), Committing(None, None))
+        await made.ctx.guarded.start(is_new=True)  # what the user has now counts
+        yield Reviewing(made.ctx, person, tree.why_no_layers)
+    finally:
+        for layers in {one for one in (tree.layers, tree.units) if one is not None}:
+            await asyncio.to_thread(layers.close)
+
+
+def _gate(run: ClaimedRun, tree: Tree, person: Person) -> Gate:
+    """Return a gate at which somebody decides on all that is not built by the way, also on what a rule allows."""
+    rules = [rule for rule in run.facts.rules if rule.verdict != "allow"]
+    policy = SessionPolicy(msgspec.structs.replace(run.journal.spec.gate, mode=GateMode.EFFECTS), rules=rules)
+    gated = GatedTree(workspace=tree.workspace, guard=tree.guard.matches, sandbox=tree.sandbox.kind, layers=True)
+    return Gate(
+        gated,
+        policy,
+        keep=run.journal.keep,
+        attended=lambda: person.is_here,
+        clock=ProcessContext().clock,
+        given_ids=lambda: run.facts.requests.proposal_ids,
+    )
