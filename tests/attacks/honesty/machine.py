@@ -43,7 +43,7 @@ class Machine:
     sandbox: str = BUBBLEWRAP
     is_root: bool = True
 
-    def run(self, home: Home, *argv: str, cwd: Path) -> Ran:
+    def run(self, home: Home, *argv: str, cwd: Path, timeout: float = TIMEOUT) -> Ran:
         """Run it to its end."""
         env = dict(home.env)
         if self.sandbox != BUBBLEWRAP:
@@ -54,7 +54,7 @@ class Machine:
             words = [sys.executable, "-c", _NO_LANDLOCK, *words]
         if not self.is_root:
             words = [*_as_nobody(cwd.parent), *words]
-        done = subprocess.run(words, cwd=cwd, env=env, input="", capture_output=True, text=True, timeout=TIMEOUT)
+        done = subprocess.run(words, cwd=cwd, env=env, input="", capture_output=True, text=True, timeout=timeout)
         return Ran(done.returncode, done.stdout, done.stderr, ["rundry", *argv])
 
     def why_not(self) -> str:
