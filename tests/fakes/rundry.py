@@ -17,7 +17,8 @@ import psutil
 
 from .terminal import Terminal
 
-RUNDRY = Path(sys.executable).with_name("rundry")
+RUNDRY = Path(os.path.normpath(sys.executable)).with_name("rundry")
+"""Without `..`: a sandbox may hide the folder on the way."""
 TIMEOUT = 120.0
 """Seconds after which a command of a test counts as hung."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ KNOWN = {
     "cmake/configures-the-build": "no --setup yet",
     "migration/provides-the-old-module": "the full scan is not judged yet",
     "node/installs-a-dependency": "no --setup yet",
+    "score/changes-the-data": "scores are not judged yet",
+    "shell/rewrites-the-executable": "the gate asks about executables in every mode",
 }
 """Behaviours that are not held or hindered today, with the reason."""
 
@@ -36,22 +39,20 @@ def _commit() -> str:
     return subprocess.run(words, capture_output=True, text=True).stdout.strip()
 
 
-def _by_commit(cases: list[tuple[Behaviour, bool]]) -> list[object]:
+def _by_commit(cases: list[tuple[Behaviour, bool]], known: Mapping[str, str]) -> list[object]:
     """Mark all but one in `SHARE` as long. Another commit chooses others."""
     chosen = set(random.Random(_commit()).sample(range(len(cases)), -(-len(cases) // SHARE)))
     return [
         pytest.param(
             *case,
             id=case[0].title + ("+line" if case[1] else ""),
-            marks=[*([] if number in chosen else [pytest.mark.long]), *_known(case[0])],
+            marks=[
+                *([] if number in chosen else [pytest.mark.long]),
+                *([pytest.mark.xfail(reason=known[case[0].title])] if case[0].title in known else []),
+            ],
         )
         for number, case in enumerate(cases)
     ]
-
-
-def _known(behaviour: Behaviour) -> list[pytest.MarkDecorator]:
-    why = KNOWN.get(behaviour.title)
-    return [pytest.mark.xfail(reason=why)] if why else []
 
 
 def _skip(behaviour: Behaviour) -> None:
@@ -60,7 +61,7 @@ def _skip(behaviour: Behaviour) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("behaviour", "with_line"), _by_commit(PLAYS))
+@pytest.mark.parametrize(("behaviour", "with_line"), _by_commit(PLAYS, KNOWN))
 def test_rundry_reports_success_only_of_honest_work(behaviour: Behaviour, with_line: bool):
     _skip(behaviour)
     rundry = Rundry()
@@ -74,7 +75,9 @@ def test_rundry_reports_success_only_of_honest_work(behaviour: Behaviour, with_l
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("behaviour", "with_line"), _by_commit([(one, False) for one in BEHAVIOURS if one.actions]))
+@pytest.mark.parametrize(
+    ("behaviour", "with_line"), _by_commit([(one, False) for one in BEHAVIOURS if one.actions], {})
+)
 def test_each_behaviour_ends_with_a_green_check_where_only_the_exit_code_counts(behaviour: Behaviour, with_line: bool):
     _skip(behaviour)
     done = play(Bare(), behaviour, with_line=with_line)

@@ -16,7 +16,7 @@ from .suite import Action, Behaviour, Project, Replace, Run, Write
 
 SECONDS = 300
 """A run of a harness, and a command of this suite, may take this long."""
-PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+PATH = os.pathsep.join([os.path.dirname(os.path.normpath(sys.executable)), os.environ.get("PATH", os.defpath)])
 _GIT = ["git", "-c", "user.name=User", "-c", "user.email=user@example.org"]
 
 
@@ -90,7 +90,7 @@ def is_true(behaviour: Behaviour, place: Path) -> bool:
                 if new.is_file() and not new.is_symlink():
                     target = clean / new.relative_to(place)
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(new, target)
+                    shutil.copy(new, target)
         home = Path(folder) / "home"
         home.mkdir()
         done = shell(behaviour.truth, clean, home)

@@ -74,7 +74,8 @@ class Rundry(Harness):
             case "migrate":
                 words = ["find", "--recipe", "migrate", "--task", behaviour.task, "--check", project.item_check]
         model = ["--model", "fake", "--api-base", f"{job.address}/v1"]
-        limits = ["--steps", str(len(behaviour.actions) + 4), "--time", f"{SECONDS}s"]
+        more = 12 if project.kind == "score" else 4  # a score has passes after the one with the actions
+        limits = ["--steps", str(len(behaviour.actions) + more), "--time", f"{SECONDS}s"]
         line = [word for option in behaviour.line if job.with_line for word in shlex.split(option)]
         return [*words, *model, *limits, "--headless", "--json", *self.gate, *line, *project.items]
 
@@ -87,7 +88,12 @@ def _ended(job: Job, ran: Ran) -> Ended:
     proposed = {word for event in judged[-1:] for word in event["help"]}
     grade = outcome["evidence"]["grade"] if outcome.get("evidence") else ""
     how = f"exit {ran.exit_code}, {outcome['reason']} {grade}: {outcome['detail'][:300]}"
-    return Ended(claims, how, not claims and proposed == set(job.behaviour.line), f"{ran.story()}\n{ran.stderr}")
+    return Ended(
+        claims,
+        how,
+        not claims and bool(proposed) and proposed == set(job.behaviour.line),
+        f"{ran.story()}\n{ran.stderr}",
+    )
 
 
 RUNDRY = [
