@@ -40,7 +40,7 @@ class Job:
 
     @property
     def place(self) -> Path:
-        """The workspace."""
+        """Return the folder of the workspace."""
         return self.folder / "project"
 
     @property
