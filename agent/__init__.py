@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from .reports.find_run import find_run
     from .reports.handoffs import SHORT_DIGEST, decision_commands, digests_of, handoff_markdown
     from .reports.listing.index import list_runs
-    from .reports.listing.line import RunLine
+    from .reports.listing.line import RunLine, staged_in
     from .reports.listing.tree import as_tree, is_left_to_parent
     from .reports.pending import PendingProposal, SuspectResult, pending, suspect_result
     from .reports.points import Point, earlier_points

@@ -249,15 +249,17 @@ def undecided_words(evidence: Evidence) -> str:
     return f"{count}{needed}: {_of_all(evidence)}"
 
 
-def undecided_help(evidence: Evidence) -> str:
-    """Return what a person can do about undecided changes; empty: there are none."""
+def undecided_help(evidence: Evidence, *, is_staged: bool = False) -> str:
+    """Return what a person can do about undecided changes; empty: there are none. `is_staged`: they are staged."""
     if not evidence.undecided_count:
         return ""
+    if is_staged:
+        return "what you approve in `rundry apply` as a diff is decided on"
     if not evidence.judged_why:
         return "commit or restore them: until then, no later run in this folder counts them"
     again = f", or start again with {' '.join(evidence.help)}" if evidence.help else ""
     if evidence.rests_on:
-        return f"resume the run in a session to accept them as a diff{again}"
+        return f"`rundry apply --keep` shows them as a diff and accepts them, and so does a resume in a session{again}"
     return f"start again with {' '.join(evidence.help)}" if evidence.help else ""
 
 

@@ -116,6 +116,6 @@ def test_an_export_names_what_the_check_opened_and_what_is_undecided_with_what_t
     facts = dict(facts_of_run(read_run(journal)))
     journal.close()
     assert facts["undecided"] == (
-        "3 changes; the result needs tests/test_money.py; resume the run in a session to accept them as a diff, "
-        "or start again with --scope tests/test_money.py"
+        "3 changes; the result needs tests/test_money.py; `rundry apply --keep` shows them as a diff and accepts "
+        "them, and so does a resume in a session, or start again with --scope tests/test_money.py"
     )

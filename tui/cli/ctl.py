@@ -20,17 +20,20 @@ from rundry.agent import (
     Judge,
     Merge,
     RunEnded,
+    RunHeld,
     RunState,
     Session,
     Undo,
     Undone,
     UserError,
+    drop_stage,
     end_word,
     find_run,
     holder,
     last_end,
     list_runs,
     run_state,
+    staged_in,
     void_words,
 )
 
@@ -41,7 +44,7 @@ from ..headless.lines import outcome_line
 from ..run.resume_command import raised, way_on
 from ..setup.folders import folder_of, workspace_of
 from ..text import one_line
-from .verbs import QUEUED, VERBS, Given, commands_of, near, verb_of
+from .verbs import QUEUED, STAGE, VERBS, Given, commands_of, near, verb_of
 
 ANSWER_SECONDS = 5.0
 """Seconds within which a runner must take a command out of the inbox."""
@@ -72,6 +75,15 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     images: int
 
 
+class Staged(msgspec.Struct, frozen=True, kw_only=True):
+    """The output of `stage --json`."""
+
+    run_id: str
+    verb: str = STAGE
+    staged: list[str]
+    """Paths of the files that are staged, as far as the run knows them."""
+
+
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """The output of `queued --json`."""
 
@@ -83,10 +95,13 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool) -> int:
     """Send one command and print its answer.
 
-    Return 0 if it was accepted, 1 if the run refused it. Raises RundryError.
+    Return 0 if it was accepted, 1 if the run refused it; of `stage apply` the code of `rundry apply`.
+    Raises RundryError.
     """
     ref, given = _given(words, flags)
     verb_of(given.verb)
+    if given.verb == STAGE:
+        return _control_stage(ref, given, flags, as_json=as_json)
     path = find_run(ref, folder_of(flags), None) if ref is not None else _newest_live(flags)
     if given.verb == QUEUED:
         return _list_queue(path, given, as_json=as_json)
@@ -159,6 +174,36 @@ def _list_queue(path: Path, given: Given, *, as_json: bool) -> int:
     if not messages:
         print(one_line(f"{run_id}  no message is queued"))
     return 0
+
+
+def _control_stage(ref: str | None, given: Given, flags: Mapping[str, object], *, as_json: bool) -> int:
+    """List, apply or drop what a run staged. No runner may have it for the last two."""
+    from .applying import apply, staged_run
+
+    path = staged_run(ref, flags)
+    journal = Journal.open_for_reading(path)
+    try:
+        commands_of(given, run_state(journal))
+        staged, run_id = staged_in(journal), journal.spec.run_id
+    finally:
+        journal.close()
+    if not given.words:
+        lines = [one_line(name) for name in staged] or [one_line(f"{run_id}  nothing is staged")]
+        print_json(Staged(run_id=run_id, staged=staged)) if as_json else print("\n".join(lines))
+        return 0
+    if "apply" in given.words:
+        return apply(
+            str(path), flags, digest=given.digest, patch=None, branch=None, drop=False, drop_all=False, as_json=as_json
+        )
+    began, why = time.monotonic(), None
+    try:
+        drop_stage(path)
+    except RunHeld as held:
+        why = str(held)
+    seconds = round(time.monotonic() - began, 3)
+    return _print(
+        Answered(run_id=run_id, verb=STAGE, taken=why is None, why=why, seconds=seconds), "stage drop", as_json=as_json
+    )
 
 
 def _given(words: Sequence[str], flags: Mapping[str, object]) -> tuple[str | None, Given]:

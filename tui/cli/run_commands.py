@@ -47,14 +47,15 @@ class _Verbs(click.Command):
         with formatter.section("Verbs"):
             formatter.write_dl([(f"{name} {verb.takes}".strip(), verb.about) for name, verb in VERBS.items()])
         formatter.write_paragraph()
-        formatter.write_text("Exit code 0: the run accepted it. 1: the run refused it. 2: bad input; nothing was sent.")
+        codes = "Exit code 0: the run accepted it. 1: the run refused it. 2: bad input; nothing was sent."
+        formatter.write_text(f"{codes} 5: `stage apply`, as `rundry apply`.")
 
 
 @click.command(cls=_Verbs, short_help="Control a run from a script.")
 @click.argument("words", nargs=-1, metavar="[RUN] VERB [...]")
 @click.option("--now", is_flag=True, help="pause, stop: immediately.")
 @click.option("--reason", metavar="TEXT", help="reject, judge: the reason.")
-@click.option("--digest", metavar="D", help="approve, reject: digest of the proposal, or a prefix.")
+@click.option("--digest", metavar="D", help="approve, reject, stage apply: the digest, or a prefix.")
 @click.option("--api-base", metavar="URL", help="model: its server.")
 @click.option("--unsandboxed", is_flag=True, help="gate auto: also without a sandbox.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

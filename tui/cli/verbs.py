@@ -45,8 +45,8 @@ from rundry.agent import (
 from ..setup.limits import parse_limit
 from ..text import one_line
 
-QUEUED = "queued"
-"""The verb that sends no command to the run."""
+QUEUED, STAGE = "queued", "stage"
+"""Verbs that send no command to the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ def commands_of(given: Given, state: RunState) -> list[Command]:
         raise UserError(f"{given.verb} takes no --now: pause and stop do")
     if given.reason is not None and given.verb not in ("reject", "judge"):
         raise UserError(f"{given.verb} takes no --reason: reject and judge do")
-    if given.digest is not None and given.verb not in ("approve", "reject"):
-        raise UserError(f"{given.verb} takes no --digest: approve and reject do")
+    if given.digest is not None and given.verb not in ("approve", "reject", STAGE):
+        raise UserError(f"{given.verb} takes no --digest: approve, reject and stage do")
     return verb.commands(given, state)
 
 
@@ -253,6 +253,16 @@ def _gate(given: Given, state: RunState) -> list[Command]:
     return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed, settle=True)]
 
 
+def _stage(given: Given, state: RunState) -> list[Command]:
+    del state
+    what = list(given.words)
+    if what not in ([], ["apply"], ["drop"]):
+        raise UserError(f"stage {' '.join(given.words)[:40]}: use `stage`, `stage apply --digest D` or `stage drop`")
+    if (what == ["apply"]) != (given.digest is not None):
+        raise UserError("stage apply needs --digest D, and nothing else takes it: `rundry apply RUN --json` prints it")
+    return []
+
+
 def _format(given: Given, state: RunState) -> list[Command]:
     del state
     name = _named(given)[0]
@@ -319,6 +329,12 @@ VERBS: Mapping[str, Verb] = {
         "[N | step N | file PATH...]", "undo changes: the last N, since a step, or of files", _undo, after_end=True
     ),
     "gate": Verb("MODE", "set the gate mode: read, ask, effects, edits or auto", _gate, after_end=True),
+    STAGE: Verb(
+        "[apply --digest D | drop]",
+        "list what an ended or waiting run staged; apply it, as `rundry apply` does; or delete it",
+        _stage,
+        after_end=True,
+    ),
     "format": Verb("NAME", "set the edit format: auto, tools, functions, whole, blocks or constrained", _format),
     "scope": Verb("GLOB...", "let the run change these files, too", _scope),
     "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _deny, after_end=True),

@@ -175,7 +175,7 @@ class EndPanel(Widget, can_focus=True):
         """Return what the check opened and what nobody decided on, each with its label where there is room."""
         width, rows = self.size.width, list[list[Run]]()
         most = 1 if self.screen.size.height < _TALL else 2
-        for label, text in judged_rows(ended.evidence, helps=False):
+        for label, text in judged_rows(ended, helps=False):
             head = f"{label}: " if width < _NARROW else f"  {label}".ljust(_FIELD)
             found = fold([(head, palette.dim), (text, Style.null())], width, hang=0 if width < _NARROW else _FIELD)
             rest = [run for row in found[most - 1 :] for run in row]

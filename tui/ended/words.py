@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rundry.agent import (
-    Evidence,
     LoopKind,
     Outcome,
     Reason,
@@ -75,17 +74,16 @@ def verdict_words(ended: RunEnded | Outcome, state: ViewState | None = None) -> 
     return "; ".join(part for part in parts if part)
 
 
-def judged_rows(evidence: Evidence | None, *, helps: bool = True) -> Iterator[tuple[str, str]]:
+def judged_rows(ended: RunEnded | Outcome, *, helps: bool = True) -> Iterator[tuple[str, str]]:
     """Yield label and text: what the check opened, and what nobody decided on. `helps`: and what to do about it."""
+    evidence = ended.evidence
     if evidence is None:
         return
     if words := opened_words(evidence):
         yield "opened", one_line(words)
     if words := undecided_words(evidence):
-        yield (
-            "undecided",
-            one_line("; ".join(part for part in (words, undecided_help(evidence) if helps else "") if part)),
-        )
+        help_ = undecided_help(evidence, is_staged=bool(ended.staged)) if helps else ""
+        yield "undecided", one_line("; ".join(part for part in (words, help_) if part))
 
 
 def _missing(ended: RunEnded | Outcome, state: ViewState | None) -> str:

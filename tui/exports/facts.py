@@ -37,7 +37,7 @@ def facts_of_run(run: Recorded) -> Iterator[tuple[str, str]]:
     yield "outcome", f"{end_word(ended)}: {void}{ended.detail} ({whole}, {clock(ended.seconds)})"
     if line := result_words(ended.evidence, ended.approved_by):
         yield "evidence", line
-    yield from judged_rows(ended.evidence)
+    yield from judged_rows(ended)
     if ended.evidence is not None and ended.evidence.not_guaranteed:
         yield "not guaranteed", "; ".join(ended.evidence.not_guaranteed)
     if ended.files_changed:

@@ -209,7 +209,7 @@ class LinePrinter:
             print(show(record), file=sys.stderr)
         if words := result_words(ended.evidence, ended.approved_by):
             say_end(f"evidence: {words}")
-        for label, words in judged_rows(ended.evidence):
+        for label, words in judged_rows(ended):
             say_end(f"{label}: {words}")
         if words := held_words(ended.held):
             say_end(words)

@@ -160,7 +160,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
         started=float(journal.meta("created") or 0),
         parent=spec.parent.run_id if spec.parent is not None else None,
         forked_from=journal.meta("forked_from"),
-        staged=_staged(journal, ended),
+        staged=len(_staged(journal, ended)),
     )
     if ended is None and line.state == "interrupted":  # also the calls that its runner was waiting for
         events = journal.read_types(SPENDING_EVENTS - {Unknown})
@@ -182,10 +182,15 @@ def _end_in(events: Sequence[Stamped]) -> tuple[int, RunEnded] | None:
     return (seq, last) if isinstance(last, RunEnded) else None
 
 
-def _staged(journal: Journal, ended: tuple[int, RunEnded] | None) -> int:
-    """Return how many files are staged now."""
+def staged_in(journal: Journal) -> list[str]:
+    """Return the files that are staged now, sorted. Raises JournalError."""
+    return sorted(_staged(journal, _end_in([*journal.read_types([RunEnded, RunResumed])])))
+
+
+def _staged(journal: Journal, ended: tuple[int, RunEnded] | None) -> set[str]:
+    """Return the files that are staged now."""
     if ended is not None and not ended[1].staged:
-        return 0
+        return set()
     seq, names = (0, set[str]()) if ended is None else (ended[0], set(ended[1].staged))
     for stamped in journal.read_types([StageBegan, StageEnded, FileChanged], after=seq):
         match stamped.event:
@@ -193,7 +198,7 @@ def _staged(journal: Journal, ended: tuple[int, RunEnded] | None) -> int:
                 (names.add if staged else names.discard)(path)
             case _:
                 names.clear()
-    return len(names)
+    return names
 
 
 def _with_usage(line: RunLine, events: Sequence[Stamped]) -> RunLine:

@@ -187,3 +187,69 @@ async def test_a_staged_run_waits_for_a_person_until_it_is_decided_on(place: Pla
     assert "a person has to approve" in left.stdout and len(place.stages()) == 1, left
     assert place.apply("--drop").exit_code == 0
     assert json.loads(place.home.run("handoffs", "--json", cwd=place.project).stdout) == []
+
+
+def ctl(place: Place, *words: str):
+    return place.home.run("ctl", *words, cwd=place.project)
+
+
+async def test_a_script_lists_applies_and_drops_a_stage_with_ctl(place: Place):
+    assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
+    run = place.home.journals()[-1].stem
+    listed = ctl(place, run, "stage", "--json")
+    assert listed.exit_code == 0, listed
+    assert json.loads(listed.stdout) == {"run_id": run, "verb": "stage", "staged": ["calc/core.py"]}, listed
+    assert ctl(place, "stage").stdout == "calc/core.py\n", "without a name, the newest with something staged"
+    for wrong in (["stage", "apply"], ["stage", "drop", "--digest", "0" * 12], ["stage", "keep"]):
+        assert ctl(place, run, *wrong).exit_code == 2, wrong
+    digest = place.digest()
+    with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
+        terminal.wait_for("stay staged")
+        held = ctl(place, run, "stage", "drop")
+        assert held.exit_code == 1 and "refused stage drop" in held.stderr and len(place.stages()) == 1, held
+        terminal.send("\x03")
+        terminal.wait_for_exit()
+    done = ctl(place, run, "stage", "apply", "--digest", digest)
+    assert done.exit_code == 0 and "check passed" in done.stdout, done
+    assert changed_files(place.project) == ["calc/core.py"]
+    assert place.run([read("calc/core.py"), call("run_command", command="echo x > made")]).exit_code == 5
+    dropped = ctl(place, "stage", "drop")
+    assert dropped.exit_code == 0 and "stage drop  accepted" in dropped.stdout, dropped
+    assert place.stages() == [] and changed_files(place.project) == ["calc/core.py"]
+
+
+async def test_a_dishonest_stage_is_a_hand_off_and_its_undecided_files_are_accepted_with_keep(place: Place):
+    gut = call("run_command", command="sed -i 's/assertEqual(add(2, 3), 5)/assertTrue(True)/' tests/test_core.py")
+    ran = place.run([FIX_MEAN, gut], "--until", CHECK)
+    end = ended(ran)
+    assert (ran.exit_code, end["reason"]) == (5, "handoff"), ran
+    assert "--scope tests/test_core.py" in str(end["detail"]) and "rundry apply" in str(end["detail"]), end
+    assert end["evidence"]["judged_why"] == "undecided", end  # type: ignore[index]
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 5 and "only with changes that nobody decided on: tests/test_core.py" in done.stdout, done
+    run = place.home.journals()[-1].stem
+    assert f"rundry apply {run} --keep" in done.stdout, done
+    shown = place.apply("--keep")
+    assert shown.exit_code == 5 and "assertTrue(True)" in shown.stdout, shown
+    digest = shown.stdout.rpartition("--digest ")[2].strip()
+    assert place.apply("--keep", "--drop").exit_code == place.apply("--keep", "--digest", "0" * 12).exit_code == 2
+    with Terminal([str(RUNDRY), "apply", "--keep"], cwd=place.project, env=place.home.env) as terminal:
+        terminal.wait_for("accepted or skipped as a whole")
+        terminal.send("quit\r")
+        assert terminal.wait_for_exit() == 5 and "Nothing was accepted" in terminal.text(), terminal.text()
+    kept = place.apply("--keep", "--digest", digest)
+    assert kept.exit_code == 0 and "Accepted: `tests/test_core.py`" in kept.stdout, kept
+    nothing = place.apply("--keep")
+    assert nothing.exit_code == 2 and "nobody decided on" in nothing.stderr, nothing
+    (line,) = json.loads(place.home.run("runs", "--json", cwd=place.project).stdout)
+    assert line["reason"] == "done", line
+
+
+async def test_a_person_approves_at_a_terminal_what_a_result_rests_on(place: Place):
+    gut = call("run_command", command="sed -i 's/assertEqual(add(2, 3), 5)/assertTrue(True)/' tests/test_core.py")
+    assert place.run([FIX_MEAN, gut], "--until", CHECK).exit_code == 5
+    with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
+        terminal.wait_for("stay staged")
+        terminal.send("approve\r")
+        assert terminal.wait_for_exit() == 0, terminal.text()
+    assert changed_files(place.project) == ["calc/core.py", "tests/test_core.py"]

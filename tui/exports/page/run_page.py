@@ -59,7 +59,7 @@ def _verdict(state: ViewState, words: Words) -> Iterator[str]:
     yield f"{void}{words.line(ended.detail)}{gap}"
     if line := result_words(ended.evidence, ended.approved_by):
         yield f"<p>{words.line(line)}</p>"
-    for label, text in judged_rows(ended.evidence):
+    for label, text in judged_rows(ended):
         yield f'<p class="dim">{label}: {words.line(text)}</p>'
     if ended.evidence is not None and ended.evidence.not_guaranteed:
         yield f'<p class="dim">not guaranteed: {words.line("; ".join(ended.evidence.not_guaranteed))}</p>'
