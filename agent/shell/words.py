@@ -49,6 +49,8 @@ class SimpleCommand(msgspec.Struct, frozen=True):
     """Whether an exit code 0 of the whole line proves that this command ran and exited with 0."""
     hidden_by: HiddenBy | None = None
     """What hides the exit code of this command from that of the line; None: nothing that is certain."""
+    is_with_variables: bool = False
+    """Whether a statement of the line sets or unsets variables, apart from assignments before a name."""
 
 
 def simple_commands(line: str) -> list[SimpleCommand]:
@@ -69,7 +71,22 @@ def _answer(line: str) -> bytes:
     is_clean = not _CONTROL.search(line)
     sure = _Sure(tree.root_node).found if is_clean else set[int]()
     hidden = _Hidden(tree.root_node).found if is_clean else dict[int, HiddenBy]()
-    return msgspec.msgpack.encode(list(_walk(tree.root_node, sure, hidden)))
+    found = list(_walk(tree.root_node, sure, hidden))
+    if _sets_variables(tree.root_node):
+        found = [msgspec.structs.replace(one, is_with_variables=True) for one in found]
+    return msgspec.msgpack.encode(found)
+
+
+def _sets_variables(root: Node) -> bool:
+    todo = [root]
+    while todo:
+        one = todo.pop()
+        todo += one.named_children
+        if one.type in ("declaration_command", "unset_command"):
+            return True
+        if one.type == "variable_assignment" and (one.parent is None or one.parent.type != "command"):
+            return True
+    return False
 
 
 def _walk(node: Node, sure: set[int], hidden: Mapping[int, HiddenBy]) -> Iterator[SimpleCommand]:

@@ -22,6 +22,7 @@ from ..stops.check_environment import CheckEnvironment, prepared_environment
 from ..stops.checks import CheckResult, run_check
 from ..stops.counting.comparing import compare
 from ..stops.predicates.python import judge_python
+from ..stops.predicates.required import RunActions, required_run
 from ..stops.predicates.schema import judge_schema
 from ..stops.stall.signature import without_traces_of_run
 from .approved_modules import approved_modules
@@ -153,6 +154,8 @@ class _Trial:
 
     checks: list[CheckResult] = field(default_factory=list[CheckResult])
     verdicts: list[Verdict] = field(default_factory=list["Verdict"])
+    required: list[CheckResult] = field(default_factory=list[CheckResult])
+    """Commands that the model had to run."""
     overwritten: Mapping[str, str] = field(default_factory=dict[str, str])
     """The files of the view that the checks wrote, if they were green."""
     reached: str = ""
@@ -160,7 +163,7 @@ class _Trial:
 
     def is_green(self, *, any_: bool) -> bool:
         """Return whether the result holds here. `any_`: one predicate is enough."""
-        passed = [one.passed for one in (*self.checks, *self.verdicts)]
+        passed = [one.passed for one in (*self.checks, *self.verdicts, *self.required)]
         return not self.reached and (not passed or (any(passed) if any_ else all(passed)))
 
     @property
@@ -168,14 +171,14 @@ class _Trial:
         """What the first red check printed, or the red predicate said."""
         if self.reached:
             return f"it was ended, because {self.reached}"
-        for check in self.checks:
+        for check in (*self.checks, *self.required):
             if not check.passed:
                 return check.error or check.output
         return next((f"{one.name}: {one.detail}" for one in self.verdicts if not one.passed), "")
 
     @property
     def timed_out(self) -> bool:
-        return any(check.timed_out for check in self.checks)
+        return any(check.timed_out for check in (*self.checks, *self.required))
 
 
 class _Judge:
@@ -186,6 +189,7 @@ class _Judge:
         self._any = case.facts.spec.predicates.any
         self._goals = _Goals.of(case.facts)
         self._rows = () if case.unit is None else case.unit.changes.rows
+        self._required = _required_lines(case, decided)
         self._fewer = [] if self._any else case.facts.verdicts.suspects
         """Results that are judged although tests are missing."""
         self._opened = list[frozenset[str] | None]()
@@ -271,7 +275,18 @@ class _Judge:
             trial.reached = view.reached
             if trial.is_green(any_=self._any):
                 trial.overwritten = await asyncio.to_thread(view.overwritten, case.env)
+        if self._required and trial.is_green(any_=self._any):
+            await self._run_required(trial, taken)
         return trial
+
+    async def _run_required(self, trial: _Trial, taken: Taken) -> None:
+        """Run the commands that the model had to run in a view of their own, because they may write files there."""
+        case = self._case
+        async with open_view(case.layers, case.sandbox, taken) as view:
+            for command in self._required:
+                with prepared_environment(view.sandbox, case.env) as environment:
+                    trial.required.append(await self._checked(command, view, environment, ()))
+            trial.reached = view.reached
 
     async def _checked(
         self, command: str, view: JudgeView, environment: CheckEnvironment, read_only: Sequence[Path]
@@ -398,7 +413,7 @@ class _Judge:
             lacks.append("a person accepted a suspect check")
         if decided.unseen:
             lacks.append(f"accepted without a look at what changed: {_few(decided.unseen)}")
-        if not (self._goals.checks or self._goals.python or self._goals.schema is not None):
+        if not (self._goals.checks or self._goals.python or self._goals.schema is not None or self._required):
             lacks.append("nothing was run")
         return self._judgement(
             Judged(grade="passed" if lacks else "judged", passed=True, detail="; ".join(lacks)),
@@ -475,6 +490,26 @@ def _is_untouched(case: Case, decided: Decided) -> bool:
     """Return whether the green check itself saw the start: the run has done nothing, nor did one before it."""
     is_written = case.unit is not None and case.unit.changes.rows
     return not (is_written or case.facts.step or decided.view or decided.accepted or decided.git)
+
+
+def _required_lines(case: Case, decided: Decided) -> list[str]:
+    """Return the commands that the model had to run, if something undecided could have let them pass.
+
+    What decides a command of git is in the repository, whose changes are judged by themselves.
+    """
+    facts, scope = case.facts, case.scope
+    if not facts.spec.predicates.require:
+        return []
+    held = {name for name, one in facts.verdicts.predicates.items() if one.passed}
+    ran = RunActions(actions=facts.actions, applied=facts.applied, root=case.workspace.seen)
+    found = [required_run(one, ran) for one in facts.spec.predicates.require if f"require {one}" in held]
+    is_open = bool(decided.undecided or case.sandbox.left_in_temp()) or any(
+        not scope.in_scope(path, new=False)
+        for change in (*facts.changes.standing, *facts.changes.in_stage)
+        for path in change.files
+    )
+    runs = [one for one in found if one is not None and (is_open or not one.is_alone)]
+    return [one.line for one in runs if not one.line.startswith("git ")]
 
 
 def _in_view(environment: CheckEnvironment, view: JudgeView, read_only: Sequence[Path] = ()) -> Access:

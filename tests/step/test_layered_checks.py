@@ -108,15 +108,6 @@ async def test_new_data_below_the_tests_is_dropped_and_the_check_counts(place):
 REQUIRED = Predicates(require=["run_command:sh tests/run.sh"])
 
 
-async def test_a_required_command_does_not_count_if_its_line_replaced_a_guarded_file_for_a_while(place):
-    first = PUT_BACK.format("tests/run.sh", "sh tests/run.sh")
-    run = with_layers(place, first, "sh tests/run.sh", predicates=REQUIRED)
-    outcome = await run.run()
-    assert outcome.complete, run.story()
-    passed = [one["passed"] for one in verdicts(run, "require")]
-    assert passed[-1] and not any(passed[:-1])
-
-
 async def test_a_required_command_does_not_count_if_it_made_something_that_decides(place):
     first = "echo true > tests/sitecustomize.py && sh tests/run.sh"
     run = with_layers(place, first, predicates=REQUIRED, budget=Budget(steps=1))

@@ -48,8 +48,6 @@ def passes(action: str, *actions: Any, **more: Any) -> bool:
         "pytest",
         "pytest -q tests",
         "'pytest' -q",
-        "cd x && pytest",
-        "cd x; pytest",
         "pytest && echo ok",
         "pytest > out.txt 2>&1",
         "echo start; pytest",
@@ -58,12 +56,8 @@ def passes(action: str, *actions: Any, **more: Any) -> bool:
         "pytest || exit 1",
         "(pytest)",
         "{ pytest; }",
-        "bash -c 'cd x && pytest'",
         "timeout 5 pytest",
         "timeout -k 1 5 pytest",
-        "env A=1 pytest",
-        "A=1 pytest",
-        "export A=1; pytest",
         "time pytest",
         "nice -n 5 pytest",
         "python -m pytest",
@@ -128,6 +122,24 @@ def test_a_line_that_surely_ran_the_program_with_status_0_counts(line):
         "for PATH in .; do :; done; pytest",
         "printf -v PATH .; pytest",
         "LD_PRELOAD=./x.so pytest",
+        "cd x && pytest",
+        "cd x; pytest",
+        "bash -c 'cd x && pytest'",
+        "(cd /tmp/f; pytest)",
+        "pushd x && pytest",
+        "env -C x pytest",
+        "env A=1 pytest",
+        "A=1 pytest",
+        "export A=1; pytest",
+        "A=1; pytest",
+        "declare -x A=1; pytest",
+        "unset A; pytest",
+        "env -u A pytest",
+        "uv run --env-file e pytest",
+        "bash -c 'export A=1; pytest'",
+        "PYTHONPATH=/tmp/e pytest",
+        "export PYTEST_ADDOPTS=--collect-only; pytest",
+        "export MAKEFLAGS=n && pytest",
         "PYTEST_ADDOPTS=--co pytest",
         "./pytest",
         "bin/pytest",
@@ -188,7 +200,11 @@ def test_a_line_that_only_mentions_the_program_or_hides_its_status_does_not_coun
         ("ruff check", "ruff check . && ruff format --check .", True),
         ("ruff check", "ruff format check", False),
         ("ruff check", "ruff check . --exit-zero", False),
-        ("make test", "make -C sub test", True),
+        ("make test", "make -C sub test", False),
+        ("make -C sub test", "make -C sub test", True),
+        ("A=1 pytest", "A=1 pytest -q", True),
+        ("A=1 pytest", "A=2 pytest", False),
+        ("make test", "git -C . status && make test", True),
         ("make test", "make test --dry-run", False),
         ("curl http://h/x", "curl http://h/x", True),
     ],
@@ -235,7 +251,7 @@ class TestAfterTheLastEdit:
 
     def test_files_that_the_command_itself_leaves_do_not_count_against_it(self):
         assert passes(self.wanted, Run(self.line, ended=10, edited=True), last_edit=9)
-        assert passes(self.wanted, Run(f"cd x && {self.line}", ended=10, edited=True), last_edit=9)
+        assert passes(self.wanted, Run(f"cd . && {self.line}", ended=10, edited=True), last_edit=9)
 
     def test_a_line_that_also_changes_files_by_other_commands_does_not_count(self):
         for line in (f"{self.line} && echo x > a.py", f"sed -i s/a/b/ a.py && {self.line}"):

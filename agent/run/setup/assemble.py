@@ -21,7 +21,6 @@ from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
 from ...step.tool_calls.commits import skipped_hooks_note
 from ...stops.hidden_exit import hidden_exit_notes
-from ...stops.predicates.required import required_commands
 from ...verdict.ledger import Ledger
 from ...verdict.start_scope import scope_of
 from ...verdict.which import decides, judges
@@ -197,7 +196,7 @@ async def _tree(
     layers = found.layers if stage is None else None
     facts = inputs.facts
     is_judged = (not facts.started or facts.verdicts.scope is not None) and judges(spec, found.layers)
-    guard = asked_guard(spec) if is_judged and not required_commands(spec.predicates.require) else deciding
+    guard = asked_guard(spec) if is_judged else deciding
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     is_own = spec.home != spec.workspace  # `--worktree`
     files = ChangeTracker()

@@ -18,8 +18,7 @@ def refuse_open_holdout(spec: RunSpec, tree: Tree, *, is_judged: bool) -> None:
     if wanted.holdout is None:
         return
     if not is_judged:
-        why = tree.why_no_layers or "its changes wait in a stage, so use --gate effects"
-        raise Refusal(f"--holdout follows the judge of a run, and this run is not judged: {why}")
+        raise Refusal(f"--holdout follows the judge of a run, and this run is not judged: {tree.why_no_layers}")
     open_ = next((one.line for one in tree.sandbox.missing() if one.name == "read_denied"), "")
     if open_:
         raise Refusal(f"--holdout-files: no file can be hidden from commands here ({open_}): see `rundry doctor`")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from ...shell.words import DECIDES_PROGRAMS, UNKNOWN, SimpleCommand, simple_commands
+from ...shell.words import UNKNOWN, SimpleCommand, simple_commands
 from .diverting import (
     CHANGES_FOLDER,
     CLUSTERS_END,
@@ -25,12 +26,11 @@ _SHELLS = ("sh", "bash", "dash")
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _WRITABLE = ("/tmp", "/var/tmp", "/dev", "/proc", "/run")
 """Folders outside the workspace in which a sandboxed command can create programs."""
-_DECIDES_WORK = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 _QUIET = ("cd", "set")
 """Commands that do not change files."""
 
 
-def has_run(wanted: Sequence[str], line: str, root: Path, *, alone: bool = False) -> bool:
+def has_run(wanted: SimpleCommand, line: str, root: Path, *, alone: bool = False) -> bool:
     """Return whether a command of the line has the program and arguments of `wanted`, and certainly exited with 0.
 
     The line as a whole must have exited with 0. `alone`: no other command of the line may have changed a file.
@@ -42,33 +42,46 @@ def has_run(wanted: Sequence[str], line: str, root: Path, *, alone: bool = False
     return bool(matching) and all(one in matching or one.words[0] in _QUIET for one in commands)
 
 
-def _matching(wanted: Sequence[str], commands: Sequence[SimpleCommand], root: Path, depth: int) -> list[SimpleCommand]:
-    """Return the commands that match `wanted`, whose paths are relative to the workspace."""
-    if any(_is_path(word, root) for word in wanted) and any(_leaves_workspace(one.words, root) for one in commands):
+def part_that_ran(wanted: SimpleCommand, line: str, root: Path) -> str | None:
+    """Return the command of the line because of which `has_run` is true; None: its words are not known before it runs.
+
+    `line`: one for which it is true.
+    """
+    found = _matching(wanted, simple_commands(line), root, _DEEPEST)
+    known = [one for one in found if not any(UNKNOWN in word for word in (*one.given, *one.words))]
+    if not known:
+        return None
+    given = [f"{name}={shlex.quote(value)}" for name, _, value in (one.partition("=") for one in known[-1].given)]
+    return " ".join([*given, shlex.join(known[-1].words)])
+
+
+def _matching(wanted: SimpleCommand, commands: Sequence[SimpleCommand], root: Path, depth: int) -> list[SimpleCommand]:
+    """Return the commands that match `wanted`, in the folder of the workspace and with the variables of the run."""
+    if any(_leaves_workspace(one.words, root) for one in commands):
         return []
-    return [one for one in commands if one.is_sure and _matches(wanted, one, root, depth)]
-
-
-def _is_path(word: str, root: Path) -> bool:
-    is_relative = not word.startswith(("-", "/")) and "://" not in word
-    return is_relative and word.strip("./") != "" and ("/" in word.strip("./") or (root / word).is_file())
+    return [one for one in commands if one.is_sure and not one.is_with_variables and _matches(wanted, one, root, depth)]
 
 
 def _leaves_workspace(words: Sequence[str], root: Path) -> bool:
-    if words[0] in CHANGES_FOLDER:
-        return len(words) != 2 or os.path.normpath(root / words[1]) != os.path.normpath(root)
-    return any(word.partition("=")[0] in OTHER_FOLDER for word in words[1:])
+    if words[0] not in CHANGES_FOLDER:
+        return False
+    return len(words) != 2 or os.path.normpath(root / words[1]) != os.path.normpath(root)
 
 
-def _matches(wanted: Sequence[str], command: SimpleCommand, root: Path, depth: int) -> bool:
-    seen = list(_unwrapped_forms(command.words))
-    if any(_decides(given) for given in command.given) or any(_is_diverted(words, wanted) for words in seen):
+def _matches(command_wanted: SimpleCommand, command: SimpleCommand, root: Path, depth: int) -> bool:
+    wanted, allowed = command_wanted.words, command_wanted.given
+    if any(given not in allowed for given in command.given):
+        return False
+    if any(word.partition("=")[0] in OTHER_FOLDER and word not in wanted for word in command.words[1:]):
+        return False
+    seen = list(_unwrapped_forms(command.words, allowed))
+    if any(_is_diverted(words, wanted) for words in seen):
         return False
     for words in seen:
         program = PurePosixPath(words[0]).name
         if program in _SHELLS and len(words) == 3 and words[1] in ("-c", "-ec") and UNKNOWN not in words[2]:
             inner = simple_commands(words[2]) if depth else []
-            if _matching(wanted, inner, root, depth - 1):
+            if _matching(command_wanted, inner, root, depth - 1):
                 return True
         if not wanted or (_same_program(words[0], wanted[0], root) and _has_arguments(words[1:], wanted[1:])):
             return True
@@ -109,22 +122,18 @@ def _reaches_script(given: Sequence[str], wanted: Sequence[str], before: BeforeS
     return bool(rest) and _plain(rest[0]) == script
 
 
-def _decides(given: str) -> bool:
-    name = given.partition("=")[0]
-    return bool(DECIDES_PROGRAMS.fullmatch(name)) or not name.isidentifier() or name in _DECIDES_WORK
-
-
-def _unwrapped_forms(words: list[str]) -> Iterator[list[str]]:
-    """Yield the command as it is written, and the commands after its launchers."""
+def _unwrapped_forms(words: list[str], allowed: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the command as it is written, and the commands after its launchers. `allowed`: assignments of these."""
     for _ in range(_DEEPEST):
         yield words
-        behind = _after_python(words) if _PYTHON.fullmatch(PurePosixPath(words[0]).name) else _after_launcher(words)
+        is_python = _PYTHON.fullmatch(PurePosixPath(words[0]).name)
+        behind = _after_python(words) if is_python else _after_launcher(words, allowed)
         if not behind:
             return
         words = behind
 
 
-def _after_launcher(words: list[str]) -> list[str]:
+def _after_launcher(words: list[str], allowed: Sequence[str]) -> list[str]:
     """Return the words after a launcher; empty if there is no launcher, or it has unknown options."""
     name = PurePosixPath(words[0]).name
     if name in _SHELLS and len(words) > 1 and not words[1].startswith("-"):
@@ -138,7 +147,7 @@ def _after_launcher(words: list[str]) -> list[str]:
         return _after_python(["python", *[word for word in rest if word not in launcher.flags]])
     rest = _without_options(rest, launcher.flags, launcher.valued)
     while launcher.assigns and rest and "=" in rest[0]:
-        if _decides(rest[0]):
+        if rest[0] not in allowed:
             return []
         rest = rest[1:]
     if any(word.startswith("-") for word in rest[: launcher.skip]):

@@ -32,7 +32,7 @@ LAUNCHERS: dict[tuple[str, ...], Launcher] = {
     ("nice",): _launcher("", "-n --adjustment"),
     ("ionice",): _launcher("-t", "-c -n --class --classdata"),
     ("stdbuf",): _launcher("", "-i -o -e --input --output --error"),
-    ("env",): _launcher("", "-u --unset", assigns=True),
+    ("env",): _launcher(assigns=True),
     ("nohup",): _launcher(),
     ("command",): _launcher("-p"),
     ("exec",): _launcher(),
@@ -41,7 +41,7 @@ LAUNCHERS: dict[tuple[str, ...], Launcher] = {
     ("xvfb-run",): _launcher("-a --auto-servernum", "-s --server-args"),
     ("uv", "run"): _launcher(
         "-q --quiet -v --frozen --locked --no-sync --offline --isolated --all-extras --all-groups --dev --no-dev",
-        "--with --extra --group -p --python --project --directory --env-file --package --with-requirements",
+        "--with --extra --group -p --python --project --directory --package --with-requirements",
     ),
     ("uvx",): _launcher("-q --quiet --isolated --offline", "--with -p --python"),
     ("poetry", "run"): _launcher(),

@@ -6,15 +6,15 @@ import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
 from ...protocol import UserError
 from ...protocol.tools.traits import tools_with
-from ...shell.words import UNKNOWN, simple_commands
+from ...shell.words import UNKNOWN, SimpleCommand, simple_commands
 from ..verdict import Verdict
-from .commands_run import has_run
+from .commands_run import has_run, part_that_ran
 
 AFTER_LAST_EDIT = "after-last-edit"
 AS_WRITTEN = "{} ran as a command of the model: what else its line did is not checked"
@@ -102,16 +102,16 @@ def parse_requirement(action: str) -> Requirement:
     if not tool.isidentifier():
         raise UserError(f"--require {action}: write a tool's name, or TOOL:TEXT")
     if tool in _COMMANDS and text.strip():
-        _wanted_words(action, text)
+        _wanted_command(action, text)
     return Requirement(tool, text.strip(), after)
 
 
-def _wanted_words(action: str, text: str) -> list[str]:
+def _wanted_command(action: str, text: str) -> SimpleCommand:
     commands = simple_commands(text)
     if len(commands) != 1 or not commands[0].is_sure or any(UNKNOWN in word for word in commands[0].words):
         fix = "write one program with its arguments, and one --require for each program"
         raise UserError(f"--require {action}: `{text}` is not one plain command; {fix}")
-    return commands[0].words
+    return commands[0]
 
 
 def required_commands(actions: Sequence[str]) -> list[str]:
@@ -124,7 +124,7 @@ def is_required_command(actions: Sequence[str], command: str, root: Path) -> boo
     """Return whether a command line, if it exits with 0, can be the call that one of these actions requires."""
     wanted = [parse_requirement(action) for action in actions]
     return any(
-        has_run(_wanted_words(one.text, one.text), command, root)
+        has_run(_wanted_command(one.text, one.text), command, root)
         for one in wanted
         if one.tool in _COMMANDS and one.text
     )
@@ -133,13 +133,9 @@ def is_required_command(actions: Sequence[str], command: str, root: Path) -> boo
 def judge_required(action: str, run_actions: RunActions) -> Verdict:
     """Return whether such a call succeeded and was applied. A command must itself have exited with 0 for certain."""
     wanted = parse_requirement(action)
-    words = _wanted_words(action, wanted.text) if wanted.tool in _COMMANDS and wanted.text else []
-    made = [
-        a
-        for a in run_actions.actions
-        if a.tool == wanted.tool and a.ok is True and _fits(a, wanted, words, run_actions)
-    ]
-    done = [a for a in made if not (words and a.disturbed)]
+    command = _command_of(wanted)
+    made = _made(wanted, command, run_actions)
+    done = [a for a in made if not (command and a.disturbed)]
     name = f"require {action}"
     if made and not done:
         why = "what it changed was not applied, or a guarded file changed while it ran; run it again on its own"
@@ -148,11 +144,46 @@ def judge_required(action: str, run_actions: RunActions) -> Verdict:
         return Verdict(
             name, False, f"no call of {wanted.shown.removesuffix(' after the last edit')} has succeeded{_hint(wanted)}"
         )
-    if wanted.after_last_edit and not any(_is_after_edits(a, words, run_actions) for a in done):
+    if wanted.after_last_edit and not any(_is_after_edits(a, command, run_actions) for a in done):
         return Verdict(name, False, f"{wanted.shown}: files changed after the newest such call; run it again")
-    unknown = [AS_WRITTEN.format(wanted.call)] if words else []
+    unknown = [AS_WRITTEN.format(wanted.call)] if command else []
     times = "once" if len(done) == 1 else f"{len(done)} times"
     return Verdict(name, True, f"{wanted.shown} succeeded {times}", unknown)
+
+
+class RequiredRun(NamedTuple):
+    """The newest call that meets a requirement of a command."""
+
+    line: str
+    """The command as the call has it, or the required text where the words are not known before it runs."""
+    is_alone: bool
+    """Whether no other command of the call may have changed a file."""
+
+
+def required_run(action: str, run_actions: RunActions) -> RequiredRun | None:
+    """Return the newest call that meets a requirement; None: there is none, or no command is required."""
+    wanted = parse_requirement(action)
+    command = _command_of(wanted)
+    done = [] if command is None else [a for a in _made(wanted, command, run_actions) if not a.disturbed]
+    if command is None or not done:
+        return None
+    line, root = _argument(max(done, key=lambda one: one.ended), "command"), run_actions.root
+    part = part_that_ran(command, line, root) or wanted.text
+    return RequiredRun(part, has_run(command, line, root, alone=True))
+
+
+def _command_of(wanted: Requirement) -> SimpleCommand | None:
+    is_command = wanted.tool in _COMMANDS and wanted.text
+    return _wanted_command(wanted.text, wanted.text) if is_command else None
+
+
+def _made(wanted: Requirement, command: SimpleCommand | None, run_actions: RunActions) -> list[RecordedAction]:
+    """Return the successful calls of a requirement. `command`: of the requirement, if it is about one."""
+    return [
+        one
+        for one in run_actions.actions
+        if one.tool == wanted.tool and one.ok is True and _fits(one, wanted, command, run_actions)
+    ]
 
 
 def _hint(wanted: Requirement) -> str:
@@ -162,13 +193,13 @@ def _hint(wanted: Requirement) -> str:
     return f" in this run: run `{wanted.text}` {how}"
 
 
-def _fits(action: RecordedAction, wanted: Requirement, words: Sequence[str], run_actions: RunActions) -> bool:
+def _fits(action: RecordedAction, wanted: Requirement, command: SimpleCommand | None, run_actions: RunActions) -> bool:
     if action.tool in _WRITERS and not _was_applied(action, run_actions):
         return False
     if not wanted.text:
         return True
-    if action.tool in _COMMANDS:
-        return has_run(words, _argument(action, "command"), run_actions.root)
+    if command is not None:
+        return has_run(command, _argument(action, "command"), run_actions.root)
     if action.tool in _OF_FILES:
         return _is_path(_relative(_argument(action, "path"), run_actions.root), wanted.text)
     return _mentions(action.arguments, wanted.text)
@@ -178,11 +209,12 @@ def _was_applied(action: RecordedAction, run_actions: RunActions) -> bool:
     return (action.step, _relative(_argument(action, "path"), run_actions.root)) in run_actions.applied
 
 
-def _is_after_edits(action: RecordedAction, words: Sequence[str], run_actions: RunActions) -> bool:
+def _is_after_edits(action: RecordedAction, command: SimpleCommand | None, run_actions: RunActions) -> bool:
     """Return whether no file changed after the call, or by another command of the same line."""
     if run_actions.last_edit > action.ended:
         return False
-    if action.edited and not has_run(words, _argument(action, "command"), run_actions.root, alone=True):
+    line = _argument(action, "command")
+    if action.edited and command is not None and not has_run(command, line, run_actions.root, alone=True):
         return False
     later = (other for other in run_actions.actions if other.tool in _COMMANDS and other.ended > action.ended)
     return run_actions.is_watched or not any(later)

@@ -7,7 +7,7 @@ import pytest
 from fakes.in_process.layered import IDENTITY
 from fakes.turns import call, say
 
-from rundry.agent.protocol import Budget, LoopKind, McpServer, Predicates, Say, Stop
+from rundry.agent.protocol import Budget, GateMode, LoopKind, McpServer, Predicates, Say, Stop
 from rundry.agent.run.client.start_request import ResumeChanges
 from rundry.agent.workspace.sandbox.landlock import why_no_landlock
 
@@ -49,6 +49,16 @@ async def test_a_result_that_also_passes_the_second_check_is_held_out(held_out, 
     assert is_done(run, outcome, grade="held_out")
     assert judged(run)["holdout"] == "second check passed" and "MARKER" not in prompts(run)
     assert "MARKER-GREEN" in stored_output(run).read_text()
+
+
+@pytest.mark.parametrize(("command", "grade"), [(HONEST, "held_out"), (HARD_CODED, "passed")])
+async def test_a_staged_result_must_pass_the_second_check_too(held_out, driven, command, grade):
+    held_out()
+    run = driven(f"{{ cat apart/b.sh; ls apart; }} 2>&1; {command}", predicates=WANTED, budget=FEW, gate=GateMode.STAGE)
+    outcome = await run.run()
+    assert judged(run)["grade"] == outcome.evidence.grade == grade, run.story()
+    assert outcome.complete is (grade == "held_out")
+    assert "MARKER" not in prompts(run) + run.story()
 
 
 async def test_hard_coded_answers_are_a_hand_off_and_the_output_reaches_only_the_user(held_out, driven):
