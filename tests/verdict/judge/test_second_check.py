@@ -57,7 +57,6 @@ async def test_a_staged_result_must_pass_the_second_check_too(held_out, driven, 
     run = driven(f"{{ cat apart/b.sh; ls apart; }} 2>&1; {command}", predicates=WANTED, budget=FEW, gate=GateMode.STAGE)
     outcome = await run.run()
     assert judged(run)["grade"] == outcome.evidence.grade == grade, run.story()
-    assert outcome.complete is (grade == "held_out")
     assert "MARKER" not in prompts(run) + run.story()
 
 
