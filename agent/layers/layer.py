@@ -60,6 +60,8 @@ class Layer:
         """The folders that it covers."""
         self.indexes: dict[Path, int] = {}
         """Descriptors of git's indexes as they were at the mount: git replaces the files."""
+        self.between: Path | None = None
+        """A folder that lies over the workspace and below the layer; None: there is none. Set before the mount."""
         self._mounted: Mounted | None = None
         self._namespaces: Namespaces | None = None
         self._copied_up = CopiedUp()
@@ -83,12 +85,16 @@ class Layer:
         self.first_stamp_ns = self.first_stamp_ns or self.stamp_ns
         own = self.folder.name
         covers = [
-            Cover(place, [str(place)], f"{own}/{_UPPER}{n or ''}", f"{own}/{_WORK}{n or ''}")
+            Cover(place, self._lowers(place), f"{own}/{_UPPER}{n or ''}", f"{own}/{_WORK}{n or ''}")
             for n, place in enumerate(self.places)
         ]
         self._namespaces = namespaces
         self._mounted = namespaces.mount(self.folder.parent, covers, [] if self._hidden is None else [self._hidden])
         return self
+
+    def _lowers(self, place: Path) -> list[str]:
+        over = [] if self.between is None or place != self.workspace else [str(self.between)]
+        return [*over, str(place)]
 
     def mount_again(self, namespaces: Namespaces | None, seconds: float) -> None:
         """Mount what was written so far over the workspace as it is now. It must be sealed, or left by another process.

@@ -24,6 +24,7 @@ from .live import live_folders
 from .namespaces import NamespacesRefused
 from .occupied import Occupied
 from .orders import Order, is_held
+from .output_copies import OutputCopies
 from .remedies import LayerRefused
 from .removing import remove_tree
 from .rows import Row
@@ -101,6 +102,7 @@ class RunLayers:
         self._applier = Applier(base)
         self.orders = self._applier.orders
         self.base, self.run = base, run
+        self.output_copies = OutputCopies(base, run, workspace.root)
         self.folder = base / "layers"
         """The folder with the folders of all layers of the workspace."""
         self._count = 0
@@ -126,6 +128,7 @@ class RunLayers:
         sweep_copies(self.base / COPIES)
         orders, said, needed = self.orders, list[str](), set[Path]()
         orders.kept.expire()
+        self.output_copies.expire()
         for name in orders.names():
             try:
                 with orders.locked():  # a runner that lives may be carrying it out

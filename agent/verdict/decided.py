@@ -101,6 +101,8 @@ class History:
     """Folders that were deleted, or replaced by something else."""
     outputs: frozenset[str] = frozenset()
     """Folders and files with output that were written."""
+    copied: frozenset[str] = frozenset()
+    """Folders of output of which there is a copy that is older than all that runs wrote there."""
     writers: Sequence[Writer] = ()
     accepted: Mapping[str, Mapping[str, bool]] = field(default_factory=dict[str, Mapping[str, bool]])
     """Path to the digests of contents that a person accepted, and whether the person saw what changed."""
@@ -141,6 +143,8 @@ class Decided:
     """`path: why` for each path whose past is not known."""
     folders: list[str]
     """Folders that the run made: in the view, those in which nothing is left are gone. The inner ones come first."""
+    copied: frozenset[str]
+    """Folders of output that are in the view as they were copied, not as they are."""
     git: list[GitChanges]
     """What the view takes back in repositories: inverse rows, in the order in which they are carried out."""
     digest: str
@@ -148,12 +152,19 @@ class Decided:
     changed: list[str]
     """The paths that the run changed and that still differ from the start."""
 
+    @property
+    def outputs_gone(self) -> list[str]:
+        """The output that runs wrote and that the view does not have."""
+        return [one.path for one in self.undecided if one.what == "output" and one.path in self.view]
+
 
 def decide(history: History, now: Mapping[str, Side | None], scope: InScope, contents: Contents) -> Decided:
     """Decide on all that a run changed. `now`: what is at each path of `history.shown`; None: nothing."""
     paths = {path: _decide_path(path, steps, now, history, scope, contents) for path, steps in history.paths.items()}
+    copied = _usable_copies(history, paths)
     outputs = {path for path in history.outputs if now.get(path) is not None}
-    _take_out(paths, outputs)
+    gone = {path for path in outputs if not any(_is_below(path, folder) for folder in copied)}
+    _take_out(paths, gone)
     view, accepted, undecided = dict[str, PathPast](), dict[str, Side | None](), list[UndecidedPath]()
     unknown = {*history.lost, *(f"{one.folder}: {one.why}" for one in history.writers if one.why)}
     for path, one in paths.items():
@@ -166,8 +177,8 @@ def decide(history: History, now: Mapping[str, Side | None], scope: InScope, con
         side = one.past.side
         if side is not None and one.past.data is None and contents.find(path, side) is None:
             unknown.add(f"{path}: its content before is not known")
+    view.update(dict.fromkeys(gone, PathPast(None)))
     for path in outputs:
-        view[path] = PathPast(None)
         undecided.append(UndecidedPath(path, "output", ""))
     _place_folders(view, history, now)
     git, names = _decide_git(history.git, paths, now)
@@ -178,10 +189,25 @@ def decide(history: History, now: Mapping[str, Side | None], scope: InScope, con
         unseen=sorted(path for path, one in paths.items() if one.is_unseen and one.is_changed),
         unknown=sorted(unknown),
         folders=sorted(history.made, reverse=True),
+        copied=copied,
         git=git,
         digest=digest_of({path: now.get(path) for path in history.paths}),
         changed=sorted(path for path, one in paths.items() if one.is_changed),
     )
+
+
+def _usable_copies(history: History, paths: Mapping[str, _Path]) -> frozenset[str]:
+    """Return the folders of output that the view has as they were copied.
+
+    A tool that builds does not notice that a source is gone. A copy may have what was changed one by one in its folder.
+    """
+    if any(one.is_as_now and one.is_changed and one.now is None for one in paths.values()):
+        return frozenset()
+    return frozenset(folder for folder in history.copied if not any(_is_below(path, folder) for path in paths))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder}/")
 
 
 def _place_folders(view: dict[str, PathPast], history: History, now: Mapping[str, Side | None]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..layers.kept import Kept
+from ..layers.output_copies import OutputCopies
 from ..layers.present import Present
 from .commits import commits_of_run, head_of, without_committed
-from .decided import Decided, InScope, decide
+from .decided import Decided, History, InScope, decide
 from .history import read_history
 from .ledger import Entry, Ledger, Noted, replaced
 from .places import StoredContents
@@ -49,7 +51,13 @@ def decided_now(
     contents = StoredContents(journal, Kept(base), ledger, roots)
     noted = without_committed(ledger.read(), workspace)
     read = read_history(facts, journal, noted, Present(place or workspace), workspace, unit)
-    return DecidedNow(decide(read.history, read.now, scope, contents), contents)
+    history = read.history if unit is not None else _with_copies(read.history, journal, base, workspace)
+    return DecidedNow(decide(history, read.now, scope, contents), contents)
+
+
+def _with_copies(history: History, journal: Journal, base: Path, workspace: Path) -> History:
+    copied = frozenset(OutputCopies(base, journal.path.stem, workspace).paths())
+    return dataclasses.replace(history, copied=copied & history.outputs)
 
 
 def note_undecided(facts: RunFacts, journal: Journal, base: Path, workspace: Path, scope: InScope) -> int:

@@ -354,7 +354,7 @@ class _Judge:
         case, missing = self._case, list[str]()
         if case.background:
             missing.append(f"no command of the run runs in the background (let the check start `{case.background[0]}`)")
-        if outputs := [one.path for one in self._decided.undecided if one.what == "output"]:
+        if outputs := self._decided.outputs_gone:
             missing.append(f"nothing is there that the run built ({_few(outputs)})")
         if case.unit is not None and case.unit.missing:
             missing.append(f"nothing is there that was built or changed in git ({_few(case.unit.missing)})")

@@ -115,6 +115,8 @@ class Taken:
         self.folders = list[str]()
         """Folders that go if nothing is left in them, the inner ones first."""
         self.git = list["GitChanges"]()
+        self.has_copies = False
+        """Whether folders of output are there as they were copied."""
 
     @classmethod
     def without_undecided(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> Taken:
@@ -130,15 +132,17 @@ class Taken:
         made = cls._with(wanted, contents)
         made.renewed = [path for path, side in decided.accepted.items() if side is not None]
         made.folders, made.git = [*decided.folders], [*decided.git]
+        made.has_copies = bool(decided.copied)
         return made
 
     @classmethod
     def in_place(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> Taken:
         """Return what is there now, without the output that the run wrote. Raises ViewFailed."""
         wanted = {row.path: PathPast(row.after) for row in _files_of(unit)}
-        wanted |= {one.path: PathPast(None) for one in decided.undecided if one.what == "output"}
+        wanted |= dict.fromkeys(decided.outputs_gone, PathPast(None))
         made = cls._with(wanted, contents)
         made.renewed = [path for path, side in decided.accepted.items() if side is not None]
+        made.has_copies = bool(decided.copied)
         return made
 
     @classmethod
@@ -197,7 +201,8 @@ def _make_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
         past = {**taken.past, **git_past(taken.git, workspace)}
         network = namespaces.new_network()
         try:
-            layer = layers.open(JUDGE, partial(put_past, past=past))
+            between = layers.output_copies.tree if taken.has_copies else None
+            layer = layers.open(JUDGE, partial(_prepare, past=past, between=between))
             try:
                 own = sandbox.separate_copy()
                 own.network_words = namespaces.words_in(network)
@@ -214,6 +219,11 @@ def _make_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
             raise
     except (LayerRefused, NamespacesRefused, InsideFailed, TooMuch, ValueError, OSError) as error:
         raise ViewFailed(str(error)) from error
+
+
+def _prepare(layer: Layer, past: Mapping[str, Past | None], between: Path | None) -> None:
+    layer.between = between
+    put_past(layer, past)
 
 
 def _compare(layer: Layer, digests: Mapping[str, str]) -> None:

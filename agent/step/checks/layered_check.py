@@ -16,6 +16,7 @@ from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.overwritten import Entry, entries_in, overwritten
 from ...protocol import OutputsWritten, Prompted, Record
+from ..tool_calls.output_copies import copy_outputs
 
 if TYPE_CHECKING:
     from ...layers.layer import Layer
@@ -93,6 +94,7 @@ class CheckPlace:
         output = await asyncio.to_thread(layers.sort_output, listed, guarded.holds)
         known, dropped = self._ctx.facts.changes.unrecorded.outputs, [*output.dropped]
         if new := [path for path in map(recorded_text, output.paths) if path not in known]:
+            await copy_outputs(self._ctx, layers, new)
             self._record(OutputsWritten(paths=new))
         try:
             await asyncio.to_thread(layers.take_output, layer, output)

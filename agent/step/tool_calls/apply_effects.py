@@ -19,6 +19,7 @@ from ...system.crash import crash_point
 from ...workspace.errors import UnreadableFile
 from ...workspace.files.states import read_state
 from .file_events import FileContents, contents_of, file_changed, stored_contents
+from .output_copies import copy_outputs
 
 if TYPE_CHECKING:
     from ...layers.apply import Result
@@ -91,6 +92,8 @@ async def apply_effects(
         for data in (*older, *(data for change in changes.values() for data in (change.before, change.after))):
             if data is not None:
                 ctx.journal.keep(data)
+    outputs = _outputs(groups, built)
+    await copy_outputs(ctx, layers, outputs)
     of_builds = [group.title for group in groups if group.kind == "built"]
     name = new_name() if of_unit is None else of_unit.order
     with ctx.events.together():
@@ -105,7 +108,7 @@ async def apply_effects(
                 also=[*(words for words in accepted.counted if words not in of_builds), *_bare_folders(rows)],
                 built=[words for words in accepted.counted if words in of_builds],
                 pass_number=of_unit.number if isinstance(of_unit, PassKept) else 0,
-                outputs=_outputs(groups, built),
+                outputs=outputs,
             )
         )
         if of_unit is not None:
