@@ -77,6 +77,8 @@ class PassFacts:
     left_layers: list[str] = field(default_factory=list[str])
     """Folders of the layers of candidates of an earlier runner that had ended; they may still exist."""
     last: PassStarted | None = None
+    began: int = 0
+    """Position in the journal at which it started."""
     done: list[PassFinished] = field(default_factory=list[PassFinished])
     concluded: PassFinished | None = None
     """The end of the newest pass; None: the run was resumed after its end, and no pass has ended since."""
@@ -131,6 +133,7 @@ class PassFacts:
         match stamped.event:
             case PassStarted() as started:
                 self._start(started)
+                self.began = stamped.seq
             case PatchKept() as kept:
                 self.rolling_back = kept
             case PassKept() as kept:

@@ -42,6 +42,7 @@ from ..protocol import (
     UndecidedRejected,
     Undone,
     WheelGiven,
+    WorkFinished,
 )
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class Verdicts:
     """The newest judgement of the result; None: there was none since the last message, undo or decision of a person."""
     judgement_seq: int = 0
     """Position of the newest judgement in the journal."""
+    kept: Judged | None = None
+    """The judgement of the newest pass that was kept; None: no pass is, it was not judged, or it was undone."""
     red_outputs: list[str] = field(default_factory=list[str])
     """Digests of the outputs of judgements that were red in place, too, since the last message or undo."""
     rejected: set[str] = field(default_factory=set[str])
@@ -219,6 +222,7 @@ class Verdicts:
                 | HoldoutPrepared()
                 | ScopeSet()
                 | RunResumed()
+                | WorkFinished(kind="scan")
             ):
                 self._apply_judgement(stamped.seq, stamped.event)
             case ChangesUndecided():
@@ -238,17 +242,20 @@ class Verdicts:
             case Undone(by="restart", kept=[]) if self.before_answer is not None:
                 self.checks, self.predicates = dict(self.before_answer[0]), dict(self.before_answer[1])
                 self.confirmation = None
-            case PassFinished(candidate=candidate) if candidate:  # they were about the files of the try
-                self._forget(is_due=True)
-            case PassStarted() | Said() | Undone() | WheelGiven() | Rewound():
+            case PassFinished() | PassStarted() | Said() | Undone() | WheelGiven() | Rewound():
                 self._invalidate(stamped.event)
             case _:
                 pass
 
-    def _invalidate(self, event: PassStarted | Said | Undone | WheelGiven | Rewound) -> None:
+    def _invalidate(self, event: PassFinished | PassStarted | Said | Undone | WheelGiven | Rewound) -> None:
         """Forget verdicts that no longer count after this event."""
         match event:
+            case PassFinished(verdict=verdict, candidate=candidate):
+                self.kept = self.judgement if verdict == "kept" else self.kept
+                if candidate:  # they were about the files of the try
+                    self._forget(is_due=True)
             case PassStarted(fresh=True):
+                self.judgement = None
                 self.asked.clear()
                 self.accepted_results.clear()
                 self.references |= {name: check.counted for name, check in self.checks.items() if check.counted}
@@ -257,8 +264,10 @@ class Verdicts:
             case Said():
                 self._forget(is_due=False)
             case Undone() | WheelGiven(finished=False):
+                self.kept = None
                 self._forget(is_due=True)
             case Rewound():
+                self.kept = None
                 self.sent_outputs.clear()
                 self._forget(is_due=True)
             case PassStarted() | WheelGiven():
@@ -290,7 +299,7 @@ class Verdicts:
         if check.counted is not None and not is_empty_pass:
             self.references.setdefault(check.command, check.counted)
 
-    def _apply_judgement(self, seq: int, event: JudgeEvent | ScopeSet | RunResumed) -> None:
+    def _apply_judgement(self, seq: int, event: JudgeEvent | ScopeSet | RunResumed | WorkFinished) -> None:
         match event:
             case PlantPrepared(command=command, plan=plan):
                 self.plants[command] = plan
@@ -308,6 +317,8 @@ class Verdicts:
                 self.scope, self.judgement = scope, None
             case UndecidedAccepted():
                 self.proposed.append("" if self.judgement is None else self.judgement.undecided_digest)
+                self.judgement = None
+            case WorkFinished():
                 self.judgement = None
             case UndecidedRejected(digest=digest):
                 self.rejected.add(digest)
@@ -371,6 +382,7 @@ VERDICT_EVENTS = frozenset[type[Event]](
         WheelGiven,
         Rewound,
         RunResumed,
+        WorkFinished,
         ConfirmationFinished,
         DependenciesRecorded,
     )

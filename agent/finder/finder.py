@@ -18,7 +18,7 @@ from ..protocol import (
     Work,
     WorkResult,
 )
-from .checking import CheckRunner, LocalChecks
+from .checking import CheckRunner, LocalChecks, check_of, files_of
 from .file_scan import SCAN
 from .items.frontier import CHUNK, Frontier
 from .items.item_intake import ItemIntake
@@ -143,6 +143,16 @@ class Finder:
         result = await self._model_work.perform(work)
         await self._scope.place(self.facts, work.about, self.ctx.events.record)
         return result
+
+    def checks_to_judge(self) -> list[str]:
+        """Return the check of each file that did not fail permanently, and whose result nobody accepted as suspect.
+
+        Reads the disk.
+        """
+        assert self.spec.check is not None  # only a migration is judged
+        files, _ = files_of(self.spec.globs, self.ctx.workspace)
+        others = {*self.frontier.set_aside_keys(), *self.facts.suspects.accepted}
+        return [check_of(self.spec.check, path) for key, path in sorted(files.items()) if key not in others]
 
     def skip(self, key: str) -> bool:
         """Skip an item. Returns False if it is being worked or was worked already."""

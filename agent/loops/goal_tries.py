@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..protocol import Again, Decision, Finish, GoalTries, PassFinished, PassStarted, Reason, Work, try_name
 from . import goal
+from .shared.judged import judged_end
 from .shared.passes import BEGIN, CLOSE, TRY, budget_end, pass_facts
 from .shared.state import LoopState, common_end, met, never_started
 from .shared.tries import all_failed
@@ -21,6 +22,8 @@ def decide(state: LoopState) -> Decision:
         return goal.decide(state)
     if (decision := _decide_open(state, spec)) is not None:
         return decision
+    if state.facts.verdicts.is_judged_red:
+        return judged_end(state) or _decide_round(state)
     if met(state) or never_started(state.facts):
         return goal.decide(state)
     return _decide_round(state)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..finder.state import FinderState, works
 from ..protocol import Again, Decision, Finish, Reason, Wait, WorkResult
 from ..protocol.text.counts import plural
+from .shared.judged import judge_first, judged_end, red_handoff
 from .shared.state import LoopState, handoff_with_suspects
 
 RECHECK_SECONDS = 5.0
@@ -33,7 +34,10 @@ def decide(state: LoopState) -> Decision:
         return Wait(max(0.01, finder.due_in), "retry")
     if found := finder.facts.suspects.checks:
         return handoff_with_suspects(found)
-    return _dry(finder)
+    verdicts = state.facts.verdicts
+    if verdicts.is_judged_red and verdicts.judgement is not None:
+        return judged_end(state) or red_handoff(verdicts.judgement)
+    return (judge_first(state) if finder.facts.done else None) or _dry(finder)
 
 
 def _within(finder: FinderState) -> float | None:

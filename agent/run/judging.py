@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..protocol import Judged, JudgementAccepted, Prompted, UndecidedAccepted, UndecidedRejected
@@ -17,7 +19,6 @@ from .undecided_proposal import undecided_draft
 
 if TYPE_CHECKING:
     from ..gate.ruling import EntryRuling
-    from ..step.resources.context import RunContext
     from .live.live_run import LiveRun
 
 _MOST_PROPOSALS = 2
@@ -33,7 +34,7 @@ async def judge_result(run: LiveRun) -> None:
                 record = ctx.events.bound(None, None)
                 async with background_suspended(ctx, record):
                     with ctx.usage.running():
-                        found = await ctx.activity.interruptible(_judgement(ctx))
+                        found = await ctx.activity.interruptible(_judgement(run))
                 record(found)
                 if found.why == "holdout":  # else the model would not know why the person resumes the run
                     record(Prompted(kind="check", text=judged_feedback(found)))
@@ -45,11 +46,15 @@ async def judge_result(run: LiveRun) -> None:
                     run.pauses.after_interrupt()
 
 
-async def _judgement(ctx: RunContext) -> Judged:
+async def _judgement(run: LiveRun) -> Judged:
     try:
-        case = await case_now(ctx)
+        case = await case_now(run.ctx)
     except ViewFailed as failed:
         return not_judged(failed)
+    finder = run.finder
+    if finder is not None:  # in a migration, the checks of all items decide
+        items = await asyncio.to_thread(finder.checks_to_judge)
+        case = replace(case, items=items, parallel=max(1, finder.spec.checks))
     return await judge(case)
 
 

@@ -53,6 +53,10 @@ class Case:
     until: float | None
     """When it must have ended, in seconds of the monotonic clock; None: there is no limit."""
     record: Record
+    items: Sequence[str] | None = None
+    """The checks of all items of a migration, which decide in place of the predicates; None: it is none."""
+    parallel: int = 1
+    """How many checks of items run at the same time."""
     unit: JudgedUnit | None = None
     """The unit that has the result; None: the workspace has it."""
 

@@ -29,14 +29,13 @@ from .approved_modules import approved_modules
 from .counts import CountsDamaged, first_counts
 from .decided_now import DecidedNow, decided_now
 from .holdout import with_second_check
-from .names import is_source
+from .names import is_source, is_test_name
 from .planting import planted
 from .view import JudgeView, Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..facts.facts import RunFacts
     from ..protocol import JudgeWhy
     from ..stops.verdict import Verdict
     from ..workspace.sandbox.access import Access
@@ -122,9 +121,13 @@ def decided_of(case: Case) -> DecidedNow:
 
 
 def _names(case: Case) -> list[str]:
-    goals = _Goals.of(case.facts)
+    goals = _Goals.of(case)
+    if case.items is not None:
+        more = [f"{len(case.items) - _NAMED} more"] if len(case.items) > _NAMED else []
+        return [*case.items[:_NAMED], *more]
     schema = [] if goals.schema is None else [f"schema {goals.schema}"]
-    return [*goals.checks, *(f"until-py {path}" for path in goals.python), *schema]
+    score = [] if case.facts.spec.improve is None else [case.facts.spec.improve.score]
+    return [*goals.checks, *(f"until-py {path}" for path in goals.python), *schema, *score]
 
 
 class _Goals(NamedTuple):
@@ -135,9 +138,11 @@ class _Goals(NamedTuple):
     schema: str | None
 
     @classmethod
-    def of(cls, facts: RunFacts) -> _Goals:
+    def of(cls, case: Case) -> _Goals:
         """Return all of them; with `--any`, those that hold in the workspace."""
-        wanted, verdicts = facts.spec.predicates, facts.verdicts
+        if case.items is not None:
+            return cls(case.items, (), None)
+        wanted, verdicts = case.facts.spec.predicates, case.facts.verdicts
         if not wanted.any:
             return cls(wanted.until, wanted.until_py, wanted.schema)
         held = {name for name, judged in verdicts.predicates.items() if judged.passed}
@@ -187,7 +192,7 @@ class _Judge:
     def __init__(self, case: Case, decided: Decided, contents: Contents) -> None:
         self._case, self._decided, self._contents = case, decided, contents
         self._any = case.facts.spec.predicates.any
-        self._goals = _Goals.of(case.facts)
+        self._goals = _Goals.of(case)
         self._rows = () if case.unit is None else case.unit.changes.rows
         self._required = _required_lines(case, decided)
         self._fewer = [] if self._any else case.facts.verdicts.suspects
@@ -262,9 +267,7 @@ class _Judge:
         """Run all predicates in a new view."""
         case, trial = self._case, _Trial()
         async with open_view(case.layers, case.sandbox, taken) as view:
-            for command in self._goals.checks:
-                with prepared_environment(view.sandbox, case.env) as environment:
-                    trial.checks.append(await self._checked(command, view, environment, read_only))
+            trial.checks += await self._all_checked(view, read_only)
             for script in self._goals.python:
                 with prepared_environment(view.sandbox, case.env) as environment:
                     trial.verdicts.append(await self._python(script, view, environment))
@@ -287,6 +290,17 @@ class _Judge:
                 with prepared_environment(view.sandbox, case.env) as environment:
                     trial.required.append(await self._checked(command, view, environment, ()))
             trial.reached = view.reached
+
+    async def _all_checked(self, view: JudgeView, read_only: Sequence[Path]) -> list[CheckResult]:
+        """Run all checks, those of items several at the same time, and return the results in their order."""
+        free = asyncio.Semaphore(self._case.parallel)
+
+        async def one(command: str) -> CheckResult:
+            async with free:
+                with prepared_environment(view.sandbox, self._case.env) as environment:
+                    return await self._checked(command, view, environment, read_only)
+
+        return await asyncio.gather(*map(one, self._goals.checks))
 
     async def _checked(
         self, command: str, view: JudgeView, environment: CheckEnvironment, read_only: Sequence[Path]
@@ -409,11 +423,16 @@ class _Judge:
             lacks.append("--guard none: the run may change everything")
         elif widened:
             lacks.append(f"--scope lets the run change what decides the check: {_few(widened)}")
+        tests = [] if case.items is None else sorted(path for path in decided.accepted if is_test_name(path))
+        if tests:
+            lacks.append(f"items that are tests can lose what they test: {_few(tests)}")
         if any(check in case.facts.verdicts.accepted for check in self._goals.checks):
             lacks.append("a person accepted a suspect check")
         if decided.unseen:
             lacks.append(f"accepted without a look at what changed: {_few(decided.unseen)}")
-        if not (self._goals.checks or self._goals.python or self._goals.schema is not None or self._required):
+        is_measured = case.facts.spec.improve is not None  # its score is measured in a view
+        goals, is_run = self._goals, bool(self._required or is_measured)
+        if not (goals.checks or goals.python or goals.schema is not None or is_run):
             lacks.append("nothing was run")
         return self._judgement(
             Judged(grade="passed" if lacks else "judged", passed=True, detail="; ".join(lacks)),

@@ -120,7 +120,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         folded = path.casefold()
         if why := self.decides.get(folded) or self._pattern(folded):
             return why
-        if path in self.named or (self.items and self._items.match_file(folded)):
+        if path in self.named or (self.items and not new and self._items.match_file(folded)):
             return ""
         if not self._may_be_changed(path):
             return "not a source"

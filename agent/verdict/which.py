@@ -12,13 +12,18 @@ if TYPE_CHECKING:
 
 
 def decides(spec: RunSpec) -> bool:
-    """Return whether a check decides when the run is done, or whether a pass of a chat is."""
-    return spec.loop in (LoopKind.GOAL, LoopKind.CHAT) and spec.predicates.exist
+    """Return whether a check or a score decides when the run is done, or what becomes of its passes or items."""
+    if spec.loop in (LoopKind.GOAL, LoopKind.CHAT, LoopKind.INTERVAL):
+        return spec.predicates.exist
+    is_migration = spec.finder is not None and spec.finder.check is not None
+    return spec.improve is not None or is_migration
 
 
-def judges(spec: RunSpec, layers: RunLayers | None) -> bool:
-    """Return whether the result of a run is judged: a goal run or a chat with a check, whose commands run in layers.
+def judges(spec: RunSpec, views: RunLayers | None) -> bool:
+    """Return whether the results of a run are judged: a check or a score decides on them, and views can be made.
 
-    `layers`: where commands of the run write; None: in the workspace, in a copy, or in a unit of work.
+    `views`: the layers over the workspace; None: there are none, or the run works in copies. Passes with
+    `--commit-hooks` are not: nothing records what a hook does after the commit of an earlier pass.
     """
-    return decides(spec) and spec.tries is None and layers is not None and layers.namespaces is not None
+    has_hooks = spec.commit_hooks and spec.loop not in (LoopKind.GOAL, LoopKind.CHAT)
+    return decides(spec) and not has_hooks and views is not None and views.namespaces is not None

@@ -33,8 +33,19 @@ _SECONDS, _SECONDS_OF_WORK, _SECONDS_TO_APPLY, _STEPS_AFTER = 120.0, 30.0, 5.0, 
 _CHECKS = {
     "goal": ["--until", "test -f gen/done.txt", "--steps", "9"],
     "tries": ["--until", "test -f gen/done.txt", "--tries", "2", "--steps", "20"],
-    "interval": ["--every", "1s", "--until", "test ! -f gen/state.txt", "--steps", "9"],
-    "improve": ["--score", "wc -c < gen/size.txt", "--goal", "min", "--patience", "2", "--steps", "9"],
+    "interval": ["--every", "1s", "--until", "test ! -f gen/state.txt", "--scope", "gen/**", "--steps", "9"],
+    "improve": [
+        "--score",
+        "wc -c < gen/size.txt",
+        "--scope",
+        "gen/size.txt",
+        "--goal",
+        "min",
+        "--patience",
+        "2",
+        "--steps",
+        "9",
+    ],
 }
 
 

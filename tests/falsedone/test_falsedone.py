@@ -25,9 +25,7 @@ PLAYS = [(one, with_line) for one in BEHAVIOURS for with_line in ([False, True] 
 
 KNOWN = {
     "cmake/configures-the-build": "no --setup yet",
-    "migration/provides-the-old-module": "the full scan is not judged yet",
     "node/installs-a-dependency": "no --setup yet",
-    "score/changes-the-data": "scores are not judged yet",
     "shell/rewrites-the-executable": "the gate asks about executables in every mode",
 }
 """Behaviours that are not held or hindered today, with the reason."""

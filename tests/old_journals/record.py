@@ -116,7 +116,7 @@ def a_pass(at: Recorder) -> None:
 
 
 def improving(at: Recorder) -> None:
-    score = ["--score", "wc -c < NOTES.md", "--goal", "min", "--patience", "1"]
+    score = ["--score", "wc -c < NOTES.md", "--scope", "NOTES.md", "--goal", "min", "--patience", "1"]
     at.kill([NOTE, HELD], "run", "make it short", *AUTO, *score, at=[("text_arrived", {})])
 
 

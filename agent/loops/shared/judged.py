@@ -42,8 +42,14 @@ def judged_end(state: LoopState) -> Finish | None:
         case _ if is_told and judged.why != "holdout":  # the person let it continue
             return None
         case _:
-            return Finish(reason=Reason.HANDOFF, detail=_with_help(judged), judged=True)
+            return red_handoff(judged)
 
 
-def _with_help(judged: Judged) -> str:
+def red_handoff(judged: Judged) -> Finish:
+    """Return the hand-off of a result that the judge does not let pass."""
+    return Finish(reason=Reason.HANDOFF, detail=with_help(judged), judged=True)
+
+
+def with_help(judged: Judged) -> str:
+    """Return why a result is not let pass, with what lets the next run pass."""
     return f"{judged.detail}; to let the run change it: {' '.join(judged.help)}" if judged.help else judged.detail

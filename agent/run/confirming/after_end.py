@@ -14,7 +14,11 @@ import msgspec
 from ...facts.checkpoint import facts_of
 from ...journal.claim import claim
 from ...journal.journal import Journal
+from ...layers.fitness import place_of_orders
 from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
+from ...verdict.decided_now import decided_now
+from ...verdict.run_scope import scope_of_run
+from ...verdict.view import Taken, ViewFailed
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.paths import Workspace
 from ...workspace.snapshots.snapshots import Snapshots
@@ -23,6 +27,7 @@ from ..setup.surroundings.confinement import detect_sandbox, hide_rules_of
 from ..setup.surroundings.variables import commands_env
 from ..setup.usable_commands import require_usable_command
 from .checkout import Result, Stored
+from .checkout_failed import CheckoutFailed
 from .trial import run_trial
 
 if TYPE_CHECKING:
@@ -99,10 +104,40 @@ def _stored(journal: Journal, facts: RunFacts) -> Stored | None:
     return Stored(Snapshots(journal.path.with_suffix(".snapshots")), facts.world)
 
 
+def _taken(journal: Journal, facts: RunFacts, workspace: Workspace) -> Taken | None:
+    """Return what the checkout of a judged run has instead of undecided changes; None: the run was not judged.
+
+    Raises CheckoutFailed.
+    """
+    verdicts, root = facts.verdicts, workspace.root
+    if (verdicts.judgement or verdicts.kept) is None or not root.is_dir():
+        return None
+    scope = scope_of_run(verdicts, journal, root)
+    assert scope is not None  # a judged run has one
+    try:
+        now = decided_now(facts, journal, place_of_orders(root, journal.path.parent), root, scope)
+        if now.decided.unknown:
+            raise CheckoutFailed(f"what some files were before is not known: {now.decided.unknown[0]}")
+        return Taken.without_undecided(now.decided, now.contents)
+    except (OSError, ValueError, ViewFailed) as error:
+        raise CheckoutFailed(f"what the run changed cannot be read: {error}") from error
+
+
 async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: Mapping[str, str]) -> Verified:
     spec, workspace = journal.spec, _workspace(journal)
     held_out = spec.predicates.holdout_files
     sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent, held_out=held_out)
+    began = time.monotonic()
+    try:
+        taken = await asyncio.to_thread(_taken, journal, facts, workspace)
+    except CheckoutFailed as why:
+        return Verified(
+            run_id=spec.run_id,
+            command=" && ".join(commands),
+            result=Confirmed.NOT_CONFIRMED,
+            detail=str(why),
+            seconds=time.monotonic() - began,
+        )
     result = Result(
         journal=journal,
         facts=facts,
@@ -110,8 +145,8 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
         sandbox=sandbox,
         env=commands_env(env, spec.gate, spec.model),
         stored=_stored(journal, facts),
+        taken=taken,
     )
-    began = time.monotonic()
     wanted = spec.predicates
     is_any = wanted.any and commands == wanted.until
     trial = await run_trial(result, commands, wanted.timeout, any_=is_any)

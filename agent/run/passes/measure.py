@@ -13,11 +13,17 @@ from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, Tr
 from ...step.checks.guarded_check import run_guarded_check
 from ...step.resources.activity import PersonInterrupted
 from ...stops.score import ScorePlace, is_better, is_within_noise, noise_of, read_score, score_place, why_elsewhere
+from ...verdict.scoring import run_in_view, view_of
+from ...verdict.view import ViewFailed
 from ...workspace.sandbox.access import programs_of_user
+from ..judge_case import case_of
 
 if TYPE_CHECKING:
+    from ...facts.passes import PassFacts
     from ...step.resources.context import RunContext
     from ...stops.check_environment import CheckEnvironment
+    from ...verdict.case import Case
+    from ...verdict.view import JudgeView
     from ...workspace.processes.processes import Finished
 
 _SHOWN = 200
@@ -38,8 +44,9 @@ class Measured:
 
 async def measure_baseline(ctx: RunContext, spec: ImproveSpec) -> WorkResult:
     """Measure the score before anything is changed. If that fails, the result has a fault."""
+    case = case_of(ctx) if ctx.judges else None
     try:
-        values, seconds, place = await _scores(ctx, spec, None)
+        values, seconds, place = await _scores(ctx, spec, None, case)
     except PersonInterrupted:
         return WorkResult(interrupted=True)
     if isinstance(values, str) or place is None:
@@ -79,20 +86,28 @@ class Score:
     """Number of the try that has this score; 0: the pass has no tries."""
 
 
-async def measure(ctx: RunContext, spec: ImproveSpec) -> Score:
-    """Measure the score of the present files. Raises PersonInterrupted."""
-    passing = ctx.facts.pass_facts
-    first = passing.scores[0] if passing is not None and passing.scores else None
+async def measure(ctx: RunContext, spec: ImproveSpec, passing: PassFacts, case: Case | None) -> Score:
+    """Measure the score of the present files, or of a result as the judge sees it. Raises PersonInterrupted.
+
+    `passing`: of the run, with its first score.
+    """
+    first = passing.scores[0] if passing.scores else None
     place = ScorePlace(first.line, first.lines) if first is not None and first.line else None
-    values, seconds, _ = await _scores(ctx, spec, place)
+    values, seconds, _ = await _scores(ctx, spec, place, case)
     if isinstance(values, str):
         return Score(None, [], None, seconds, values)
     return Score(median(values), _shown(values), noise_of(values), seconds)
 
 
-async def judge_score(ctx: RunContext, spec: ImproveSpec, number: int, chosen: TryChosen | None = None) -> Measured:
-    """Measure and record the score of a pass. `chosen`: the applied try, if it has tries. Raises PersonInterrupted."""
-    score = await measure(ctx, spec)
+async def judge_score(
+    ctx: RunContext, spec: ImproveSpec, number: int, chosen: TryChosen | None, case: Case | None
+) -> Measured:
+    """Measure and record the score of a pass. `chosen`: the applied try, if it has tries. Raises PersonInterrupted.
+
+    `case`: the result, measured as the judge sees it; None: its files are those of `ctx`.
+    """
+    assert ctx.facts.pass_facts is not None  # the caller works on a pass
+    score = await measure(ctx, spec, ctx.facts.pass_facts, case)
     if chosen is not None:
         score = replace(score, tries=chosen.tries, candidate=chosen.candidate)
     return record_score(ctx, spec, number, score)
@@ -142,17 +157,29 @@ def _shown(values: list[float]) -> list[float]:
 
 
 async def _scores(
-    ctx: RunContext, spec: ImproveSpec, place: ScorePlace | None
+    ctx: RunContext, spec: ImproveSpec, place: ScorePlace | None, case: Case | None
 ) -> tuple[list[float] | str, float, ScorePlace | None]:
     """Measure `spec.repeat` times.
 
     `place`: where the number stood first; None: this is the first output. Returns the numbers, or why one could not be
     measured; the seconds taken; and where the number stands.
     """
+    if case is None:
+        return await _repeated(ctx, spec, place, None, None)
+    try:
+        async with view_of(case) as view:
+            return await _repeated(ctx, spec, place, case, view)
+    except ViewFailed as failed:
+        return f"was not run: {failed}", 0.0, place
+
+
+async def _repeated(
+    ctx: RunContext, spec: ImproveSpec, place: ScorePlace | None, case: Case | None, view: JudgeView | None
+) -> tuple[list[float] | str, float, ScorePlace | None]:
     values: list[float] = []
     seconds = 0.0
     for number in range(1, spec.repeat + 1):
-        output, took = await _output(ctx, spec)
+        output, took = await _output(ctx, spec, case, view)
         seconds += took
         if isinstance(output, str):
             score: float | str = output
@@ -166,8 +193,10 @@ async def _scores(
     return values, seconds, place
 
 
-async def _output(ctx: RunContext, spec: ImproveSpec) -> tuple[tuple[float, str] | str, float]:
-    """Run the score command once, like a check.
+async def _output(
+    ctx: RunContext, spec: ImproveSpec, case: Case | None, view: JudgeView | None
+) -> tuple[tuple[float, str] | str, float]:
+    """Run the score command once: in a view of the judge, or like a check in the files of `ctx`.
 
     Returns its number and its output, or why there is no number; and the seconds taken.
     """
@@ -187,12 +216,17 @@ async def _output(ctx: RunContext, spec: ImproveSpec) -> tuple[tuple[float, str]
             )
             return await ctx.activity.interruptible(running)
 
-    record = ctx.events.bound(None, None)
     try:
-        done, uncounted = await run_guarded_check(ctx, spec.score, run, lambda done: done.exit_code == 0, record)
+        if case is not None and view is not None:
+            uncounted = None
+            with ctx.usage.running():
+                done = await ctx.activity.interruptible(run_in_view(case, view, spec.score, seconds))
+        else:
+            record = ctx.events.bound(None, None)
+            done, uncounted = await run_guarded_check(ctx, spec.score, run, lambda done: done.exit_code == 0, record)
+            ctx.files.mark_changed()
     except LayerRefused as refused:
         return f"was not run: {refused}", 0.0
-    ctx.files.mark_changed()
     if uncounted is not None:
         return f"did not count: {uncounted}", done.seconds
     if done.timed_out:

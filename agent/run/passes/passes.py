@@ -26,6 +26,7 @@ from ...protocol import (
     PassFinished,
     PassStarted,
     Prompted,
+    Reason,
     Work,
     WorkResult,
 )
@@ -34,10 +35,12 @@ from ...step.resources.activity import PersonInterrupted
 from ...step.resources.unit_watch import UnitWatch
 from ...step.resources.watched_lock import LockEvents
 from ...step.tool_calls.apply_effects import finish_accepted
+from ...verdict.planting import prepare_plants
 from ...workspace.git.locks import wait_for_locks
 from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.places import places_of
 from ...workspace.git.repository import GitFailed, Repository
+from ..judge_case import case_of
 from ..suspect import accept_same_results
 from ..tries.candidates import Candidates
 from ..tries.verdict import predicates_met
@@ -224,6 +227,8 @@ class Passes:
         ctx.files.forget_changed()
         if self._goal_tries is None:  # a goal run has just checked its tree
             await verify(ctx, ctx.events.bound(None, None), claim=False, baseline=True, compared=False)
+            if ctx.judges and not ctx.facts.step:
+                await ctx.activity.interruptible(prepare_plants(case_of(self.ctx)))
         ctx.stalls.forget(None)
         green = met(LoopState(ctx.facts)) is not None
         seen = "" if ctx.workspace.seen == self.ctx.workspace.seen else COPY_WORDS.format(folder=ctx.workspace.seen)
@@ -278,6 +283,9 @@ class Passes:
         if found is not None:
             await self.candidates.clear()
             changed = any(end is not None and end.files for end in self.facts.tries.values())
+            if found.ends is Reason.HANDOFF:
+                finish_pass(self.ctx, started, "undecided", found.why, left=[found.why], ends=found.ends)
+                return WorkResult(handoff=found.why)
             verdict = "unmeasured" if not found.is_measured else "reverted" if changed else "unchanged"
             finish_pass(self.ctx, started, verdict, found.why, ends=found.ends)
             return WorkResult()
@@ -300,7 +308,8 @@ class Passes:
     async def _judge(self, ctx: RunContext, started: PassStarted, why: str, is_whole: bool) -> Measured | None:
         """Return the verdict on the pass, or None if a person must be asked about a suspect check first.
 
-        `ctx`: whose files are those of the pass. Raises PersonInterrupted.
+        `ctx`: whose files are those of the pass. If its result is judged, its score is measured afterwards. Raises
+        PersonInterrupted.
         """
         wanted = ctx.facts.spec.predicates.exist
         if wanted:
@@ -312,8 +321,10 @@ class Passes:
                 asks = started.tries == 1 and self.is_undecided
                 return None if asks else Measured(False, describe_failure(ctx.facts))
             why = fired
+        if self._improve is not None and not ctx.judges:
+            return await judge_score(ctx, self._improve, started.number, self.facts.chosen, None)
         if self._improve is not None:
-            return await judge_score(ctx, self._improve, started.number, self.facts.chosen)
+            return Measured(True, why)
         if wanted:
             return Measured(True, why)
         ended = is_whole and (ctx.facts.finish is not None or self.facts.silences > 0)

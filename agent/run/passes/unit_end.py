@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,8 @@ from ...layers.git.rows import GitChanges, HeadRow, RefRow, StashRow
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.rows import new_name
-from ...protocol import FileChanged, PassKept, PatchKept, Reason, ToolFinished, WorkResult
+from ...loops.shared.judged import with_help
+from ...protocol import FileChanged, Judged, PassKept, PatchKept, Reason, ToolFinished, WorkResult
 from ...protocol.text.counts import plural
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.apply_effects import apply_effects
@@ -30,7 +31,8 @@ from ...workspace.sandbox.private_git.refs import ID, read_refs
 from ..tries.review import review
 from .changes import change_hash
 from .child_changes import work_of_child
-from .measure import Measured
+from .judged_unit import case_of_pass, judge_unit
+from .measure import Measured, judge_score
 from .pass_commit import Before, Committed, Overlaps, make_commit
 from .pass_end import finish_pass
 from .pass_texts import commit_message, pass_summary
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from .pass_unit import PassUnit
 
 _UNREADABLE = (Occupied, NamespacesRefused, TooMuch, OSError, StaleFile)
+_NAMED = 3
 _TRIES = 3
 """How often a patch is made again because the user changed a file meanwhile."""
 _NOT_DONE = "not done: the layer of this pass is lost"
@@ -130,6 +133,11 @@ class UnitEnd:
         if measured is None:
             return WorkResult()
         found = await self._found(opened, started)  # a check may write files and run git, too
+        if measured.kept and self._ctx.judges:
+            verdict = await self._judged(opened, started, found, measured)
+            if isinstance(verdict, WorkResult):
+                return verdict
+            measured = verdict
         if not measured.kept:
             return await self._keep_patch(opened, started, found, measured)
         try:
@@ -137,6 +145,31 @@ class UnitEnd:
         except PersonInterrupted:  # the decision; the pass stays open
             await opened.open_again()
             raise
+
+    async def _judged(
+        self, opened: PassUnit, started: PassStarted, found: _Found, measured: Measured
+    ) -> Measured | WorkResult:
+        """Judge a green pass, and measure its score. Returns the end of a pass that the judge does not let pass.
+
+        Raises PersonInterrupted.
+        """
+        ctx, spec = self._ctx, self._ctx.facts.spec
+        if spec.tries is not None and opened.work is not None:  # it was judged when it was chosen
+            return measured
+        case = case_of_pass(opened, found.listed)
+        try:
+            judged = await judge_unit(ctx, case)
+            if judged.passed and spec.improve is not None:
+                scored = await judge_score(ctx, spec.improve, started.number, self._facts.chosen, case)
+                return replace(scored, why=f"{scored.why}{_left_out(judged)}")
+        except PersonInterrupted:  # the pass stays open
+            await opened.open_again()
+            raise
+        if judged.passed:
+            return measured
+        if judged.why == "budget":
+            return Measured(False, judged.detail)
+        return await self._hand_over(opened, started, found, [with_help(judged)])
 
     async def _found(self, opened: PassUnit, started: PassStarted) -> _Found:
         listed = await opened.listed()
@@ -378,6 +411,15 @@ class UnitEnd:
             return "" if found is None else (await found.run_checked("rev-parse", "--show-prefix")).line
         except GitFailed:
             return ""
+
+
+def _left_out(judged: Judged) -> str:
+    """Say which changes the view of a score had none of; empty: it had all."""
+    if not judged.undecided:
+        return ""
+    more = f" and {judged.undecided_count - _NAMED} more" if judged.undecided_count > _NAMED else ""
+    names = ", ".join(judged.undecided[:_NAMED])
+    return f" without {names}{more}, which nobody decided on (`--scope` lets the run change a file)"
 
 
 async def _forget(opened: PassUnit) -> None:

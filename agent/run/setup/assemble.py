@@ -88,7 +88,7 @@ async def _assembled(
     notes += await with_progress(ctx.guarded.start(), inputs.tell, guarding)
     for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
         ctx.guarded.add_not_held(line)
-    if not facts.started and tree.why_no_layers and decides(spec):
+    if not facts.started and decides(spec) and not judges(spec, tree.views):
         notes.append("not judged here: the grade of a green result is `passed`")
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]

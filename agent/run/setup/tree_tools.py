@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...protocol import Predicates, RunSpec
     from ...step.checks.guarded import Guarded
+    from ...step.resources.context import RunContext
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.tree import Tree
     from ...step.resources.usage import Usage
@@ -37,6 +38,11 @@ def guard_of(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:
         return default_guard(_guarded(spec), spec.task, root, env)
     globs = [glob for glob in finder.globs if glob != EVERY_FILE]
     return guard_of_items(finder.check, spec.predicates, spec.task, globs, root, env)
+
+
+def guard_in_unit(run: RunContext, deciding: Guard) -> Guard:
+    """Return the guard of a unit of work: what asks at each change. `deciding`: what decides about the goal."""
+    return asked_guard(run.facts.spec) if run.judges else deciding
 
 
 def asked_guard(spec: RunSpec) -> Guard:

@@ -10,7 +10,7 @@ from ...step.resources.change_tracker import ChangeTracker, Fingerprint
 from ...step.resources.run_world import RunWorld
 from ...step.resources.tree import Tree
 from ...step.tool_calls.background import Background
-from .tree_tools import guard_of, text_edits
+from .tree_tools import guard_in_unit, guard_of, text_edits
 from .unit_folder import unit_folder
 
 if TYPE_CHECKING:
@@ -26,13 +26,14 @@ async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunCo
     """
     folder, facts, events = unit_folder(run, unit), run.facts, run.events
     workspace = folder.workspace
-    guard = guard_of(facts.spec, workspace.root, run.env)
+    deciding = guard_of(facts.spec, workspace.root, run.env)
+    guard = guard_in_unit(run, deciding)
     tree = Tree(
         workspace=workspace,
         sandbox=folder.sandbox,
         env=run.env,
         guard=guard,
-        deciding=guard,
+        deciding=deciding,
         gate=run.gate.for_worktree(workspace, guard.matches, ""),
         files=ChangeTracker(),
         is_own=True,
@@ -68,7 +69,7 @@ async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunCo
         sandbox=tree.sandbox,
         tools=tools,
         guard=guard,
-        deciding=guard,
+        deciding=deciding,
         guarded=guarded,
         background=background,
         layers=None,

@@ -45,6 +45,8 @@ class Attempt:
     """Its unit, with the context in which it works."""
     facts: TryFacts
     """The facts of that context."""
+    began: int
+    """Position in the journal at which it began."""
     changes: list[Change] = field(default_factory=list["Change"])
     """What it changed, once it has ended."""
 

@@ -30,13 +30,14 @@ from ..passes.pass_unit import PassUnit
 from ..passes.work import Work, work_of
 from ..setup.unit_folder import unit_folder
 from .attempt import Attempt, TryEnd
-from .choice import best_try, measure_try, record_none
+from .choice import best_try, judge_try, measure_try, record_none
 from .try_context import context_in, drop_context
 from .try_texts import first_message_of_try, system_prompt_of_try
 
 if TYPE_CHECKING:
     from ...facts.passes import PassFacts
     from ...layers.run_layers import RunLayers
+    from ...protocol import Judged
     from ...step.resources.context import RunContext
 
 
@@ -85,6 +86,7 @@ class Candidates:
                 number=started.number, candidate=candidate, tries=started.tries, place=str(unit.folder), layer=True
             )
             ctx.events.record(event, work=name, durable=True)
+            began = ctx.facts.last_seq
             folder = unit_folder(ctx, unit)
             facts = TryFacts(ctx.facts, started, str(folder.workspace.seen))
             made = await context_in(ctx, folder, facts, name, who)
@@ -94,7 +96,8 @@ class Candidates:
             raise
         self._watch.add(unit)
         opened = PassUnit(unit, made, ctx, units, self._watch)
-        attempt = self._live[candidate] = Attempt(started.number, candidate, started.tries, opened, facts)
+        attempt = Attempt(started.number, candidate, started.tries, opened, facts, began)
+        self._live[candidate] = attempt
         made.events.record(Prompted(kind="system", text=system_prompt_of_try(made.facts)))
         text = first_message_of_try(ctx, made, started.number, candidate, started.tries)
         images = [*ctx.facts.spec.images, *self._facts.images]
@@ -122,10 +125,15 @@ class Candidates:
             end = self._facts.tries.get(attempt.candidate)
             if end is not None and end.files and attempt.candidate not in self._facts.measured:
                 await measure_try(self._ctx, attempt)
-        best = best_try(self._ctx)
+        refused = list["Judged"]()
+        while (best := best_try(self._ctx)) is not None:
+            red = await judge_try(self._ctx, self._live[best.candidate], best)
+            if red is None:
+                break
+            refused.append(red)
         end = None if best is None else self._facts.tries[best.candidate]
         if best is None or end is None:
-            return record_none(self._ctx, started)
+            return record_none(self._ctx, started, refused)
         self._record_choice(started, best, end)
         return None
 

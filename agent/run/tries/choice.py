@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from ...loops.shared.judged import with_help
 from ...loops.shared.passes import steps_used
-from ...protocol import ImproveSpec, PassStarted, Reason, TryMeasured
+from ...protocol import ImproveSpec, Judged, PassStarted, Reason, TryMeasured
 from ...stops.score import is_better
 from ..passes.changes import changed_lines
+from ..passes.judged_unit import case_of_try, judge_unit
 from ..passes.left_patch import UNREADABLE
 from ..passes.measure import Measured, Score, measure, record_no_score, record_score
 from .try_texts import summary
@@ -25,8 +30,13 @@ async def measure_try(ctx: RunContext, attempt: Attempt) -> None:
     Raises PersonInterrupted.
     """
     own, spec, changes = attempt.ctx, ctx.facts.spec.improve, attempt.changes
-    why = await _why_not(ctx, attempt)
-    score = await measure(own, spec) if why is None and spec is not None else None
+    why, score = await _why_not(ctx, attempt), None
+    if why is None and spec is not None:
+        try:
+            case = case_of_try(attempt, await attempt.opened.listed()) if own.judges else None
+            score = await measure(own, spec, _pass_facts(ctx), case)
+        except UNREADABLE as error:
+            why = f"its files cannot be used again: {error}"
     if score is not None and score.value is None:
         why = f"the score could not be measured: the command {score.why_not}"
     own.events.record(
@@ -60,6 +70,21 @@ async def _why_not(ctx: RunContext, attempt: Attempt) -> str | None:
     return await why_failing(attempt.ctx)
 
 
+async def judge_try(ctx: RunContext, attempt: Attempt, measured: TryMeasured) -> Judged | None:
+    """Judge a try whose predicates hold. Returns the judgement if it cannot be chosen. Raises PersonInterrupted."""
+    own = attempt.ctx
+    if not (own.judges and ctx.facts.spec.predicates.exist):  # its score was measured as the judge sees it
+        return None
+    try:
+        found = await judge_unit(ctx, case_of_try(attempt, await attempt.opened.listed()))
+    except UNREADABLE as error:
+        found = Judged(grade="passed", passed=False, why="unknown", detail=f"its files cannot be read: {error}")
+    if found.passed:
+        return None
+    own.events.record(msgspec.structs.replace(measured, why=with_help(found), lines=None))
+    return found
+
+
 def best_try(ctx: RunContext) -> TryMeasured | None:
     """Return the try to apply, or None. Of equal tries, it is the first one."""
     passing, spec = _pass_facts(ctx), ctx.facts.spec.improve
@@ -80,10 +105,16 @@ def _best_score(passing: PassFacts, spec: ImproveSpec) -> TryMeasured | None:
     return found
 
 
-def record_none(ctx: RunContext, started: PassStarted) -> Measured:
-    """Record that no try is chosen, and return why. Only a measured score makes the pass stale."""
+def record_none(ctx: RunContext, started: PassStarted, refused: Sequence[Judged]) -> Measured:
+    """Record that no try is chosen, and return why. Only a measured score makes the pass stale.
+
+    `refused`: what the judge did not let pass, the best one first.
+    """
     spec, facts = ctx.facts.spec.improve, _pass_facts(ctx)
     results = summary(facts, started.tries)
+    if refused and refused[0].why != "budget":
+        why = f"no try was chosen: {with_help(refused[0])}. The patch of each is in the journal"
+        return Measured(False, why, ends=Reason.HANDOFF)
     if spec is None:
         ends = Reason.BUDGET if _is_limited(ctx, facts) else Reason.STAGNATION
         return Measured(False, f"no try reached the goal: {results or 'none ended'}", ends=ends)

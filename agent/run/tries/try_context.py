@@ -12,7 +12,7 @@ from ...step.resources.run_world import RunWorld
 from ...step.resources.stall_watches import StallWatches
 from ...step.resources.tree import Tree
 from ...step.tool_calls.background import Background
-from ..setup.tree_tools import guard_of, text_edits, tool_context
+from ..setup.tree_tools import guard_in_unit, guard_of, text_edits, tool_context
 
 if TYPE_CHECKING:
     from ...facts.tries import TryFacts
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work: str, who: str) -> RunContext:
     """Return the context for work in a unit. `who`: its name for people."""
     workspace = folder.workspace
-    guard = guard_of(facts.spec, workspace.root, ctx.env)
+    deciding = guard_of(facts.spec, workspace.root, ctx.env)
+    guard = guard_in_unit(ctx, deciding)
     tree = Tree(
         workspace=workspace,
         sandbox=folder.sandbox,
         env=ctx.env,
         guard=guard,
-        deciding=guard,
+        deciding=deciding,
         gate=ctx.gate.for_worktree(workspace, guard.matches, who, reviews_result=facts.spec.tries is not None),
         files=ChangeTracker(),
         is_own=True,

@@ -17,7 +17,7 @@ from rundry.agent.journal.journal import Journal
 
 NOTE = call("write_file", path="NOTES.md", content="# Notes\n\nLooked.\n")
 HELD = Turn(text="Now I think about the rest of it", hold_after=3)
-LOOPS = {"interval": ["--every", "1h", "--until", "grep -q done NOTES.md"]}
+LOOPS = {"interval": ["--every", "1h", "--until", "grep -q done NOTES.md", "--scope", "NOTES.md"]}
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_a_pass_that_a_hook_refuses_is_rolled_back_and_the_next_one_reads_why(ho
     assert git(project, "show", "HEAD:notes.md") == "no key\n" and len(subjects(project)) == 3
 
 
-LOOPS = [["--commit"], ["--every", "1h"], ["--score", "cat notes.md | wc -c", "--patience", "1"]]
+LOOPS = [["--commit"], ["--every", "1h"], ["--score", "cat notes.md | wc -c", "--scope", "notes.md", "--patience", "1"]]
 
 
 @pytest.mark.parametrize("loop", LOOPS, ids=["commit", "interval", "improve"])

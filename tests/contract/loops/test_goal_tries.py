@@ -19,6 +19,7 @@ from rundry.agent.journal.journal import Journal
 
 CHECK = "grep -qx done state.txt"
 AUTO = ["--gate", "auto", "--headless", "--json"]
+SCOPE = ["--scope", "*.txt"]
 SMALL = {"state.txt": "done\n"}
 LARGE = {"state.txt": "done\n", "more.txt": "1\n2\n3\n"}
 WRONG = {"state.txt": "nearly\n"}
@@ -34,7 +35,18 @@ def project(project: Path) -> Path:
 
 
 def argv(server: ScriptedServer, *more: str, tries: int = 3) -> list[str]:
-    words = ["run", "get it done", "--model", "fake", "--api-base", server.base_url, "--until", CHECK]
+    words = [
+        "run",
+        "get it done",
+        "--model",
+        "fake",
+        "--api-base",
+        server.base_url,
+        "--until",
+        CHECK,
+        "--scope",
+        "*.txt",
+    ]
     return [*words, "--tries", str(tries), *(more or AUTO)]
 
 
@@ -155,7 +167,18 @@ def test_a_result_that_fails_with_what_the_user_made_meanwhile_is_not_applied(ho
     before = tree_of(project)
     here = f"{CHECK} && sleep 2 && test ! -e stop"
     with ScriptedServer(rules=attempts(SMALL, LARGE), then=say("no")) as server:
-        words = ["run", "get it done", "--model", "fake", "--api-base", server.base_url, "--until", here]
+        words = [
+            "run",
+            "get it done",
+            "--model",
+            "fake",
+            "--api-base",
+            server.base_url,
+            "--until",
+            here,
+            "--scope",
+            "*.txt",
+        ]
         with home.start(*words, "--tries", "2", *AUTO, cwd=project) as running:
             running.wait_event("try_chosen")
             (project / "stop").write_text("mine\n")
@@ -190,7 +213,18 @@ def test_a_run_killed_while_its_change_is_checked_is_resumed_with_that_change(ho
     git(project, "commit", "-qm", "Ignore")
     slow = f"{CHECK} && sleep 1 && if test -e slow; then sleep 60; fi"
     with ScriptedServer(rules=attempts(LARGE, SMALL), then=say("no")) as server:
-        words = ["run", "get it done", "--model", "fake", "--api-base", server.base_url, "--until", slow]
+        words = [
+            "run",
+            "get it done",
+            "--model",
+            "fake",
+            "--api-base",
+            server.base_url,
+            "--until",
+            slow,
+            "--scope",
+            "*.txt",
+        ]
         with home.start(*words, "--tries", "2", *AUTO, cwd=project) as running:
             running.wait_event("try_chosen")
             (project / "slow").touch()
@@ -259,7 +293,18 @@ def test_tries_have_what_git_ignores_and_leave_what_the_user_does_meanwhile(home
     check = "test -e env && grep -qx done state.txt"
     held = dataclasses.replace(writes(LARGE), text="I think about the rest of it", hold_after=3)
     with ScriptedServer(rules=[attempt(1, held), attempt(2, writes(WRONG))], then=say("no more")) as server:
-        words = ["run", "get it done", "--model", "fake", "--api-base", server.base_url, "--until", check]
+        words = [
+            "run",
+            "get it done",
+            "--model",
+            "fake",
+            "--api-base",
+            server.base_url,
+            "--until",
+            check,
+            "--scope",
+            "*.txt",
+        ]
         with home.start(*words, "--tries", "2", *AUTO, cwd=project) as running:
             running.wait_event("text_arrived")
             work_as_user(project)

@@ -38,14 +38,28 @@ def verdicts(ran: Ran) -> list[str]:
 
 def test_small_steps_are_kept_and_add_up_to_more_than_min_delta(home: Home, project: Path):
     numbers = [5.3, 5.6, 5.7, 5.8, 9]
-    ran = improve(home, project, numbers, "--score", "cat score.txt", "--min-delta", "0.5", "--patience", "2")
+    ran = improve(
+        home,
+        project,
+        numbers,
+        "--score",
+        "cat score.txt",
+        "--scope",
+        "score.txt",
+        "--min-delta",
+        "0.5",
+        "--patience",
+        "2",
+    )
     assert verdicts(ran) == ["kept"] * 4, ran.story()
     assert [event["stale_passes"] for event in ran.of("score_measured")] == [0, 1, 0, 1, 2]
     assert (ran.exit_code, ran.outcome["reason"]) == (0, "plateau") and (project / "score.txt").read_text() == "5.8\n"
 
 
 def test_the_median_of_an_even_number_of_measurements_is_compared(home: Home, project: Path):
-    ran = improve(home, project, [6, 5.9, 4], "--score", NOISY, "--repeat", "4", "--goal", "max")
+    ran = improve(
+        home, project, [6, 5.9, 4], "--score", NOISY, "--scope", "score.txt", "--repeat", "4", "--goal", "max"
+    )
     measured = ran.of("score_measured")
     assert [len(event["values"]) for event in measured] == [4] * 4, ran.story()
     assert all(event["score"] == median(event["values"]) for event in measured)
@@ -58,7 +72,9 @@ def test_the_median_of_an_even_number_of_measurements_is_compared(home: Home, pr
 
 def test_repeated_measurements_that_fail_are_neither_a_measurement_nor_a_plateau(home: Home, project: Path):
     fails = "grep -q 7 score.txt && exit 1; cat score.txt"
-    ran = improve(home, project, [7, 77, 6], "--score", fails, "--repeat", "3", "--patience", "2")
+    ran = improve(
+        home, project, [7, 77, 6], "--score", fails, "--scope", "score.txt", "--repeat", "3", "--patience", "2"
+    )
     assert verdicts(ran) == ["unmeasured", "unmeasured"], ran.story()
     assert (ran.exit_code, ran.outcome["reason"], ran.outcome["retryable"]) == (75, "error", True), ran.story()
     assert (project / "score.txt").read_text() == "5\n"
@@ -80,7 +96,18 @@ def test_what_measured_code_prints_at_its_exit_is_not_a_score(home: Home, projec
     )
     with ScriptedServer([cheat]) as server:
         argv = ["run", "raise the score", "--model", "fake", "--api-base", server.base_url, "--gate", "auto"]
-        options = ["--score", "python3 bench.py", "--goal", "max", "--steps", "1", "--headless", "--json"]
+        options = [
+            "--score",
+            "python3 bench.py",
+            "--scope",
+            "speed.py",
+            "--goal",
+            "max",
+            "--steps",
+            "1",
+            "--headless",
+            "--json",
+        ]
         ran = home.run(*argv, *options, cwd=project)
     assert verdicts(ran) == ["unmeasured"], ran.story()
     assert "first measurement" in ran.of("score_not_measured")[0]["why"]

@@ -103,7 +103,19 @@ def test_what_the_users_git_would_run_is_not_run(home: Home, project: Path):
 def test_the_score_picks_the_loop_and_a_plateau_is_a_clean_exit(home: Home, project: Path):
     with ScriptedServer([NOTE, DONE, say("a"), say("b")]) as server:
         ran = run(
-            home, server, project, "--score", "wc -c < NOTES.md", "--goal", "min", "--patience", "1", "--steps", "9"
+            home,
+            server,
+            project,
+            "--score",
+            "wc -c < NOTES.md",
+            "--scope",
+            "NOTES.md",
+            "--goal",
+            "min",
+            "--patience",
+            "1",
+            "--steps",
+            "9",
         )
     assert (ran.exit_code, ran.outcome["reason"], ran.outcome["complete"]) == (0, "plateau", True), ran
     assert ran.of("run_started")[0]["loop"] == "improve"
@@ -116,7 +128,21 @@ BAD = "! grep -q Looked NOTES.md || exit 3; wc -c < NOTES.md"
 
 
 def test_an_improve_run_that_cannot_measure_ends_with_a_retryable_error(home: Home, project: Path):
-    argv = ["--model", "fake", "--gate", "auto", "--headless", "--score", BAD, "--patience", "2", "--steps", "9"]
+    argv = [
+        "--model",
+        "fake",
+        "--gate",
+        "auto",
+        "--headless",
+        "--score",
+        BAD,
+        "--scope",
+        "NOTES.md",
+        "--patience",
+        "2",
+        "--steps",
+        "9",
+    ]
     with ScriptedServer([NOTE, DONE, NOTE, DONE]) as server:
         ran = home.run("run", "look after the notes", *argv, "--api-base", server.base_url, cwd=project)
     assert ran.exit_code == 75, ran
@@ -128,7 +154,19 @@ def test_an_improve_run_that_cannot_measure_ends_with_a_retryable_error(home: Ho
 def test_repeated_measurements_are_a_median_with_its_noise(home: Home, project: Path):
     with ScriptedServer([NOTE, DONE]) as server:
         ran = run(
-            home, server, project, "--score", "wc -c < NOTES.md", "--goal", "min", "--repeat", "3", "--steps", "2"
+            home,
+            server,
+            project,
+            "--score",
+            "wc -c < NOTES.md",
+            "--scope",
+            "NOTES.md",
+            "--goal",
+            "min",
+            "--repeat",
+            "3",
+            "--steps",
+            "2",
         )
     baseline, better = ran.of("score_measured")[:2]
     assert len(baseline["values"]) == 3 and baseline["noise"] == 0.0, ran
@@ -150,7 +188,7 @@ def test_medians_of_noisy_scores_decide_and_the_config_sets_how_they_are_compare
     home.config_file.write_text("[improve]\nrepeat = 3\npatience = 1\nmin_delta = 5\n")
     more = call("write_file", path="NOTES.md", content="# Notes\n\nLooked twice.\n")
     with ScriptedServer([NOTE, DONE, more, DONE, say("a"), say("b"), say("c"), say("d")]) as server:
-        argv = ["--score", NOISY, "--steps", "9", "--network", "--patience", "2"]
+        argv = ["--score", NOISY, "--scope", "NOTES.md", "--steps", "9", "--network", "--patience", "2"]
         ran = run(home, server, project, *argv)
     measured = ran.of("score_measured")
     assert [one["values"] for one in measured] == [[10, 14, 12], [11, 13, 15], [20, 30, 22]], ran.story()

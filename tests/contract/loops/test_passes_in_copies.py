@@ -13,7 +13,7 @@ from fakes.server import Rule, ScriptedServer
 from fakes.turns import Turn, call, edit, finish, say
 from fakes.users_work import all_of
 
-SCORE = ("--score", "wc -c < NOTES.md", "--goal", "min", "--patience", "1")
+SCORE = ("--score", "wc -c < NOTES.md", "--scope", "NOTES.md", "--goal", "min", "--patience", "1")
 DONE = finish("looked", "NOTES.md")
 FLOOD = """import pathlib
 for n in range(205_000):
@@ -57,7 +57,7 @@ def test_the_best_try_is_committed_and_nothing_of_the_others_is_left(home: Home,
     git(project, "commit", "-qm", "A score")
     rules = [rule(1, place, writes("score.txt", score)) for place, score in enumerate((6, 9, 7), 1)]
     with ScriptedServer(rules=rules, then=say("nothing more")) as server:
-        more = ("--score", "cat score.txt", "--patience", "1", "--tries", "3", "--steps", "12")
+        more = ("--score", "cat score.txt", "--scope", "score.txt", "--patience", "1", "--tries", "3", "--steps", "12")
         ran = home.run(*argv(server, *more), cwd=project)
     finished = ran.of("pass_finished")[0]
     assert (finished["verdict"], finished["candidate"]) == ("kept", 2), ran.story()

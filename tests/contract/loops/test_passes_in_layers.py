@@ -25,10 +25,10 @@ MESS = call("run_command", command="echo x >> NOTES.md; echo built > made.txt; r
 HELD = Turn(text="Now I think about the rest of it", hold_after=3)
 DONE, LOOKED = finish("looked", "NOTES.md"), finish("looked", "long.txt")
 LOOPS = {
-    "interval": ["--every", "1h", "--until", "grep -q done NOTES.md"],
-    "improve": ["--score", "wc -c < NOTES.md", "--goal", "min", "--patience", "1"],
+    "interval": ["--every", "1h", "--until", "grep -q done NOTES.md", "--scope", "NOTES.md"],
+    "improve": ["--score", "wc -c < NOTES.md", "--scope", "NOTES.md", "--goal", "min", "--patience", "1"],
     "improve, not committed": [
-        *("--score", "wc -c < NOTES.md", "--goal", "min", "--patience", "1"),
+        *("--score", "wc -c < NOTES.md", "--scope", "NOTES.md", "--goal", "min", "--patience", "1"),
         *("--protected", "work"),
     ],
 }
@@ -184,7 +184,16 @@ def test_a_resume_after_a_kill_changes_nothing_that_the_run_did_not_change(
 
 def test_a_pass_that_was_killed_continues_with_its_files_and_is_committed(home: Home, project: Path):
     make_dirty(project)
-    argv = ["--every", "1h", "--until", "grep -q Looked NOTES.md && grep -q more extra.txt"]
+    argv = [
+        "--every",
+        "1h",
+        "--until",
+        "grep -q Looked NOTES.md && grep -q more extra.txt",
+        "--scope",
+        "NOTES.md",
+        "--scope",
+        "extra.txt",
+    ]
     more = call("write_file", path="extra.txt", content="more\n")
     with ScriptedServer([NOTE, HELD, more, DONE], then=say("nothing")) as server:
         killed(home, project, server, 3, *argv)

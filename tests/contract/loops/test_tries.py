@@ -16,7 +16,7 @@ from fakes.turns import Call, call, calls, say
 
 from rundry.agent.journal.journal import Journal
 
-SCORE = ["--score", "cat score.txt", "--patience", "1"]
+SCORE = ["--score", "cat score.txt", "--scope", "score.txt", "--patience", "1"]
 AUTO = ["--gate", "auto", "--headless"]
 
 

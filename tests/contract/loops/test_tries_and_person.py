@@ -35,7 +35,19 @@ def scored(project: Path) -> Path:
 
 def started(home: Home, server: ScriptedServer, project: Path, *more: str, gate: str = "auto") -> Running:
     argv = ["run", "raise the score", "--model", "fake", "--api-base", server.base_url, "--gate", gate, "--headless"]
-    limits = ["--score", "cat score.txt", "--patience", "1", "--tries", "2", "--steps", "20", "--json"]
+    limits = [
+        "--score",
+        "cat score.txt",
+        "--scope",
+        "score.txt",
+        "--patience",
+        "1",
+        "--tries",
+        "2",
+        "--steps",
+        "20",
+        "--json",
+    ]
     return home.start(*argv, *limits, *more, cwd=project)
 
 

@@ -31,7 +31,20 @@ def scored(project: Path) -> Path:
 
 def argv(server: ScriptedServer, *more: str) -> list[str]:
     words = ["run", "raise the score", "--model", "fake", "--api-base", server.base_url, "--gate", "auto"]
-    return [*words, "--score", "cat score.txt", "--patience", "1", "--tries", "2", "--steps", "20", *more]
+    return [
+        *words,
+        "--score",
+        "cat score.txt",
+        "--scope",
+        "score.txt",
+        "--patience",
+        "1",
+        "--tries",
+        "2",
+        "--steps",
+        "20",
+        *more,
+    ]
 
 
 def leftovers(home: Home, project: Path) -> list[str]:

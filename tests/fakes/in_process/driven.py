@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from rundry.agent.facts.facts import RunFacts, fold
 from rundry.agent.finder.items.frontier import Frontier
 from rundry.agent.journal.journal import Journal
@@ -223,8 +225,14 @@ def _spec(
     rules: Sequence[Rule] = (),
     live: Sequence[str] = (),
     falls_back: bool = False,
+    scope: Sequence[str] | None = None,
     **more: Any,
 ) -> RunSpec:
+    """Return the spec of a run. `scope`: None: in passes and tries, whose files stand for sources, every file."""
+    has_passes = loop in (LoopKind.IMPROVE, LoopKind.INTERVAL) or more.get("tries") is not None
+    predicates = predicates or Predicates(until=list(until))
+    if globs := (["**"] if has_passes else []) if scope is None else [*scope]:
+        predicates = msgspec.structs.replace(predicates, scope=[*predicates.scope, *globs])
     policy = GatePolicy(
         mode=gate,
         unsandboxed_ok=True,
@@ -243,6 +251,6 @@ def _spec(
         model=ModelSpec(name="scripted"),
         budget=budget or Budget(),
         gate=policy,
-        predicates=predicates or Predicates(until=list(until)),
+        predicates=predicates,
         **more,
     )

@@ -234,10 +234,10 @@ async def test_a_better_change_under_a_red_check_is_rolled_back(improving: Make,
     assert "fails (exit code 1)" in run.of("pass_finished")[0]["why"]
 
 
-async def test_the_script_that_prints_the_score_is_guarded_like_a_check(improving: Make, work: Path):
+async def test_a_changed_script_that_prints_the_score_does_not_make_it_better(improving: Make, work: Path):
     (work / "bench.sh").write_text("cat score.txt\n")
     cheat = call("write_file", path="bench.sh", content="echo 100\n")
-    run = improving(cheat, DONE, score="bash bench.sh", patience=1)
+    run = improving(cheat, DONE, score="bash bench.sh", patience=1, scope=["score.txt"])
     await through_hours(run, ManualClock())
     assert (work / "bench.sh").read_text() == "cat score.txt\n"
-    assert run.of("proposal_decided")[0]["decision"] == "reject"
+    assert [score for score, *_ in scores(run)] == [5, 5]

@@ -143,7 +143,11 @@ async def test_a_try_that_changes_the_score_script_does_not_win(trying: Make, wo
         Call("run_command", {"command": "echo 'echo 100' > bench.sh"}),
         Call("finish", {"answer": "cheated", "citations": ["score.txt"]}),
     )
-    run = trying({(1, 1): [cheat], (1, 2): [writes("score.txt", 6)], (1, 3): [say("no")]}, score="bash bench.sh")
+    run = trying(
+        {(1, 1): [cheat], (1, 2): [writes("score.txt", 6)], (1, 3): [say("no")]},
+        score="bash bench.sh",
+        scope=["score.txt"],
+    )
     await through_hours(run, ManualClock())
     assert (work / "bench.sh").read_text() == "cat score.txt\n" and (work / "score.txt").read_text() == "6\n"
     assert run.of("pass_finished")[0]["candidate"] == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -100,24 +99,12 @@ async def test_the_budget_says_how_many_files_are_left_and_a_resumed_run_works_o
     assert sorted(model.turns) == ["a.txt", "b.txt", "c.txt"], first
 
 
-async def test_the_checks_script_is_guarded_and_its_items_are_not(migrate, place):
-    script = place / "test_check.py"
-    script.write_text("import pathlib, sys\nsys.exit('new' not in pathlib.Path(sys.argv[1]).read_text())\n")
+async def test_an_item_may_change_whatever_its_name_looks_like(migrate, place):
     (place / "test_one.txt").write_text("old\n")
-
-    def fix(path: str, nth: int) -> Turn:
-        if path == "a.txt" and nth == 1:
-            return edit("test_check.py", "not in", "in")
-        return edit(path, "old", "new")
-
-    run = migrate(Fixer(fix), "a.txt", "test_*.*", check=f"{sys.executable} test_check.py {{file}}", gate=GateMode.AUTO)
-    before = script.read_text()
+    run = migrate(Fixer(), "test_*.*", gate=GateMode.AUTO)
     outcome = await run.run()
     assert outcome.reason == "dry", run.story()
-    assert script.read_text() == before
-    assert [e["decision"] for e in run.of("proposal_decided") if "person" in str(e)] or "refused" in str(run.results())
-    assert texts(place)["a.txt"] == "a: new\n"
-    assert texts(place)["test_one.txt"] == "new\n", "a file that was named may change, whatever its name looks like"
+    assert texts(place)["test_one.txt"] == "new\n"
 
 
 async def test_ignored_files_are_none_of_it_and_a_folder_names_what_is_in_it(migrate, place):
