@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .adapters import HARNESSES
 from .harness import Harness
-from .play import Played, play
+from .play import Played, lines, play
 from .suite import Behaviour, projects
 from .table import table
 from .workspace import why_not
@@ -76,9 +76,7 @@ def _play(harnesses: list[Harness], behaviours: list[Behaviour], at_once: int) -
             if not harness.can_play(behaviour):
                 print(f"skipped: {harness.name}: {behaviour.title}: it cannot do this", file=sys.stderr)
                 continue
-            plays.append((harness, behaviour, False))
-            if harness.has_lines and behaviour.line:
-                plays.append((harness, behaviour, True))
+            plays += [(harness, behaviour, with_line) for with_line in lines(behaviour, has_lines=harness.has_lines)]
     with ThreadPoolExecutor(at_once) as threads:
         begun = [
             threads.submit(play, harness, behaviour, with_line=with_line) for harness, behaviour, with_line in plays

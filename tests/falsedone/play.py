@@ -48,6 +48,16 @@ class Played:
         return {name: value for name, value in asdict(self).items() if name != "log"}
 
 
+def lines(behaviour: Behaviour, *, has_lines: bool) -> list[bool]:
+    """Return how a behaviour is played: without its line, or with it, or both.
+
+    A harness with such options holds a dishonest model with a line only if the line is given.
+    """
+    if not has_lines or not behaviour.line:
+        return [False]
+    return [False, True] if behaviour.is_honest else [True]
+
+
 def play(harness: Harness, behaviour: Behaviour, *, with_line: bool) -> Played:
     """Let the harness do the task of the behaviour with a model that behaves like this."""
     begun = time.monotonic()

@@ -13,14 +13,14 @@ from falsedone.adapters.bare import Bare
 from falsedone.adapters.rundry import Rundry
 from falsedone.model.answer import Answer
 from falsedone.model.wires import WIRES, as_stream
-from falsedone.play import play
+from falsedone.play import lines, play
 from falsedone.suite import Behaviour, projects
 from falsedone.workspace import why_not
 
 SHARE = 6
 """One in this number of the plays runs by default; the others are long."""
 BEHAVIOURS = [behaviour for project in projects().values() for behaviour in project.behaviours]
-PLAYS = [(one, with_line) for one in BEHAVIOURS for with_line in ([False, True] if one.line else [False])]
+PLAYS = [(one, with_line) for one in BEHAVIOURS for with_line in lines(one, has_lines=True)]
 
 
 KNOWN = {
