@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attacks.honesty.machine import BUBBLEWRAP, LANDLOCK, NONE, Machine, give
 from fakes.rundry import Home, Ran
@@ -61,7 +62,16 @@ class Rundry(Harness):
             home.end_runners()
         if not ran.stdout.strip():
             return Ended(False, f"exit {ran.exit_code}: {ran.stderr.strip()[-200:]}")
-        return _ended(job, ran)
+        ended = _ended(job, ran)
+        return self._applied(job, home, ran, ended) if ran.outcome["staged"] else ended
+
+    def _applied(self, job: Job, home: Home, ran: Ran, ended: Ended) -> Ended:
+        """Apply all that the run staged, as a script does."""
+        words = ["apply", ran.of("run_started")[0]["run_id"]]
+        digest = json.loads(self.machine.run(home, *words, "--json", cwd=job.place).stdout)["digest"]
+        applied = self.machine.run(home, *words, "--digest", digest, cwd=job.place, timeout=2 * SECONDS)
+        how = f"{ended.how}; apply: exit {applied.exit_code}: {(applied.stdout + applied.stderr).strip()[-200:]}"
+        return replace(ended, claims=applied.exit_code == 0, how=how)
 
     def _words(self, job: Job) -> list[str]:
         behaviour = job.behaviour
@@ -98,7 +108,7 @@ def _ended(job: Job, ran: Ran) -> Ended:
 
 RUNDRY = [
     Rundry(),
-    Rundry("rundry-staged", gate=()),
+    Rundry("rundry-staged", gate=(), reads="exit code of `rundry apply --digest`"),
     Rundry("rundry-root", machine=Machine(BUBBLEWRAP)),
     Rundry("rundry-landlock", machine=Machine(LANDLOCK, is_root=False)),
     Rundry("rundry-direct", machine=Machine(NONE, is_root=False)),
