@@ -20,6 +20,7 @@ from ..protocol import (
     StageEnded,
     Stamped,
 )
+from .open_commands import OpenCommands
 
 EVERYWHERE = "."
 """Name of the whole workspace among folders."""
@@ -37,6 +38,8 @@ class Writer:
     """Position in the journal."""
     end: int | None = None
     """None: it still can."""
+    is_compared: bool = False
+    """Whether the workspace is compared with its start, so that what changed meanwhile is known."""
 
 
 @dataclass(slots=True)
@@ -50,18 +53,27 @@ class Unrecorded:
     """Commits that rundry made of single edits."""
     is_staged: bool = False
     """Whether a stage is open: what commands change lies there, and not in the workspace."""
+    _is_unconfined: bool = False
+    """Whether commands run without a sandbox. Then what a background command changed is compared."""
+    _open: OpenCommands = field(default_factory=OpenCommands)
     _outside: dict[str, str] = field(default_factory=dict[str, str])
     """Proposal id to the line of a command that would run outside of the sandbox."""
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether only a comparison with the start knows all that changed."""
+        return any(writer.is_compared for writer in self.writers)
+
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event into this state."""
+        self._open.apply(stamped.event)
         match stamped.event:
-            case RunStarted(sandbox=None):
-                self._begin(stamped, "commands without a sandbox", [EVERYWHERE])
+            case RunStarted(sandbox=sandbox):
+                self._is_unconfined = sandbox is None
             case EffectsAccepted() | OutputsWritten() | StageBegan() | StageEnded():
                 self._apply_layers(stamped.seq, stamped.event)
             case BackgroundStarted(name=name, outputs=outputs):
-                self._begin(stamped, _background(name), outputs)
+                self._begin(stamped, _background(name), outputs, is_compared=self._is_unconfined)
             case BackgroundEnded(name=name):
                 self._end(stamped, _background(name))
             case McpServerChanged(name=name, state="ready", outputs=outputs):
@@ -70,6 +82,7 @@ class Unrecorded:
                 self._end(stamped, _server(name))
             case RunResumed() | RunEnded():
                 self._end_processes(stamped)
+                self._note_killed(stamped)
             case ChangeCommitted(commit=str() as commit):
                 self.commits.append(commit)
             case ProposalOpened(is_outside=True, command=str() as command) as opened:
@@ -90,10 +103,17 @@ class Unrecorded:
             case OutputsWritten(paths=outputs):
                 self.outputs.update(dict.fromkeys(outputs, seq))
 
-    def _begin(self, stamped: Stamped, what: str, folders: list[str]) -> None:
+    def _begin(self, stamped: Stamped, what: str, folders: list[str], *, is_compared: bool = False) -> None:
         self._end(stamped, what)
         if folders:
-            self.writers.append(Writer(what, folders, stamped.seq))
+            self.writers.append(Writer(what, folders, stamped.seq, is_compared=is_compared))
+
+    def _note_killed(self, stamped: Stamped) -> None:
+        """Note that nothing was recorded of what ran when the runner was killed."""
+        if self._open.running and self._open.write_live:
+            self._begin(stamped, "what ran when rundry was killed", [EVERYWHERE], is_compared=True)
+            self.writers[-1].begin, self.writers[-1].end = stamped.seq - 1, stamped.seq
+        self._open.running.clear()
 
     def _end_processes(self, stamped: Stamped) -> None:
         """Note that background commands and servers ended with their runner."""

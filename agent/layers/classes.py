@@ -34,6 +34,7 @@ Class = Literal["protected", "git", "install", "ignored_existed", "ordinary", "b
 - `ignored_new`: ignored, and new or made by this run: applied
 - `bytecode`: never applied
 """
+EXECUTABLE = "it is executable"
 CACHE_TAG = "CACHEDIR.TAG"
 """The file that marks a cache folder (https://bford.info/cachedir/)."""
 STORED = 1_000_000
@@ -279,7 +280,7 @@ class Sorter:
         if effect.links > 1:
             others = "another name" if effect.links == 2 else f"{effect.links - 1} other names"
             return f"it is a hard link: it has {others} elsewhere"
-        return "it is executable" if effect.before.executable and effect.path not in self._known.made else ""
+        return EXECUTABLE if effect.before.executable and effect.path not in self._known.made else ""
 
     def _of_ignored(self, effect: Effect) -> _Decided:
         path = effect.path

@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import secrets
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -140,6 +141,8 @@ class CopyLayer(Layer):
         """What commands work in."""
         self._skipped = skipped_in(workspace, hidden)
         self._source = self._own = Tree({}, [], [])
+        self._prepared: Tree | None = None
+        """The copy as it was prepared for what runs in it; None: it shows the workspace."""
         self._root = self._lock = -1
         self._present, self._watches = Present(0, 0), list[Watch]()
         self._copied_up = CopiedUp()
@@ -179,10 +182,40 @@ class CopyLayer(Layer):
         self.stamp_ns = next_tick(self.folder / _STAMP)
         self._refresh(written, keeps=True)
 
+    def hold(self) -> None:
+        """Take the copy that another process left, as it is. Raises Occupied and OSError."""
+        self._begin(0.0)
+
+    def note_prepared(self) -> None:
+        """Let what rundry put into it not count as written. It stays different from the workspace. Raises OSError."""
+        self._prepared = prepared = self._now()
+        next_tick(self.folder / _STAMP)  # what is changed from now on gets a later change time
+        sizes = [one.side.size for one in prepared.entries.values() if one.side.type == "file"]
+        self._present = Present(len(prepared.entries), sum(sizes))
+
+    @property
+    def source(self) -> Tree:
+        """The workspace as it was when the copy was made equal to it."""
+        return self._source
+
+    @property
+    def skipped(self) -> Sequence[str]:
+        """What of the workspace is not copied."""
+        return self._skipped
+
+    @property
+    def own(self) -> Tree:
+        """The copy as it was then, or when it was prepared."""
+        return self._prepared or self._own
+
+    def read(self) -> Tree:
+        """Return what is in the copy now. Raises OSError."""
+        return self._now()
+
     def note_copied_up(self, name: str) -> None:
         """As of a layer: note the files of which only the mode or the number of names was changed, and changed back."""
         until_ns = self.next_tick(name)
-        differing = _differing(self._own, self._now())
+        differing = differing_paths(self._own, self._now())
         found = [(path, at) for path in differing if (at := status_at(self._root, path)) is not None]
         below = os.open(self.workspace, FOLDER | os.O_CLOEXEC)
         try:
@@ -205,11 +238,11 @@ class CopyLayer(Layer):
     def _refresh(self, written: set[bytes], *, keeps: bool) -> None:
         """Copy what differs. `written`: what was touched in the copy. `keeps`: it stays as it is."""
         source = read_tree(self.workspace, skipped=self._skipped)
-        differing = _differing(self._source, source)
+        differing = differing_paths(self._source, source)
         own = self._own
-        kept = {above for path in written for above in _and_above(path)} if keeps else set[bytes]()
+        kept = {above for path in written for above in and_above(path)} if keeps else set[bytes]()
         differing = differing - kept if keeps else differing | written
-        with _Folders(self.workspace, self.tree) as folders:
+        with CopyFolders(self.workspace, self.tree) as folders:
             for path in sorted(differing, reverse=True):
                 folders.delete(path, source)
             for path in sorted(differing & source.entries.keys()):
@@ -275,7 +308,7 @@ class CopyLayer(Layer):
     def seal(self, seconds: float) -> None:
         """Write down what was changed, out of the reach of commands. Raises TooMuch and OSError."""
         del seconds
-        self._list(self._own)
+        self._list(self.own)
         self._is_listed = True
 
     def mark(self, name: str) -> Mark:
@@ -303,7 +336,7 @@ class CopyLayer(Layer):
     def touched(self, paths: Collection[str]) -> list[str]:
         """As of a layer, also while processes work in it. Raises OSError."""
         changed = self._touched_since(self._own, self._now())
-        return sorted(path for path in paths if not changed.isdisjoint(_and_above(os.fsencode(path))))
+        return sorted(path for path in paths if not changed.isdisjoint(and_above(os.fsencode(path))))
 
     def names_written(self) -> Iterator[bytes]:
         """Yield the paths of what was written."""
@@ -331,19 +364,19 @@ class CopyLayer(Layer):
         remove_tree(self.folder)
 
     def _touched_since(self, then: Tree, now: Tree) -> set[bytes]:
-        return _differing(then, now) | {os.fsencode(path) for path in now.special}
+        return differing_paths(then, now) | {os.fsencode(path) for path in now.special}
 
     def _list(self, then: Tree) -> None:
         """Write down what differs from a reading of the copy as an overlay would. Raises TooMuch and OSError."""
         remove_tree(self.upper)
         self.upper.mkdir(mode=0o700)
         now = self._now()
-        differing = _differing(then, now)
+        differing = differing_paths(then, now)
         self._refuse_too_much([now.entries[path].side for path in differing if path in now.entries], len(differing))
         gone = set[bytes]()
-        with _Folders(self.tree, self.upper) as folders:
+        with CopyFolders(self.tree, self.upper) as folders:
             for path in sorted(differing, key=lambda path: path.split(b"/")):
-                if any(above in gone for above in _and_above(path)):
+                if any(above in gone for above in and_above(path)):
                     continue
                 folders.make_parents(path)
                 entry = now.entries.get(path)
@@ -370,7 +403,7 @@ class CopyLayer(Layer):
             if found.unread == shut:
                 raise OSError(errno.EACCES, "it cannot be listed", shut[0])
             shut = found.unread
-            with _Folders(self.workspace, self.tree) as folders:
+            with CopyFolders(self.workspace, self.tree) as folders:
                 for path in shut:
                     folders.open_up(os.fsencode(path))
         return found
@@ -402,14 +435,14 @@ def _stored(file: Path) -> tuple[Tree, Tree]:
         raise OSError(errno.EINVAL, "it is damaged", str(file)) from error
 
 
-def _and_above(path: bytes) -> Iterable[bytes]:
+def and_above(path: bytes) -> Iterable[bytes]:
     """Yield a path and the folders in which it lies."""
     while path:
         yield path
         path = path.rpartition(b"/")[0]
 
 
-def _differing(then: Tree, now: Tree) -> set[bytes]:
+def differing_paths(then: Tree, now: Tree) -> set[bytes]:
     """Return the paths of what was touched at all, times included: programs such as make compare them."""
     return {
         path
@@ -425,7 +458,7 @@ def _facts(entry: Entry | None) -> tuple[Side, int] | str:
     return entry.side, entry.device
 
 
-class _Folders:
+class CopyFolders:
     """The open folders of what is read and of what is written."""
 
     def __init__(self, source: Path, copy: Path) -> None:
@@ -441,13 +474,13 @@ class _Folders:
     def open_up(self, path: bytes) -> None:
         """Give the owner of a folder in the copy all rights."""
         parent, _, name = path.rpartition(b"/")
-        opened = self._parent(parent)
+        opened = self.open_parent(parent)
         try:
             give_rights(opened, name, 0o700)
         finally:
             os.close(opened)
 
-    def _parent(self, path: bytes) -> int:
+    def open_parent(self, path: bytes) -> int:
         """Open a folder of the copy in which something is made or deleted; the caller closes it."""
         opened = open_below(self._copy, path, FOLDER)
         os.fchmod(opened, 0o700)
@@ -455,8 +488,8 @@ class _Folders:
 
     def make_parents(self, path: bytes) -> None:
         """Make the folders in which a path lies."""
-        for above in reversed([*_and_above(path.rpartition(b"/")[0])]):
-            opened = self._parent(above.rpartition(b"/")[0])
+        for above in reversed([*and_above(path.rpartition(b"/")[0])]):
+            opened = self.open_parent(above.rpartition(b"/")[0])
             try:
                 with suppress(FileExistsError):
                     os.mkdir(above.rpartition(b"/")[2], 0o700, dir_fd=opened)
@@ -471,7 +504,7 @@ class _Folders:
 
     def mark_deleted(self, path: bytes) -> None:
         """Write down that a path was deleted, as an overlay does it."""
-        opened = self._parent(path.rpartition(b"/")[0])
+        opened = self.open_parent(path.rpartition(b"/")[0])
         try:
             os.mknod(path.rpartition(b"/")[2], stat.S_IFCHR, 0, dir_fd=opened)
         finally:
@@ -479,15 +512,17 @@ class _Folders:
 
     def delete(self, path: bytes, source: Tree) -> None:
         """Delete what the copy has at a path, unless it is a folder in both."""
-        at = status_at(self._copy, path)
-        if at is None:
-            return
         wanted = source.entries.get(path)
-        is_folder = stat.S_ISDIR(at.st_mode)
-        if is_folder and wanted is not None and wanted.side.type == "folder":
+        if not self._is_folder(path) or wanted is None or wanted.side.type != "folder":
+            self.remove(path)
+
+    def remove(self, path: bytes) -> None:
+        """Delete what the copy has at a path, if anything is there."""
+        if status_at(self._copy, path) is None:
             return
         parent, _, name = path.rpartition(b"/")
-        opened = self._parent(parent)
+        is_folder = self._is_folder(path)
+        opened = self.open_parent(parent)
         try:
             if is_folder:
                 remove_tree(Path(f"/proc/self/fd/{opened}") / os.fsdecode(name))
@@ -496,11 +531,21 @@ class _Folders:
         finally:
             os.close(opened)
 
+    def make_folder(self, path: bytes) -> None:
+        """Make a folder, unless there is one, and those above it."""
+        if not self._is_folder(path):
+            self.remove(path)
+            self.make_parents(path + b"/.")
+
+    def _is_folder(self, path: bytes) -> bool:
+        status = status_at(self._copy, path)
+        return status is not None and stat.S_ISDIR(status.st_mode)
+
     def copy(self, path: bytes, side: Side) -> None:
         """Copy what the source has at a path. What was removed or changed its type meanwhile is left out."""
         parent, _, name = path.rpartition(b"/")
         try:
-            opened = self._parent(parent)
+            opened = self.open_parent(parent)
         except (FileNotFoundError, NotADirectoryError):
             return
         try:
@@ -535,14 +580,24 @@ def _copy_file(source: int, target: int, name: bytes) -> None:
         writing = os.open(name, _NEW | os.O_CLOEXEC, 0o600, dir_fd=target)
         try:
             if not clone_blocks(reading, writing):
-                while os.copy_file_range(reading, writing, _PIECE):
-                    pass
+                _copy_bytes(reading, writing)
             os.fchmod(writing, stat.S_IMODE(status.st_mode) & 0o777)
             os.utime(writing, ns=(status.st_atime_ns, status.st_mtime_ns))
         finally:
             os.close(writing)
     finally:
         os.close(reading)
+
+
+def _copy_bytes(reading: int, writing: int) -> None:
+    try:
+        while os.copy_file_range(reading, writing, _PIECE):
+            pass
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+        with os.fdopen(os.dup(reading), "rb") as source, os.fdopen(os.dup(writing), "wb") as target:
+            shutil.copyfileobj(source, target)  # between two file systems
 
 
 def clone_blocks(reading: int, writing: int) -> bool:

@@ -77,6 +77,14 @@ def place_of_orders(workspace: Path, state: Path) -> Path:
     return [*used, *near, *places][0]
 
 
+def place_of_copies(workspace: Path, state: Path) -> Path:
+    """Return the folder for the copies in which results are judged. Commands cannot see it, where there is a sandbox.
+
+    It may lie on another file system than the workspace.
+    """
+    return state / "copies" / workspace_key(real_path(workspace))
+
+
 def places_of(workspace: Path, state: Path) -> list[Path]:
     """Return the folders in which the layers of a workspace can lie; none of them has to exist."""
     workspace = real_path(workspace)

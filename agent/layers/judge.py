@@ -51,17 +51,22 @@ def put_past(layer: Layer, past: Mapping[str, Past | None]) -> None:
     else, what lies in it now may be left out. Raises ValueError for paths that lead out of the workspace or contradict
     each other, and TooMuch for one that is too long.
     """
-    wanted = {_parts(path): was for path, was in past.items()}
-    shown = [parts for parts in sorted(wanted) if not _is_covered(parts, wanted)]
+    shown = shown_past(past)
     upper, live = os.open(layer.upper, FOLDER | os.O_CLOEXEC), os.open(layer.workspace, FOLDER | os.O_CLOEXEC)
     try:
         view = _View(upper, live)
-        for parts in shown:
-            view.put(parts, wanted[parts])
+        for path, was in shown:
+            view.put(tuple(path.split(b"/")), was)
         view.finish()
     finally:
         os.close(upper)
         os.close(live)
+
+
+def shown_past(past: Mapping[str, Past | None]) -> list[tuple[bytes, Past | None]]:
+    """Return these paths in order, without those in something that was not there. Raises ValueError and TooMuch."""
+    wanted = {_parts(path): was for path, was in past.items()}
+    return [(b"/".join(parts), wanted[parts]) for parts in sorted(wanted) if not _is_covered(parts, wanted)]
 
 
 def _parts(path: str) -> tuple[bytes, ...]:
@@ -104,11 +109,8 @@ class _View:
         try:
             if was is None:
                 os.mknod(parts[-1], stat.S_IFCHR, 0, dir_fd=parent)  # a whiteout; since Linux 5.8 for every user
-            elif was.type == "link":
-                os.symlink(was.data, parts[-1], dir_fd=parent)
-                os.utime(parts[-1], ns=(was.mtime_ns, was.mtime_ns), dir_fd=parent, follow_symlinks=False)
             else:
-                _write(parent, parts[-1], was, now)
+                write_past(parent, parts[-1], was, now)
         finally:
             os.close(parent)
 
@@ -142,8 +144,12 @@ class _View:
                 os.close(opened)
 
 
-def _write(parent: int, name: bytes, was: Past, now: os.stat_result | None) -> None:
-    """Write a file with its old content. Its other rights are those that it has now."""
+def write_past(parent: int, name: bytes, was: Past, now: os.stat_result | None) -> None:
+    """Make a file or link as it was. The other rights of a file are those that it has now. Raises OSError."""
+    if was.type == "link":
+        os.symlink(was.data, name, dir_fd=parent)
+        os.utime(name, ns=(was.mtime_ns, was.mtime_ns), dir_fd=parent, follow_symlinks=False)
+        return
     mode = stat.S_IMODE(now.st_mode) & 0o777 if now is not None and stat.S_ISREG(now.st_mode) else 0o644
     mode = mode | (mode & _READS) >> 2 if was.executable else mode & ~_RUNS
     with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=parent), "wb") as file:

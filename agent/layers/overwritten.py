@@ -59,7 +59,7 @@ def _found(upper: int, below: int, workspace: Path, before: Mapping[bytes, Entry
         if before.get(path) == now:
             continue
         if not now.is_folder and not now.is_gone and _was_file(below, path, before):
-            yield os.fsdecode(path), _digest(upper, path)
+            yield os.fsdecode(path), digest_or_size(upper, path)
         elif now.is_gone and _was_file(below, path, before):
             yield os.fsdecode(path), ""
         elif now.hides and not (path in before and before[path].hides):
@@ -97,9 +97,10 @@ def _files_below(workspace: Path, folder: bytes) -> Iterator[bytes]:
             yield (above + b"/" + name)[len(top) + 1 :]
 
 
-def _digest(upper: int, path: bytes) -> str:
-    status = status_at(upper, path)
+def digest_or_size(folder: int, path: bytes) -> str:
+    """Return the SHA-256 of what is at a path below an open folder; of a file over 1 MB its size. Raises OSError."""
+    status = status_at(folder, path)
     if status is not None and stat.S_ISREG(status.st_mode) and status.st_size > IN_MEMORY:
         return f"{status.st_size} bytes"
-    found = side_at(upper, path)
+    found = side_at(folder, path)
     return "special" if found is None else found.side.digest

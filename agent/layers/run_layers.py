@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .apply import Result
     from .git.inside import Inside
     from .namespaces import Namespaces
+    from .start_copy import StartCopy
 
 _SECONDS = 10.0
 """How long the end of a command may take to be final."""
@@ -70,7 +71,7 @@ class Output(NamedTuple):
 
 
 class RunLayers:
-    """The layers of one run over its workspace, or where there are none, copies for its units of work."""
+    """The layers of one run over its workspace, or where there are none, copies for its units of work and views."""
 
     def __init__(
         self,
@@ -87,7 +88,7 @@ class RunLayers:
         """`base`: the layers' folder of this workspace. `run`: a name for the run. `namespaces`: closed with this.
 
         `is_inside`: `base` lies in what layers cover, so that commands must see it empty. `live`: folders that the user
-        lets background commands write, relative to the workspace. `copies`: units work in these, not in layers.
+        lets background commands write, relative to the workspace. `copies`: instead of layers.
         `at_workspace`: commands see a copy at the path of the workspace.
 
         Raises NamespacesRefused and OSError.
@@ -119,6 +120,10 @@ class RunLayers:
         """Paths and digests of a check's changes about which a person was asked."""
         self.others_write = False
         """Whether something of this run wrote to the workspace itself, so that its layers do not tell all changes."""
+        self.ledger_base = base
+        """The layers' folder with the ledger of the workspace."""
+        self.start: StartCopy | None = None
+        """The workspace at the start, if results are judged in copies; closed with this."""
 
     def recover(self) -> list[str]:
         """Finish what killed runners of this workspace left, and remove their layers. Returns lines for the user.
@@ -328,6 +333,8 @@ class RunLayers:
         """End what the run's layers need."""
         self._applier.close()
         self._copies.close()
+        if self.start is not None:
+            self.start.close()
         if self.namespaces is not None:
             self.namespaces.close()
 

@@ -25,8 +25,8 @@ _NAMED = 3
 
 def layers_folder(ctx: RunContext) -> Path:
     """Return the layers' folder of the workspace, whether the run has layers or not. Raises OSError."""
-    layers = ctx.layers or ctx.units
-    return layers.base if layers is not None else place_of_orders(ctx.workspace.seen, ctx.journal.path.parent)
+    layers = ctx.layers or ctx.views or ctx.units
+    return layers.ledger_base if layers is not None else place_of_orders(ctx.workspace.seen, ctx.journal.path.parent)
 
 
 async def note_at_end(ctx: RunContext) -> None:
@@ -36,7 +36,8 @@ async def note_at_end(ctx: RunContext) -> None:
         return
     try:
         base = await asyncio.to_thread(layers_folder, ctx)
-        await asyncio.to_thread(note_undecided, ctx.facts, ctx.journal, base, ctx.workspace.seen, scope)
+        start = None if ctx.views is None else ctx.views.start
+        await asyncio.to_thread(note_undecided, ctx.facts, ctx.journal, base, ctx.workspace.seen, scope, start)
     except (OSError, ValueError) as error:
         text = f"later runs are not told of the changes that nobody decided on: {error}"
         ctx.events.record(Fault(kind="program", text=text))

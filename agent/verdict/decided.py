@@ -151,6 +151,8 @@ class Decided:
     """Of the present content of all paths that the run changed: if it differs later, the verdict is void."""
     changed: list[str]
     """The paths that the run changed and that still differ from the start."""
+    outputs: frozenset[str]
+    """Folders and files with output that the run wrote, also those that are gone."""
 
     @property
     def outputs_gone(self) -> list[str]:
@@ -168,6 +170,8 @@ def decide(history: History, now: Mapping[str, Side | None], scope: InScope, con
     view, accepted, undecided = dict[str, PathPast](), dict[str, Side | None](), list[UndecidedPath]()
     unknown = {*history.lost, *(f"{one.folder}: {one.why}" for one in history.writers if one.why)}
     for path, one in paths.items():
+        if path in outputs:
+            continue
         if one.is_as_now:
             if one.is_changed:
                 accepted[path] = one.now
@@ -193,6 +197,7 @@ def decide(history: History, now: Mapping[str, Side | None], scope: InScope, con
         git=git,
         digest=digest_of({path: now.get(path) for path in history.paths}),
         changed=sorted(path for path, one in paths.items() if one.is_changed),
+        outputs=history.outputs,
     )
 
 

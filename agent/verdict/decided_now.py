@@ -18,6 +18,7 @@ from .places import StoredContents
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
     from ..journal.journal import Journal
+    from ..layers.start_copy import StartCopy
     from .history import UnitChanges
 
 
@@ -38,19 +39,21 @@ def decided_now(
     *,
     unit: UnitChanges | None = None,
     place: Path | None = None,
+    start: StartCopy | None = None,
 ) -> DecidedNow:
     """Decide on all that a run changed. Reads the disk.
 
     `base`: the layers' folder of the workspace. `unit`: the changes in an open unit, and `place` is the root of its
-    view.
+    view. `start`: a copy of the workspace at the start.
 
     Raises OSError, and ValueError if the ledger is damaged.
     """
     ledger = Ledger(base)
-    roots = (workspace,) if place is None else (place, workspace)
+    roots = [root for root in (place, workspace, start and start.root) if root is not None]
     contents = StoredContents(journal, Kept(base), ledger, roots)
     noted = without_committed(ledger.read(), workspace)
-    read = read_history(facts, journal, noted, Present(place or workspace), workspace, unit)
+    rows = start.changed() if start is not None and facts.changes.unrecorded.has_gaps else ()
+    read = read_history(facts, journal, noted, Present(place or workspace), workspace, unit, rows)
     history = read.history if unit is not None else _with_copies(read.history, journal, base, workspace)
     return DecidedNow(decide(history, read.now, scope, contents), contents)
 
@@ -60,20 +63,23 @@ def _with_copies(history: History, journal: Journal, base: Path, workspace: Path
     return dataclasses.replace(history, copied=copied & history.outputs)
 
 
-def note_undecided(facts: RunFacts, journal: Journal, base: Path, workspace: Path, scope: InScope) -> int:
+def note_undecided(
+    facts: RunFacts, journal: Journal, base: Path, workspace: Path, scope: InScope, copied: StartCopy | None = None
+) -> int:
     """Store in the ledger what nobody decided on, and return the number of its files. Reads and writes the disk.
 
-    Called at the end of a run, and before a child run or a fork begins. Raises OSError, and ValueError if the ledger is
-    damaged.
+    `copied`: the workspace at the start. Called at the end of a run, and before a child run or a fork begins.
+    Raises OSError, and ValueError if the ledger is damaged.
     """
     ledger = Ledger(base)
-    found = decided_now(facts, journal, base, workspace, scope)
+    found = decided_now(facts, journal, base, workspace, scope, start=copied)
     if not found.decided.undecided and ledger.read() == Noted():
         return 0
     with ledger.locked():
         contents = found.contents
         noted = without_committed(ledger.read(), workspace)
-        read = read_history(facts, journal, noted, Present(workspace), workspace)
+        rows = copied.changed() if copied is not None and facts.changes.unrecorded.has_gaps else ()
+        read = read_history(facts, journal, noted, Present(workspace), workspace, since_start=rows)
         decided = decide(read.history, read.now, scope, contents)
         run, head = facts.spec.run_id, head_of(workspace)
         entries, old = list[Entry](), dict[str, bytes | Path]()

@@ -59,10 +59,12 @@ def read_history(
     present: Present,
     workspace: Path,
     unit: UnitChanges | None = None,
+    since_start: Sequence[Row] = (),
 ) -> Read:
     """Read what changed. Raises OSError if the workspace cannot be opened.
 
-    `present`: of the workspace, or of the view of `unit`, if a unit is open.
+    `present`: of the workspace, or of the view of `unit`, if a unit is open. `since_start`: what differs from the
+    start, if something of the run could change it without a record.
     """
     changes, folds = facts.changes, _ignores_case(workspace)
     reading = _Reading(journal, folds, END if unit is None else unit.begin)
@@ -70,6 +72,7 @@ def read_history(
         reading.add(change)
     if unit is not None:
         reading.add_unit(unit)
+    reading.add_start(since_start)
     writers = list(_writers(facts, unit, reading))
     outputs = {*changes.unrecorded.outputs, *noted.outputs}
     outputs |= {one.folder for one in writers if not one.why and one.folder != EVERYWHERE}
@@ -157,6 +160,13 @@ class _Reading:
                 at = next((number for number, raw in enumerate(raws) if raw.step.seq > unit.begin), len(raws))
                 raws.insert(at, _Raw(Step(before, before, unit.begin, is_run=False)))
 
+    def add_start(self, rows: Sequence[Row]) -> None:
+        """Add what these paths had at the start."""
+        for row in rows:
+            if not _is_folder(row):
+                step = Step(_as_file(row.before), _as_file(row.before), 0, is_run=False)
+                self.paths.setdefault(self.key(row.path), []).insert(0, _Raw(step))
+
     def _add_row(self, row: Row, change: RecordedChange, moved: FileEffect | None) -> None:
         if not change.is_by_person:
             self._note_folders(row)
@@ -234,7 +244,8 @@ def _writers(facts: RunFacts, unit: UnitChanges | None, reading: _Reading) -> It
         for folder in one.folders:
             why = f"{one.what} could write there, and nothing recorded what"
             is_output = folder != EVERYWHERE and folder not in live
-            yield Writer(folder, one.begin, END if one.end is None else one.end, "" if is_output else why)
+            why = "" if is_output or one.is_compared else why
+            yield Writer(folder, one.begin, END if one.end is None else one.end, why)
     if facts.spec.commit_hooks:
         yield Writer(EVERYWHERE, 0, END, _GIT_HOOKS)
 

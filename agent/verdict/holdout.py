@@ -143,11 +143,12 @@ async def _tried(case: Case, taken: Taken) -> CheckResult:
         with prepared_environment(view.sandbox, case.env) as environment:
             result = await run_check(
                 command,
-                case.workspace,
+                view.workspace,
                 env=environment.env,
                 timeout=case.timeout,
                 sandbox=view.sandbox,
                 access=msgspec.structs.replace(environment, layer=view.access).access,
+                shown_as=case.workspace.seen,
             )
         if view.reached:
             result = msgspec.structs.replace(result, passed=False, output=f"it was ended, because {view.reached}")

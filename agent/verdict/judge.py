@@ -110,10 +110,10 @@ async def _held_out(case: Case, judged: Judged) -> Judged:
 
 def decided_of(case: Case) -> DecidedNow:
     """Return what is decided now. Raises ViewFailed. Blocks."""
-    unit, base, workspace = case.unit, case.layers.base, case.workspace.root
+    unit, base, workspace = case.unit, case.layers.ledger_base, case.workspace.root
     try:
         if unit is None:
-            return decided_now(case.facts, case.journal, base, workspace, case.scope)
+            return decided_now(case.facts, case.journal, base, workspace, case.scope, start=case.layers.start)
         changes, place = unit.changes, unit.root
         return decided_now(unit.run, case.journal, base, workspace, case.scope, unit=changes, place=place)
     except (OSError, ValueError) as error:
@@ -307,18 +307,19 @@ class _Judge:
     ) -> CheckResult:
         return await run_check(
             command,
-            self._case.workspace,
+            view.workspace,
             env=environment.env,
             timeout=self._case.timeout,
             sandbox=view.sandbox,
             access=_in_view(environment, view, read_only),
+            shown_as=self._case.workspace.seen,
         )
 
     async def _python(self, script: str, view: JudgeView, environment: CheckEnvironment) -> Verdict:
         case = self._case
         return await judge_python(
             script,
-            case.workspace,
+            view.workspace,
             case.state,
             env=environment.env,
             timeout=self._case.timeout,
@@ -332,7 +333,7 @@ class _Judge:
         verdict = await judge_schema(
             str(view.root / path),
             case.facts.answer,
-            case.workspace,
+            view.workspace,
             env=environment.env,
             timeout=self._case.timeout,
             sandbox=view.sandbox,
@@ -428,6 +429,8 @@ class _Judge:
             lacks.append(f"items that are tests can lose what they test: {_few(tests)}")
         if any(check in case.facts.verdicts.accepted for check in self._goals.checks):
             lacks.append("a person accepted a suspect check")
+        if case.sandbox.kind is None:
+            lacks.append("there is no sandbox: commands could write to what the check depends on outside of it")
         if decided.unseen:
             lacks.append(f"accepted without a look at what changed: {_few(decided.unseen)}")
         is_measured = case.facts.spec.improve is not None  # its score is measured in a view

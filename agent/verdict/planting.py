@@ -82,9 +82,10 @@ async def _tried(case: Case, view: JudgeView, plan: Plan, *, only: bool) -> Chec
     with prepared_environment(view.sandbox, env_with_plant(plan, case.env, only=only)) as environment:
         return await run_check(
             command_with_plant(plan, only=only),
-            case.workspace,
+            view.workspace,
             env=environment.env,
             timeout=case.timeout,
             sandbox=view.sandbox,
             access=msgspec.structs.replace(environment, layer=view.access).access,
+            shown_as=case.workspace.seen,
         )

@@ -1,4 +1,7 @@
-"""The view of a judge: the workspace in a layer of its own, without the changes that nobody decided on."""
+"""The view of a judge: the workspace in a layer of its own, without the changes that nobody decided on.
+
+Where there are no layers, it is a copy of the workspace.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,12 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from ..layers.copied_view import overwritten_in_copy, put_in_copy, put_start_in_copy
+from ..layers.copies import CopyLayer
 from ..layers.effects import TooMuch
 from ..layers.git.inside import InsideFailed
 from ..layers.git.take_back import git_past, take_back
@@ -25,6 +30,7 @@ from ..layers.opening import open_below
 from ..layers.overwritten import entries_in, overwritten
 from ..layers.remedies import LayerRefused
 from ..layers.rows import Row
+from ..workspace.paths import Workspace
 from .decided import above_of, is_same_file
 from .opened import OpenedFiles
 from .places import PathPast
@@ -50,18 +56,22 @@ class ViewFailed(Exception):
 class JudgeView:
     """One view, for one run of the checks. It is closed by `open_view`."""
 
-    def __init__(self, layers: RunLayers, layer: Layer, network: int, sandbox: Sandbox) -> None:
-        """`layer` is mounted. `network`: a descriptor of its own network. `sandbox`: has a temp folder of its own."""
-        self._layers, self._layer, self._network = layers, layer, network
+    def __init__(self, layers: RunLayers, layer: Layer, access: LayerAccess, sandbox: Sandbox, network: int) -> None:
+        """`layer` is mounted, or a prepared copy. `access`: how a check enters it. `sandbox`: has a temp folder of its
+        own. `network`: a descriptor of its own network; -1: the sandbox makes one.
+        """
+        self._layers, self._layer, self._access, self._network = layers, layer, access, network
         self.sandbox = sandbox
+        self.workspace = layers.workspace if layer.copy is None else _workspace_of(layer.copy, layers.workspace, layer)
+        """The workspace for a check: at the path of the user's, or in a copy."""
         self._watch = layer.watch()
-        self._before = entries_in(layer)
+        self._before = {} if layer.copy is not None else entries_in(layer)
         self._opened = OpenedFiles(self.root)
 
     @property
     def access(self) -> LayerAccess:
         """How a check enters the view."""
-        return replace(self._layer.access_in(self._network), begin=self._watch.begin)
+        return replace(self._access, begin=self._watch.begin)
 
     @property
     def root(self) -> Path:
@@ -84,7 +94,8 @@ class JudgeView:
         """
         try:
             listed = self._layers.listed(self._layer, env)
-            found = overwritten(self._layer, self._before)
+            layer = self._layer
+            found = overwritten_in_copy(layer) if isinstance(layer, CopyLayer) else overwritten(layer, self._before)
         except (Occupied, NamespacesRefused, TooMuch, OSError) as error:
             raise ViewFailed(f"it is not known what the check wrote: {error}") from error
         built = set(_paths(listed))
@@ -95,7 +106,13 @@ class JudgeView:
         self._opened.stop()
         self._watch.end()
         self._layer.drop()
-        os.close(self._network)
+        if self._network >= 0:
+            os.close(self._network)
+
+
+def _workspace_of(copy: Path, live: Workspace, layer: Layer) -> Workspace:
+    seen = layer.outside(live.root)
+    return Workspace(copy, live.private, None, live.hook_scripts, live.hide_rules, seen=seen)
 
 
 def _paths(listed: Listed) -> Iterator[str]:
@@ -117,6 +134,8 @@ class Taken:
         self.git = list["GitChanges"]()
         self.has_copies = False
         """Whether folders of output are there as they were copied."""
+        self.outputs = frozenset[str]()
+        """Folders and files with output. They are as at the start, where a copy of it is known."""
 
     @classmethod
     def without_undecided(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> Taken:
@@ -131,7 +150,7 @@ class Taken:
                 del wanted[row.path]
         made = cls._with(wanted, contents)
         made.renewed = [path for path, side in decided.accepted.items() if side is not None]
-        made.folders, made.git = [*decided.folders], [*decided.git]
+        made.folders, made.git, made.outputs = [*decided.folders], [*decided.git], decided.outputs
         made.has_copies = bool(decided.copied)
         return made
 
@@ -143,6 +162,7 @@ class Taken:
         made = cls._with(wanted, contents)
         made.renewed = [path for path, side in decided.accepted.items() if side is not None]
         made.has_copies = bool(decided.copied)
+        made.outputs = decided.outputs
         return made
 
     @classmethod
@@ -181,7 +201,8 @@ def _files_of(rows: Sequence[Row]) -> Iterator[Row]:
 @asynccontextmanager
 async def open_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> AsyncGenerator[JudgeView]:
     """Make a view for the block. `sandbox`: that of the run. Raises ViewFailed."""
-    making = asyncio.ensure_future(asyncio.to_thread(_make_view, layers, sandbox, taken))
+    make = _make_copy if layers.has_copies else _make_view
+    making = asyncio.ensure_future(asyncio.to_thread(make, layers, sandbox, taken))
     try:
         view = await asyncio.shield(making)
     except asyncio.CancelledError:
@@ -196,7 +217,7 @@ async def open_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> AsyncG
 
 def _make_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
     namespaces, workspace = layers.namespaces, layers.workspace.root
-    assert namespaces is not None  # a run without layers is not judged
+    assert namespaces is not None  # `open_view` looked
     try:
         past = {**taken.past, **git_past(taken.git, workspace)}
         network = namespaces.new_network()
@@ -206,11 +227,11 @@ def _make_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
             try:
                 own = sandbox.separate_copy()
                 own.network_words = namespaces.words_in(network)
-                _compare(layer, taken.digests)
+                _compare(layer.upper, taken.digests)
                 _renew(layer.root, taken.renewed)
                 _remove_empty(layer.root, taken.folders)
                 take_back(layer, partial(own.words_in, layer.access_in(network), workspace), taken.git)
-                return JudgeView(layers, layer, network, own)
+                return JudgeView(layers, layer, layer.access_in(network), own, network)
             except BaseException:
                 layer.drop()
                 raise
@@ -226,11 +247,51 @@ def _prepare(layer: Layer, past: Mapping[str, Past | None], between: Path | None
     put_past(layer, past)
 
 
-def _compare(layer: Layer, digests: Mapping[str, str]) -> None:
+class _InCopy(NamedTuple):
+    """How a sandbox runs checks in a copy."""
+
+    layer: CopyLayer
+
+    @property
+    def access(self) -> LayerAccess:
+        """How a check enters it."""
+        return self.layer.access
+
+    def outside(self, path: Path) -> Path:
+        """Return the path that checks know."""
+        layer = self.layer
+        is_inside = path.is_relative_to(layer.tree)
+        return layer.outside(layer.workspace / path.relative_to(layer.tree) if is_inside else path)
+
+
+def _make_copy(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
+    """Make a view where there are no layers: a copy of the workspace, changed as `taken` says."""
+    start = layers.start
+    if start is None:
+        raise ViewFailed("the copy of the workspace that was made at the start is gone")
+    try:
+        layer = layers.open(JUDGE)
+        try:
+            assert isinstance(layer, CopyLayer)  # `open_view` looked
+            put_in_copy(layer, put_start_in_copy(layer, start, taken.past, taken.outputs))
+            _compare(layer.tree, taken.digests)
+            _renew(layer.root, taken.renewed)
+            _remove_empty(layer.root, taken.folders)
+            layer.note_prepared()
+            shown = [layer.workspace / name for name in start.unchanged_dependencies(layer.source)]
+            return JudgeView(layers, layer, replace(layer.access, shown=shown), sandbox.in_unit(_InCopy(layer)), -1)
+        except BaseException:
+            layer.drop()
+            raise
+    except (LayerRefused, TooMuch, ValueError, OSError) as error:
+        raise ViewFailed(str(error)) from error
+
+
+def _compare(folder: Path, digests: Mapping[str, str]) -> None:
     """Compare large files with their digests, because another program may have had their source open."""
     for path, digest in digests.items():
         found = hashlib.sha256()
-        with (layer.upper / path).open("rb") as file:
+        with (folder / path).open("rb") as file:
             while piece := file.read(_PIECE):
                 found.update(piece)
         if found.hexdigest() != digest:

@@ -22,8 +22,8 @@ def decides(spec: RunSpec) -> bool:
 def judges(spec: RunSpec, views: RunLayers | None) -> bool:
     """Return whether the results of a run are judged: a check or a score decides on them, and views can be made.
 
-    `views`: the layers over the workspace; None: there are none, or the run works in copies. Passes with
-    `--commit-hooks` are not: nothing records what a hook does after the commit of an earlier pass.
+    `views`: the layers over the workspace, or copies of it; None: there are none, or the run has units in copies.
+    Passes with `--commit-hooks` are not: nothing records what a hook does after the commit of an earlier pass.
     """
     has_hooks = spec.commit_hooks and spec.loop not in (LoopKind.GOAL, LoopKind.CHAT)
-    return decides(spec) and not has_hooks and views is not None and views.namespaces is not None
+    return decides(spec) and not has_hooks and views is not None

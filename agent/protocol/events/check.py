@@ -57,6 +57,8 @@ class ScopeSet(EventBase, frozen=True, kw_only=True):
     added: list[str] = []
     """The globs that a person added now."""
     by: str = "program"
+    in_copy: bool = False
+    """There are no layers here: results are judged in copies, with one of the workspace that was made at the start."""
 
 
 class GuardSealed(EventBase, frozen=True, kw_only=True):

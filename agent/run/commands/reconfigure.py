@@ -248,5 +248,7 @@ def add_scope(ctx: RunContext, globs: Sequence[str]) -> str | None:
         return "this run has no scope: nothing decides when it is done"
     if refused := scope_problem(globs):
         return refused
-    record_scope(ctx.journal, ctx.events, scope.with_added(globs), added=globs)
+    known = ctx.facts.verdicts.scope
+    in_copy = known is not None and known.in_copy
+    record_scope(ctx.journal, ctx.events, scope.with_added(globs), in_copy=in_copy, added=globs)
     return None

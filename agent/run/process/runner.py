@@ -164,7 +164,7 @@ async def _assemble(inputs: Inputs) -> Assembled:
 
 async def _close(ctx: RunContext) -> None:
     await ctx.tools.mcp.close()
-    await close_places(ctx.stage, ctx.layers, ctx.units)
+    await close_places(ctx.stage, ctx.layers, ctx.units, ctx.views)
     await ctx.activity.close()
     ctx.ancestors.close()
 

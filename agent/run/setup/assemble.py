@@ -39,6 +39,7 @@ from .surroundings.layers import close_layers, first_mode, layers_of
 from .surroundings.mcp import with_servers
 from .surroundings.stage import close_places, stage_of, view_of
 from .surroundings.variables import commands_env
+from .surroundings.views import NOT_JUDGED, Views, views_of
 from .tree_tools import asked_guard, guard_of
 from .worktree_preflight import check_run_folder, make_run_worktree
 
@@ -64,7 +65,7 @@ async def assemble(inputs: Inputs) -> Assembled:
     try:
         return await _assembled(inputs, tree, ModelsInUse(model, env), [*notes, *tree_notes], git_env)
     except BaseException:
-        await close_places(tree.stage, tree.layers, tree.units)
+        await close_places(tree.stage, tree.layers, tree.units, tree.views)
         raise
 
 
@@ -88,8 +89,9 @@ async def _assembled(
     notes += await with_progress(ctx.guarded.start(), inputs.tell, guarding)
     for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
         ctx.guarded.add_not_held(line)
-    if not facts.started and decides(spec) and not judges(spec, tree.views):
-        notes.append("not judged here: the grade of a green result is `passed`")
+    is_said = any(note.startswith(NOT_JUDGED) for note in notes)
+    if not facts.started and decides(spec) and not judges(spec, tree.views) and not is_said:
+        notes.append(f"{NOT_JUDGED}: the grade of a green result is `passed`")
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
         notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec), ctx.workspace.root)
@@ -194,8 +196,10 @@ async def _tree(
         notes.append(f"--stage-patch {spec.stage_patch} is not written, because this run is not staged")
     deciding = guard_of(spec, workspace.root, env)
     layers = found.layers if stage is None else None
-    facts = inputs.facts
-    is_judged = (not facts.started or facts.verdicts.scope is not None) and judges(spec, found.layers)
+    facts, copied = inputs.facts, await views_of(inputs, workspace, sandbox, found) if stages else Views()
+    notes += [copied.line] if copied.line else []
+    views = found.layers or copied.layers
+    is_judged = (not facts.started or facts.verdicts.scope is not None) and judges(spec, views)
     guard = asked_guard(spec) if is_judged else deciding
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     is_own = spec.home != spec.workspace  # `--worktree`
@@ -211,7 +215,7 @@ async def _tree(
         is_own=is_own or stage is not None,
         layers=layers,
         units=found.units,
-        views=found.layers,
+        views=views,
         why_no_layers=found.why_none,
         unit=None if stage is None else stage.unit,
         stage=stage,

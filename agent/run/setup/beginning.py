@@ -117,7 +117,8 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
 
 def _record_scope(ctx: RunContext, scope: Scope | None) -> None:
     if scope is not None:
-        record_scope(ctx.journal, ctx.events, scope)
+        is_copied = ctx.views is not None and ctx.views.start is not None
+        record_scope(ctx.journal, ctx.events, scope, in_copy=is_copied)
 
 
 def _record_stage(ctx: RunContext) -> None:

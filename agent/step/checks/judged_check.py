@@ -11,11 +11,13 @@ import msgspec
 from ...protocol import Prompted, Record
 from ...stops.check_environment import prepared_environment
 from ..resources.unit_view import refresh_unit
+from ..tool_calls.direct_changes import look_now, record_check_changes
 from .layered_check import place_of_check
 
 if TYPE_CHECKING:
     from ...stops.check_environment import CheckEnvironment
     from ..resources.context import RunContext
+    from ..tool_calls.direct_look import Before
     from .layered_check import CheckPlace
 
 T = TypeVar("T")
@@ -25,17 +27,30 @@ _NAMED = 3
 async def run_judged_check(
     ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[T]], record: Record
 ) -> tuple[T, CheckPlace]:
-    """Run a check in a layer of its own or in its unit, with an empty temp folder. Returns its result, and that place.
+    """Run a check in a layer of its own, in its unit or in the workspace. Returns its result, and where it ran.
 
+    It has an empty temp folder.
     Raises PersonInterrupted, and LayerRefused if no layer could be opened; then nothing ran.
     """
     await refresh_unit(ctx, record)
     async with place_of_check(ctx, name, record) as place, background_suspended(ctx, record):
         sandbox = ctx.sandbox.for_checks()
-        with prepared_environment(sandbox, ctx.env) as environment:
-            result = await run(msgspec.structs.replace(environment, layer=place.access))
+        before = None if place.is_apart else await look_now(ctx)
+        try:
+            with prepared_environment(sandbox, ctx.env) as environment:
+                result = await run(msgspec.structs.replace(environment, layer=place.access))
+        finally:
+            if before is not None:
+                await _record_changes(ctx, place, before, name, record)
         await place.ended()
         return result, place
+
+
+async def _record_changes(ctx: RunContext, place: CheckPlace, before: Before, name: str, record: Record) -> None:
+    """Record what a check changed in the workspace itself."""
+    changed = await record_check_changes(ctx, before, name, record)
+    place.wrote = dict(changed.overwritten)
+    await ctx.guarded.keep_or_restore(record, name, full=False, protected=changed.protected)
 
 
 def temp_note(ctx: RunContext) -> str:

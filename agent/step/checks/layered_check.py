@@ -45,6 +45,11 @@ class CheckPlace:
         """What was written in its unit before."""
 
     @property
+    def is_apart(self) -> bool:
+        """Whether what the check writes stays apart from the workspace."""
+        return self._inside is not None
+
+    @property
     def access(self) -> LayerAccess | None:
         """How the check enters its layer or unit; None: it runs in the workspace."""
         if self._inside is None or self._watch is None:

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from ...journal.encoding import recorded_text
-from ...layers.classes import CACHE_TAG, Class, Group, Surroundings, classify
+from ...layers.classes import CACHE_TAG, EXECUTABLE, Class, Group, Surroundings, classify
+from ...layers.copies import and_above
 from ...layers.direct import Tree, bytes_of, changes, digest_of, read_tree
 from ...layers.effects import IN_MEMORY, Effect, Side, is_same, status_at
 from ...layers.opening import FOLDER
 from ...layers.rows import Row, encode_rows, new_name
 from ...layers.surroundings import read_surroundings
-from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, Record, Snapshotted
+from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, OutputsWritten, Record, Snapshotted
 from ...protocol.text.counts import plural
 from ...workspace.names import why_forbidden
 from ...workspace.processes.processes import ProtectedChange
@@ -38,12 +39,11 @@ if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
     from ...journal.journal import Journal
     from ...layers.git_contents import GitContents
-    from ...layers.unit import Unit
     from ...workspace.paths import Workspace
     from ..resources.context import RunContext
 
 MOST_SHOWN = 1_000
-"""Most files of one command that get an event each; of further ones no content is stored."""
+"""Most new files of one command that get an event each; of further ones no content is stored."""
 _SHOWN = frozenset[Class]({"protected", "ignored_existed", "ordinary"})
 """Classes whose files are recorded one by one; the others are counted."""
 _OBJECTS, _INFO = ".git/objects/", ".git/objects/info/"
@@ -56,12 +56,19 @@ class Changed(NamedTuple):
     paths: list[str]
     protected: list[ProtectedChange]
     """What git or a tool runs by itself. Empty in a unit of work, because somebody decides on all of it later."""
+    overwritten: Mapping[str, str] = {}
+    """The files that existed before, with their digests now; empty: it is deleted."""
 
 
 async def look_before(ctx: RunContext, record: Record) -> Before:
     """Return the workspace before a command, with the contents of what the run wrote."""
     if ctx.facts.changes.world is None:
         record(Snapshotted(world=None, layer=True))
+    return await look_now(ctx)
+
+
+async def look_now(ctx: RunContext) -> Before:
+    """Return the workspace as it is now, with the contents of what the run wrote."""
     written = [path for path, (_, newest) in ctx.facts.changes.files.items() if newest is not None]
     return await look(ctx.workspace, written)
 
@@ -103,6 +110,8 @@ class _Author(NamedTuple):
     read_only: Sequence[Path]
     made: frozenset[str]
     """The files that the run made."""
+    outputs: Set[str]
+    """Folders and files with output that were written."""
 
 
 async def record_changes(
@@ -115,19 +124,50 @@ async def record_changes(
     by: ChangedBy = "command",
 ) -> Changed:
     """Record what changed since. `read_only`: places in which the command could not write."""
+    found = await _found(ctx, before, read_only, by)
+    if not (found.shown or found.folders or found.counted):
+        return Changed([], [])
+    ctx.files.mark_changed()
+    return _record(ctx, found, command, record, by)
+
+
+async def record_check_changes(ctx: RunContext, before: Before, check: str, record: Record) -> Changed:
+    """Record what a check changed since. What it made is output; other files have nobody's decision."""
+    found = await _found(ctx, before, writes_nowhere_in(ctx), "command")
+    made = [row for row in found.shown if row.before is None]
+    known = ctx.facts.changes.unrecorded.outputs
+    outputs = dict.fromkeys([*found.outputs, *(recorded_text(row.path) for row in made)])
+    if new := [path for path in outputs if path not in known]:
+        record(OutputsWritten(paths=new))
+    found.shown = [row for row in found.shown if row.before is not None]
+    found.protected = [one for one in found.protected if one.why != EXECUTABLE]  # it was built again
+    found.folders, found.counted, found.outputs, found.more = [], [], [], 0
+    return _record(ctx, found, f"the check `{check}`", record, "command") if found.shown else Changed([], [])
+
+
+async def _found(ctx: RunContext, before: Before, read_only: Sequence[Path], by: ChangedBy) -> _Found:
     others = dict[str, object](ctx.files.person_made)
     files = ctx.facts.changes.files
     if by == "background":
         others |= {path: newest for path, (_, newest) in files.items()}
     made = frozenset(path for path, (first, _) in files.items() if first is None)
-    author = _Author(others, read_only, made)
+    outputs = ctx.facts.changes.unrecorded.outputs.keys()
     try:
-        found = await asyncio.to_thread(_compare, ctx.workspace, ctx.journal, before, author, ctx.unit)
+        author = _Author(others, read_only, made | outputs, outputs)
+        return await asyncio.to_thread(_compare, ctx.workspace, ctx.journal, before, author, _below(ctx))
     except OSError:  # the workspace is gone
-        return Changed([], [])
-    if not (found.shown or found.folders or found.counted):
-        return Changed([], [])
-    ctx.files.mark_changed()
+        return _Found()
+
+
+def _below(ctx: RunContext) -> Path | None:
+    """Return a folder that has contents of before: below the view of a unit, or the workspace of the start."""
+    if ctx.unit is not None:
+        return ctx.unit.layer.workspace
+    start = None if ctx.views is None else ctx.views.start
+    return None if start is None else start.root
+
+
+def _record(ctx: RunContext, found: _Found, command: str, record: Record, by: ChangedBy) -> Changed:
     rows = [*found.shown, *found.folders]
     with ctx.journal.transaction():
         blob = ctx.journal.keep(encode_rows(rows))
@@ -154,7 +194,9 @@ async def record_changes(
             changed = file_changed(ctx.journal, found.contents[row.path], by)
             record(replace(changed, command=command) if by == "background" else changed)
         record(EffectsApplied(order=name))
-    return Changed([row.path for row in found.shown], found.protected if ctx.unit is None else [])
+    files = [row for row in found.shown if row.before is not None]
+    overwritten = {recorded_text(row.path): "" if row.after is None else row.after.digest for row in files}
+    return Changed([row.path for row in found.shown], found.protected if ctx.unit is None else [], overwritten)
 
 
 async def record_background_changes(ctx: RunContext, record: Record) -> list[str]:
@@ -172,21 +214,24 @@ async def record_background_changes(ctx: RunContext, record: Record) -> list[str
     return await ctx.guarded.keep_or_restore(record, title, full=False, protected=changed.protected)
 
 
-def _compare(ws: Workspace, journal: Journal, before: Before, author: _Author, unit: Unit | None) -> _Found:
-    """Return what changed since. `unit`: the one whose view it is. Raises OSError if the workspace is gone."""
+def _compare(ws: Workspace, journal: Journal, before: Before, author: _Author, below: Path | None) -> _Found:
+    """Return what changed since. `below`: see `_Reading`. Raises OSError if the workspace is gone."""
     after = read_tree(ws.root, only=before.only, skipped=left_out(ws), settled=True)
+    every = changes(ws.root, before.tree, after, lambda _: False)
     effects = [
-        one
-        for one in changes(ws.root, before.tree, after, lambda _: False)
-        if not one.conflict and (not one.path.startswith(_OBJECTS) or one.path.startswith(_INFO))
+        one for one in every if not one.conflict and (not one.path.startswith(_OBJECTS) or one.path.startswith(_INFO))
     ]
     found = _Found()
+    for one in every:
+        if one.conflict:
+            found.counted.append(f"{one.path}: {one.conflict}")
+            found.outputs.append(recorded_text(one.path))
     if not effects:
         return found
     root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
     try:
         groups = classify(effects, _surroundings(ws, root, before, effects, author.made))
-        reading = _Reading(root, journal, before.git, unit)
+        reading = _Reading(root, journal, before.git, below)
         for group in groups:
             _add(found, group, reading, before.tree, author, ws)
     finally:
@@ -227,12 +272,12 @@ def _had_tag(folder: str, names: Mapping[bytes, Collection[str]], touched: Colle
 class _Reading:
     """Reads what changed files contain, and finds what they contained before.
 
-    The journal has that, git, and of what a unit of work changed, the workspace.
+    The journal has that, git, and a folder below the workspace, or a copy of it.
     """
 
-    def __init__(self, root: int, journal: Journal, git: GitContents, unit: Unit | None) -> None:
-        self._root, self._journal, self._git = root, journal, git
-        self._below = None if unit is None else unit.layer.workspace
+    def __init__(self, root: int, journal: Journal, git: GitContents, below: Path | None) -> None:
+        """`below`: of a unit of work, the workspace; of a run that is judged in copies, that of the start."""
+        self._root, self._journal, self._git, self._below = root, journal, git, below
 
     def rows(self, effects: Sequence[Effect]) -> list[tuple[Row, FileContents]]:
         """Return what became of these files and links, with the contents that are known. Without what is as before."""
@@ -242,6 +287,8 @@ class _Reading:
             before, after, data = effect.before, effect.after, None
             if before is not None and (known := old.get(effect.path)) is not None:
                 before = replace(before, digest=hashlib.sha256(known).hexdigest())
+            elif before is not None and before.type == "file" and not before.digest:
+                before = replace(before, digest=self._digest_below(effect.path, before))
             if after is not None and after.type != "folder":
                 data = bytes_of(self._root, os.fsencode(effect.path), IN_MEMORY)
                 if data is not None:
@@ -262,11 +309,22 @@ class _Reading:
             with suppress(KeyError):
                 if one.before is not None and one.before.digest:
                     found[one.path] = self._journal.blob(one.before.digest)
-        found |= self._of_workspace([one for one in effects if one.path not in found])
+        found |= self._of_below([one for one in effects if one.path not in found])
         return found | self._git.find([one for one in effects if one.path not in found], IN_MEMORY)
 
-    def _of_workspace(self, effects: Sequence[Effect]) -> dict[str, bytes]:
-        """Return the contents of those of these files that a unit of work showed as they are in the workspace."""
+    def _digest_below(self, path: str, shown: Side) -> str:
+        """Return the digest of a large file, if the folder below has it as it was; empty: it is not known."""
+        if self._below is None:
+            return ""
+        below = os.open(self._below, FOLDER | os.O_CLOEXEC)
+        try:
+            name = os.fsencode(path)
+            return digest_of(below, name) if _is_as_shown(status_at(below, name), shown) else ""
+        finally:
+            os.close(below)
+
+    def _of_below(self, effects: Sequence[Effect]) -> dict[str, bytes]:
+        """Return the contents of those of these files that the folder below has as they were."""
         found = dict[str, bytes]()
         if self._below is None or not effects:
             return found
@@ -312,9 +370,9 @@ def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _
         now = None if row.after is None else row.after.digest
         if group.kind != "protected" and author.others.get(recorded_text(row.path), _NOT_CHANGED) == now:
             continue
-        if _is_kept(row.path, before, author, ws):
+        if _is_kept(row.path, before, author, ws) or (group.kind != "protected" and _is_output(row.path, author)):
             continue
-        if len(found.shown) < MOST_SHOWN:
+        if row.before is not None or len(found.shown) < MOST_SHOWN:
             found.shown.append(row)
             found.contents[row.path] = contents
         else:
@@ -344,6 +402,11 @@ def _is_kept(path: str, before: Tree, author: _Author, ws: Workspace) -> bool:
         if f"{path}/".startswith(f"{name}/") and (name == ".git/hooks" or os.fsencode(name) in before.entries):
             return True
     return False
+
+
+def _is_output(path: str, author: _Author) -> bool:
+    """Return whether a path is known to be output, of which nothing more is recorded."""
+    return not author.outputs.isdisjoint(map(os.fsdecode, and_above(os.fsencode(path))))
 
 
 def _is_secret(path: str) -> bool:

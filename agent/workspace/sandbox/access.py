@@ -30,6 +30,8 @@ class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
     copy: Path | None = None
     """The folder that is the workspace for the command, where there are no layers. bubblewrap shows it at the path of
     the workspace, elsewhere the command runs in it, and cannot read the workspace. Nothing has to be entered then."""
+    shown: Sequence[Path] = ()
+    """Folders of the workspace that a command in a copy can read nevertheless."""
     begin: Callable[[ProcessTree], object] | None = None
     """Called with the processes of the command when they have started; None: nobody watches how much they write."""
 

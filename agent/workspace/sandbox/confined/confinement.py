@@ -251,9 +251,9 @@ class Confinement:
 
     def _landlock(self, argv: list[str], ws: Path, access: Access, report: int) -> list[str]:
         stage, layer = self._settings.stage, access.layer
-        hidden_places, hidden = self._hidden_places(ws), list[Path]()
+        hidden_places, hidden, shown = self._hidden_places(ws), list[Path](), list[Path]()
         if layer is not None and layer.copy is not None:
-            hidden, layer = [*layer.places], None
+            hidden, shown, layer = [*layer.places], [*layer.shown], None
             hidden_places = msgspec.structs.replace(hidden_places, hidden=[*hidden_places.hidden, *hidden])
         covered = layer.places if layer is not None and not access.keeps_workspace else ()
         own = landlock(
@@ -265,7 +265,7 @@ class Confinement:
             writable=[*access.writable, *access.live, *covered],
             processes=_PROCESSES,
             report=report,
-            read=[source for source, _ in stage.mounts] if stage is not None else (),
+            read=[source for source, _ in stage.mounts] if stage is not None else shown,
             show=[*self._settings.hide_rules.show, *repository_places(ws), *access.readable],
             keeps_workspace=access.keeps_workspace,
             apart=Apart(cwd=layer.cwd) if layer is not None else self._apart(),

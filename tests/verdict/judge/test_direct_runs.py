@@ -1,0 +1,222 @@
+"""Where there are no layers, results are judged in a copy of the workspace (decision 0040, "Direct mode")."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from fakes.in_process.driven import Driven
+from fakes.in_process.layered import IDENTITY
+from fakes.models.model import ScriptedModel
+from fakes.turns import call, edit, say
+
+from rundry.agent.protocol import Budget
+from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+
+from .reading import asked, judged
+
+LOOP = 'for t in suite/*.sh; do sh "$t" || exit 1; done'
+FIX = "echo 'echo 4' > calc.sh"
+FEW = Budget(steps=6)
+BUILT = {
+    "calc.c": '#include <stdio.h>\nint main(void) { printf("5\\n"); return 0; }\n',
+    "Makefile": "test: calc\n\t./calc | grep -q 4\ncalc: calc.c\n\tcc -o calc calc.c\n",
+}
+
+
+@pytest.fixture(params=["bubblewrap", "landlock", "no sandbox"])
+def machine(request, tmp_path, monkeypatch):
+    """Each kind of sandbox, in a workspace that has no place for layers."""
+    if request.param == "landlock" and (why := why_no_landlock()):
+        pytest.skip(why)
+    if request.param != "bubblewrap":
+        broken = tmp_path / "broken"
+        broken.mkdir()
+        (broken / "bwrap").write_text("#!/bin/sh\nexit 1\n")
+        (broken / "bwrap").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{broken}:{os.environ['PATH']}")
+    if request.param == "no sandbox":
+        monkeypatch.setattr("rundry.agent.workspace.sandbox.sandbox.why_no_landlock", lambda: "it is missing")
+    return request.param
+
+
+@pytest.fixture
+def work(tmp_path):
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def project(machine, work):
+    """Makes a repository of these files, in which no layer has a place."""
+
+    def make(files):
+        for name, text in files.items():
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).write_text(text)
+        for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "start"]):
+            subprocess.run(["git", "-C", work, *IDENTITY, *words], check=True, capture_output=True)
+        (work / ".git/rundry").mkdir()
+        (work / ".git/rundry").chmod(0o777)
+
+    return make
+
+
+@pytest.fixture
+def driven(work):
+    """Makes a run whose journal is on another file system than its workspace."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as runs:
+
+        def make(*turns, **options):
+            turns = [call("run_command", command=turn) if isinstance(turn, str) else turn for turn in turns]
+            model = ScriptedModel([*turns, *[say("done")] * 3])
+            return Driven(Path(runs), work, model, budget=FEW, **options)
+
+        yield make
+
+
+def is_done(run, outcome, machine):
+    """The run ended as `done`, with the grade that this machine allows."""
+    assert (outcome.reason, outcome.exit_code) == ("done", 0), run.story()
+    assert judged(run)["passed"], judged(run)
+    assert outcome.evidence.grade == ("passed" if machine == "no sandbox" else "judged"), judged(run)
+    return True
+
+
+@pytest.mark.parametrize(
+    ("files", "check", "command", "path"),
+    [
+        ({"suite/a.sh": "sh calc.sh | grep -q 4\n"}, LOOP, "echo true > suite/a.sh", "suite/a.sh"),
+        ({"suite/a.sh": "sh calc.sh | grep -q 4\n", "suite/b.sh": "true\n"}, LOOP, "rm suite/a.sh", "suite/a.sh"),
+        ({"golden/1.out": "4\n"}, "sh calc.sh | cmp - golden/1.out", "sh calc.sh > golden/1.out", "golden/1.out"),
+        ({"limits.json": "4"}, "sh calc.sh | grep -qf limits.json", "sh calc.sh > limits.json", "limits.json"),
+    ],
+    ids=["V1 glob", "V12 deleted", "V3 expected output", "V12 data"],
+)
+async def test_what_the_check_rests_on_is_not_the_runs_to_change(project, driven, files, check, command, path):
+    project({"calc.sh": "echo 5\n", **files})
+    run = driven(command, until=[check])
+    outcome = await run.run()
+    assert (outcome.reason, outcome.exit_code) == ("handoff", 5), run.story()
+    assert judged(run)["why"] == "undecided" and judged(run)["rests_on"] == [path]
+
+
+@pytest.mark.parametrize(
+    ("files", "check", "command"),
+    [
+        ({"suite/a.sh": "sh calc.sh | grep -q 4\n"}, LOOP, FIX),
+        (BUILT, "make test", "sed -i s/5/4/ calc.c"),
+        (
+            {"suite/data.json": "{}", "suite/a.sh": "sh calc.sh > suite/data.json\ngrep -q 4 suite/data.json\n"},
+            LOOP,
+            FIX,
+        ),
+        ({"suite/a.sh": "sh calc.sh > suite/new.txt\ngrep -q 4 suite/new.txt\n"}, LOOP, FIX),
+        ({"fmt.txt": "a", "suite/a.sh": "echo b > fmt.txt\nsh calc.sh | grep -q 4\n"}, LOOP, FIX),
+        ({".gitignore": "c.db\n", "suite/a.sh": "date > c.db\nsh calc.sh | grep -q 4\n"}, LOOP, FIX),
+    ],
+    ids=["plain", "V8 binary", "V9 data", "V9 new data", "V9 formatter", "ignored data"],
+)
+async def test_honest_work_is_done_and_nobody_is_asked(machine, project, driven, files, check, command):
+    project({"calc.sh": "echo 5\n", **files})
+    run = driven(command, until=[check])
+    assert is_done(run, await run.run(watched=True), machine) and not asked(run)
+
+
+async def test_an_edit_of_a_tool_counts(machine, project, driven):
+    project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
+    run = driven(edit("calc.sh", "5", "4"), until=[LOOP])
+    assert is_done(run, await run.run(), machine)
+
+
+async def test_code_under_test_that_rewrites_what_it_is_compared_with_is_suspect(project, driven):
+    project({"calc.sh": "echo 5\n", "tests/want": "4\n", "tests/run.sh": "sh calc.sh | cmp - tests/want\n"})
+    run = driven("echo 'echo 5 > tests/want; echo 5' > calc.sh", until=["sh tests/run.sh"])
+    outcome = await run.run()
+    assert (outcome.reason, outcome.exit_code) == ("handoff", 5), run.story()
+    assert judged(run)["why"] == "suspect" and "tests/want" in judged(run)["suspect"][0]
+
+
+async def test_a_stamp_that_only_the_run_made_proves_nothing(project, driven):
+    makefile = "test: .stamp\n.stamp: calc.sh\n\tsh calc.sh | grep -q 4\n\ttouch .stamp\n"
+    project({".gitignore": ".stamp\n", "calc.sh": "echo 5\n", "Makefile": makefile})
+    run = driven("touch .stamp", until=["make test"])
+    outcome = await run.run()
+    assert (outcome.reason, outcome.exit_code) == ("handoff", 5), run.story()
+    assert not judged(run)["passed"]
+
+
+async def test_what_a_commit_changed_in_git_is_as_at_the_start(project, driven):
+    project({"calc.sh": "echo 5\n", "want": "4\n"})
+    commit = "git -c user.name=u -c user.email=u@example.org commit -qam x"
+    run = driven(f"echo 5 > want && {commit} && echo 4 > want", until=["git show HEAD:want | cmp - <(sh calc.sh)"])
+    outcome = await run.run()
+    assert (outcome.reason, outcome.exit_code) == ("handoff", 5), run.story()
+
+
+async def test_what_a_command_changed_when_rundry_was_killed_is_undecided(project, driven, work):
+    project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
+    run = driven("echo true > suite/a.sh", until=[LOOP])
+    assert (await run.run()).reason == "handoff"
+    for ledger in [*(work / ".git/rundry").glob("ledger"), *run.folder.glob("layers/*/ledger")]:
+        shutil.rmtree(ledger)
+    killed = run.killed_at("snapshotted")
+    outcome = await killed.run(within=60)
+    assert (outcome.reason, outcome.exit_code) == ("handoff", 5), killed.story()
+    assert judged(killed)["rests_on"] == ["suite/a.sh"], judged(killed)["detail"]
+
+
+async def test_if_the_copy_of_the_start_is_gone_nothing_is_done(project, driven):
+    project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
+    run = driven(FIX, until=[LOOP])
+    await run.run()
+    shutil.rmtree(next(run.folder.glob("copies/*/starts")))
+    killed = run.killed_at("judge_started")
+    outcome = await killed.run()
+    assert outcome.reason == "handoff" and "copy of the workspace" in outcome.detail, killed.story()
+
+
+async def test_what_the_user_changes_between_two_commands_counts(machine, project, driven, work):
+    project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 3\n"})
+    run = driven("true > waits.sh", "until test -e .git/go; do sleep 0.02; done", FIX, until=[LOOP])
+
+    async def user():
+        while not run.of("effects_applied"):
+            await asyncio.sleep(0.02)
+        (work / "suite/a.sh").write_text("sh calc.sh | grep -q 4\n")
+        (work / ".git/go").touch()
+
+    working = asyncio.ensure_future(user())
+    outcome = await run.run()
+    await working
+    assert outcome.reason == ("done" if "suite/a.sh" not in {e["path"] for e in run.of("file_changed")} else "handoff")
+    assert outcome.reason == "handoff" or is_done(run, outcome, machine)
+
+
+async def test_a_virtual_environment_with_its_own_path_is_used_from_the_workspace(machine, project, driven, work):
+    project({"calc.sh": "echo 5\n", ".gitignore": ".venv/\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
+    (work / ".venv/bin").mkdir(parents=True)
+    (work / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    shutil.copy("/bin/sh", work / ".venv/bin/sh")
+    (work / ".venv/bin/check").write_text(f"#!{work}/.venv/bin/sh\nsh suite/a.sh\n")
+    (work / ".venv/bin/check").chmod(0o755)
+    run = driven(FIX, until=[".venv/bin/check"])
+    assert is_done(run, await run.run(), machine)
+
+
+async def test_a_check_that_names_the_workspace_is_not_judged_where_the_copy_lies_elsewhere(
+    machine, project, driven, work
+):
+    project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
+    run = driven(FIX, until=[f"sh {work}/suite/a.sh"])
+    outcome = await run.run()
+    note = next(note for note in run.of("run_started")[0]["notes"] if "judged" in note)
+    if machine == "bubblewrap":
+        assert is_done(run, outcome, machine) and note.startswith("the result is judged in a copy of the workspace (")
+    else:
+        assert outcome.evidence.grade == "passed" and run.of("judged") == []
+        assert note.startswith(f"not judged here: `sh {work}/suite/a.sh` names {work}")
