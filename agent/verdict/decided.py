@@ -165,7 +165,7 @@ def decide(history: History, now: Mapping[str, Side | None], scope: InScope, con
     paths = {path: _decide_path(path, steps, now, history, scope, contents) for path, steps in history.paths.items()}
     copied = _usable_copies(history, paths)
     outputs = {path for path in history.outputs if now.get(path) is not None}
-    gone = {path for path in outputs if not any(_is_below(path, folder) for folder in copied)}
+    gone = {path for path in outputs if not any(is_below(path, folder) for folder in copied)}
     _take_out(paths, gone)
     view, accepted, undecided = dict[str, PathPast](), dict[str, Side | None](), list[UndecidedPath]()
     unknown = {*history.lost, *(f"{one.folder}: {one.why}" for one in history.writers if one.why)}
@@ -208,10 +208,11 @@ def _usable_copies(history: History, paths: Mapping[str, _Path]) -> frozenset[st
     """
     if any(one.is_as_now and one.is_changed and one.now is None for one in paths.values()):
         return frozenset()
-    return frozenset(folder for folder in history.copied if not any(_is_below(path, folder) for path in paths))
+    return frozenset(folder for folder in history.copied if not any(is_below(path, folder) for path in paths))
 
 
-def _is_below(path: str, folder: str) -> bool:
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path is this folder, or lies in it."""
     return f"{path}/".startswith(f"{folder}/")
 
 

@@ -27,6 +27,7 @@ from ..stops.predicates.schema import judge_schema
 from ..stops.stall.signature import without_traces_of_run
 from .approved_modules import approved_modules
 from .counts import CountsDamaged, first_counts
+from .decided import is_below
 from .decided_now import DecidedNow, decided_now
 from .holdout import with_second_check
 from .names import is_source, is_test_name
@@ -398,6 +399,7 @@ class _Judge:
             path
             for path, digest in sorted(trial.overwritten.items())
             if not case.scope.in_scope(path, new=False)
+            and not any(is_below(path, folder) for folder in self._decided.copied)
             and (path not in first or (is_source(path) and first[path] != digest))
         ]
         if not found:

@@ -47,3 +47,13 @@ async def test_after_an_accepted_deletion_there_is_no_output(project, driven):
     outcome = await run.run()
     assert (outcome.reason, judged(run)["why"]) == ("handoff", "conditions"), run.story()
     assert "target" in judged(run)["detail"]
+
+
+async def test_a_check_may_build_again_what_was_built_before(project, driven):
+    work = project(
+        **{**FILES, "suite__a.sh": "mkdir -p target; cp calc.sh target/built.sh; sh target/built.sh | grep -q 4\n"}
+    )
+    (work / "target").mkdir()
+    (work / "target/built.sh").write_text("echo 5\n")
+    run = driven(FIX, until=[SUITE], budget=FEW)
+    assert is_done(run, await run.run())
