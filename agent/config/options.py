@@ -254,6 +254,7 @@ OPTIONS: dict[str, Option] = {
     "confirm_with": Option("confirm_with", _command_text, from_env=False),
     "guard": Option("guard", _many(_text), [], from_env=False),
     "scope": Option("verdict.scope", _many(_text), [], from_env=False),
+    "setup": Option("verdict.setup", _command_text, from_env=False),
     "holdout": Option("verdict.holdout", _command_text, from_env=False),
     "holdout_files": Option("verdict.holdout_files", _many(_text), [], from_env=False),
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),

@@ -104,7 +104,7 @@ def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
         spec,
         hooks=settings.hooks,
         budget=budget_of(settings, loop),
-        predicates=_with_second_check(settings, loop, _confirmed(settings, loop)),
+        predicates=_with_second_check(settings, loop, _with_setup(settings, loop, _confirmed(settings, loop))),
         interval=interval_of(settings, branch) if loop is LoopKind.INTERVAL else None,
         paced=paced_of(settings) if loop is LoopKind.PACED else None,
         improve=improve_of(settings, branch) if loop is LoopKind.IMPROVE else None,
@@ -254,6 +254,15 @@ def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
             return wanted
         raise UserError("--confirm runs the check again, and there is no --until CMD; give --confirm-with CMD instead")
     return msgspec.structs.replace(wanted, confirm=bool(settings["confirm"].value), confirm_with=with_)
+
+
+def _with_setup(settings: Settings, loop: LoopKind, wanted: Predicates) -> Predicates:
+    """Return the predicates with the setup of a run that is judged. Raises UserError if it is not."""
+    if loop in (LoopKind.GOAL, LoopKind.CHAT) and wanted.exist:
+        return msgspec.structs.replace(wanted, setup=settings.get("setup", str))
+    if settings["setup"].source == "flag":
+        raise UserError("--setup: it prepares the judge of a goal run or a chat with a check; give --until CMD")
+    return wanted
 
 
 def _with_second_check(settings: Settings, loop: LoopKind, wanted: Predicates) -> Predicates:

@@ -35,6 +35,7 @@ from ..protocol import (
     RunResumed,
     Said,
     ScopeSet,
+    SetupPrepared,
     Stamped,
     StepStarted,
     TestCounts,
@@ -128,6 +129,8 @@ class Verdicts:
     """Command to the blob of the tests that can be planted for it; None: there are none."""
     holdout: HoldoutPrepared | None = None
     """What was found out about the second check before the first call; None: there is none, or nothing was."""
+    setup: SetupPrepared | None = None
+    """What prepares a fresh checkout made before the first call; None: there is no setup, or it did not run."""
     scope: ScopeSet | None = None
     """What the run may change; None: nothing decides about it, or an older version began it."""
     first_outputs: dict[str, str] = field(default_factory=dict[str, str])
@@ -220,6 +223,7 @@ class Verdicts:
                 | UndecidedRejected()
                 | PlantPrepared()
                 | HoldoutPrepared()
+                | SetupPrepared()
                 | ScopeSet()
                 | RunResumed()
                 | WorkFinished(kind="scan")
@@ -305,6 +309,8 @@ class Verdicts:
                 self.plants[command] = plan
             case HoldoutPrepared() as prepared:
                 self.holdout = prepared
+            case SetupPrepared() as prepared:
+                self.setup = prepared
             case JudgeStarted():
                 pass
             case Judged() as judged:
@@ -373,6 +379,7 @@ VERDICT_EVENTS = frozenset[type[Event]](
         PredicateJudged,
         QuestionAsked,
         ScopeSet,
+        SetupPrepared,
         PassFinished,
         PassStarted,
         Said,

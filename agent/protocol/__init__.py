@@ -174,6 +174,7 @@ from .events.judged import (
     JudgementAccepted as JudgementAccepted,
     JudgeStarted as JudgeStarted,
     PlantPrepared as PlantPrepared,
+    SetupPrepared as SetupPrepared,
     UndecidedAccepted as UndecidedAccepted,
     UndecidedRejected as UndecidedRejected,
 )

@@ -163,6 +163,8 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
     """The second check: a command that must pass after the judge let a result pass. The model never gets its output."""
     holdout_files: list[str] = []
     """Globs of the files of the second check: nothing else sees them."""
+    setup: str | None = None
+    """The command that prepares a fresh checkout, for the views of the judge."""
 
     @property
     def confirming(self) -> list[str]:

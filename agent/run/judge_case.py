@@ -17,6 +17,7 @@ from ..verdict.case import Case, JudgedUnit
 from ..verdict.history import UnitChanges
 from ..verdict.holdout import prepare_holdout
 from ..verdict.planting import prepare_plants
+from ..verdict.setup import prepare_setup
 from ..verdict.view import ViewFailed
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ async def prepare_judge(ctx: RunContext) -> None:
     if not ctx.judges or ctx.facts.step:
         return
     with ctx.usage.running():
+        await ctx.activity.interruptible(prepare_setup(case_of(ctx)))
         await ctx.activity.interruptible(prepare_holdout(case_of(ctx)))
     is_green = all(check.passed for check in ctx.facts.verdicts.checks.values())
     if not is_green and ctx.facts.verdicts.checks:

@@ -32,6 +32,7 @@ from .decided_now import DecidedNow, decided_now
 from .holdout import with_second_check
 from .names import is_source, is_test_name
 from .planting import planted
+from .setup import fresh_of, setup_help, stale_manifests
 from .view import JudgeView, Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ async def _held_out(case: Case, judged: Judged) -> Judged:
         return msgspec.structs.replace(judged, grade="passed", passed=False, why="moved", detail=detail)
     rows = () if case.unit is None else case.unit.changes.rows
     taken = await asyncio.to_thread(Taken.without_undecided, now.decided, now.contents, rows)
+    taken.fresh = fresh_of(case)
     return await with_second_check(case, judged, taken)
 
 
@@ -208,6 +210,7 @@ class _Judge:
             return early
         decided = self._decided
         taken = await asyncio.to_thread(Taken.without_undecided, decided, self._contents, self._rows)
+        taken.fresh = fresh_of(self._case)
         trial, seconds = await self._timed(taken)
         if not trial.is_green(any_=self._any) and seconds < _REPEATED_SECONDS:
             trial, _ = await self._timed(taken)
@@ -233,6 +236,8 @@ class _Judge:
             names = {line.partition(": ")[0] for line in decided.unknown}
             asked = [one.path for one in decided.undecided if one.path in names]
             return self._red("unknown", f"what some files were before is not known: {_few(decided.unknown)}", asked)
+        if stale := stale_manifests(self._case, decided):
+            return self._red("unknown", f"the setup ran before {_few(stale)} changed: start the run again")
         if self._fewer and not decided.undecided:
             return self._few_tests()
         if _is_untouched(self._case, decided):
@@ -453,7 +458,13 @@ class _Judge:
         output: str = "",
         asks_all: bool = True,
     ) -> Judged:
-        helps = [f"--scope {shlex.quote(recorded_text(path))}" for path in rests_on] if why == "undecided" else []
+        scope = self._case.scope
+        ignored = [path for path in rests_on if scope.is_ignored(path, is_folder=False)]
+        ignored += [one.path for one in self._decided.undecided if one.what == "output"]
+        others = [path for path in rests_on if path not in ignored]
+        helps = list[str]()
+        if why in ("undecided", "conditions"):
+            helps = [*(setup_help(self._case, ignored) if ignored else ()), *(_scope_help(path) for path in others)]
         return self._judgement(
             Judged(
                 grade="passed",
@@ -538,6 +549,10 @@ def _required_lines(case: Case, decided: Decided) -> list[str]:
 
 def _in_view(environment: CheckEnvironment, view: JudgeView, read_only: Sequence[Path] = ()) -> Access:
     return msgspec.structs.replace(environment, layer=view.access, read_only=read_only).access
+
+
+def _scope_help(path: str) -> str:
+    return f"--scope {shlex.quote(recorded_text(path))}"
 
 
 def _few(names: Sequence[str]) -> str:

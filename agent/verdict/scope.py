@@ -90,6 +90,10 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return ""
         return self._why_out_by_default(path, new=new)
 
+    def is_ignored(self, path: str, *, is_folder: bool) -> bool:
+        """Return whether git ignored this path, or a folder above it, at the start."""
+        return self._ignore.ignored(path, is_dir=is_folder)
+
     def is_widened(self, path: str, *, new: bool) -> bool:
         """Return whether only `--scope` or `--guard none` put a path into the scope: the grade is then `passed`.
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..workspace.sandbox.access import LayerAccess
     from ..workspace.sandbox.sandbox import Sandbox
     from .decided import Decided
+    from .fresh import Fresh
     from .places import Contents
 
 _PIECE = 1 << 20
@@ -136,6 +137,8 @@ class Taken:
         """Whether folders of output are there as they were copied."""
         self.outputs = frozenset[str]()
         """Folders and files with output. They are as at the start, where a copy of it is known."""
+        self.fresh: Fresh | None = None
+        """What a setup made, and what is absent instead; None: there is no setup."""
 
     @classmethod
     def without_undecided(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> Taken:
@@ -220,14 +223,20 @@ def _make_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
     assert namespaces is not None  # `open_view` looked
     try:
         past = {**taken.past, **git_past(taken.git, workspace)}
+        fresh = taken.fresh
         network = namespaces.new_network()
         try:
-            between = layers.output_copies.tree if taken.has_copies else None
-            layer = layers.open(JUDGE, partial(_prepare, past=past, between=between))
+            if fresh is None:
+                between = layers.output_copies.tree if taken.has_copies else None
+                prepare = partial(_prepare, past=past, between=between)
+            else:
+                past = fresh.over(past)
+                prepare = partial(fresh.put, past=past)
+            layer = layers.open(JUDGE, prepare)
             try:
                 own = sandbox.separate_copy()
                 own.network_words = namespaces.words_in(network)
-                _compare(layer.upper, taken.digests)
+                _compare(layer.upper, {path: digest for path, digest in taken.digests.items() if path in past})
                 _renew(layer.root, taken.renewed)
                 _remove_empty(layer.root, taken.folders)
                 take_back(layer, partial(own.words_in, layer.access_in(network), workspace), taken.git)

@@ -138,6 +138,7 @@ live = ["var"]
 [verdict]
 scope = ["docs/**"]
 holdout = "make apart"
+setup = "npm ci"
 holdout_files = ["apart/**"]
 [otel]
 endpoint = "http://127.0.0.1:4318"

@@ -65,6 +65,9 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         "--confirm", is_flag=True, default=None, help="Once green, the check must also pass in a clean checkout."
     ),
     "confirm_with": _option("--confirm-with", metavar="CMD", help="The same, but with this command."),
+    "setup": _option(
+        "--setup", metavar="CMD", help="Prepares a fresh checkout (npm ci), for the judge of a result. Runs once."
+    ),
     "holdout": _option(
         "--holdout", metavar="CMD", help="Once judged, this second check must pass. The model never sees its output."
     ),

@@ -29,7 +29,7 @@ Tables = TypeVar("Tables", bound=Table)
 _PLACE = re.compile(r"\{(\{)?set:([^{}]*)\}")
 _KEPT = ("parameters", "kind", "description")
 """Keys at the top level in which nothing is filled in."""
-_COMMANDS = (("until",), ("confirm_with",), ("holdout",), ("migrate", "check"))
+_COMMANDS = (("until",), ("confirm_with",), ("holdout",), ("setup",), ("migrate", "check"))
 """Keys whose values the shell reads."""
 _ARGUMENTS = (("worker", "command"),)
 """Keys whose values are lists of arguments."""

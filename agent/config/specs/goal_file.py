@@ -28,6 +28,7 @@ _SAME = (
     "scope",
     "confirm",
     "confirm_with",
+    "setup",
     "holdout",
     "holdout_files",
     "tries",

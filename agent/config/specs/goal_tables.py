@@ -35,6 +35,7 @@ class GoalFile(Table, frozen=True):
     scope: Annotated[list[Text], Meta(description="Globs of files that may change besides the sources.")] = []
     confirm: Annotated[bool, Meta(description="The check must also pass in a clean checkout.")] = False
     confirm_with: Annotated[Text | None, Meta(description="The same, with this command line.")] = None
+    setup: Annotated[Text | None, Meta(description="Prepares a fresh checkout, for the judge of a result.")] = None
     holdout: Annotated[Text | None, Meta(description="A second check, which the model never sees.")] = None
     holdout_files: Annotated[list[Text], Meta(description="Globs of the files that only `holdout` may read.")] = []
     tries: Annotated[

@@ -156,6 +156,9 @@ def never_started(facts: RunFacts) -> Finish | None:
     """Return the refusal of a run whose check cannot be started before the first step. None: every check ran."""
     if facts.step or facts.spent.steps:
         return None
+    setup = facts.verdicts.setup
+    if setup is not None and setup.problem:
+        return Finish(reason=Reason.REFUSED, detail=f"the setup `{setup.command}` failed: {setup.problem}")
     second = facts.verdicts.holdout
     if second is not None and second.problem:
         return Finish(reason=Reason.REFUSED, detail=f"the second check cannot be started: {second.problem}")

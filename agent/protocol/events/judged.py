@@ -28,6 +28,18 @@ class HoldoutPrepared(EventBase, frozen=True, kw_only=True):
     """Why it could not be started; empty: it ran."""
 
 
+class SetupPrepared(EventBase, frozen=True, kw_only=True):
+    """Before the first call, the setup (`--setup`) ran in a view: later views have what it made."""
+
+    command: str
+    absent: list[str] = []
+    """Ignored folders of the workspace that a view does not have."""
+    kept: list[str] = []
+    """Ignored folders that the command made."""
+    problem: str = ""
+    """Why it failed; empty: it exited with 0."""
+
+
 class JudgeStarted(EventBase, frozen=True, kw_only=True):
     """The judge starts: the checks run once more, without the changes that nobody decided on."""
 
@@ -114,6 +126,13 @@ class JudgementAccepted(EventBase, frozen=True, kw_only=True):
 
 
 JudgeEvent = (
-    PlantPrepared | HoldoutPrepared | JudgeStarted | Judged | UndecidedAccepted | UndecidedRejected | JudgementAccepted
+    PlantPrepared
+    | HoldoutPrepared
+    | SetupPrepared
+    | JudgeStarted
+    | Judged
+    | UndecidedAccepted
+    | UndecidedRejected
+    | JudgementAccepted
 )
 """The events of this module."""

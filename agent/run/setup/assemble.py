@@ -74,7 +74,7 @@ async def _assembled(
 ) -> Assembled:
     """Build the objects of the run, and make the checks that need them. Raises Refusal, UserError."""
     spec, facts = inputs.journal.spec, inputs.facts
-    await asyncio.to_thread(refuse_open_holdout, spec, tree, is_judged=judges(spec, tree.views))
+    await asyncio.to_thread(refuse_open_holdout, spec, tree)
     git = committing(inputs, tree, git_env)
     assembled = build(inputs, tree, models, git)
     ctx = assembled.ctx
@@ -91,7 +91,8 @@ async def _assembled(
         ctx.guarded.add_not_held(line)
     is_said = any(note.startswith(NOT_JUDGED) for note in notes)
     if not facts.started and decides(spec) and not judges(spec, tree.views) and not is_said:
-        notes.append(f"{NOT_JUDGED}: the grade of a green result is `passed`")
+        unused = ", and --setup is not used" if spec.predicates.setup is not None else ""
+        notes.append(f"{NOT_JUDGED}: the grade of a green result is `passed`{unused}")
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
         notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec), ctx.workspace.root)

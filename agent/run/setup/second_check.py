@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 from ...model.endpoint import is_local_server
 from ...protocol import Refusal, RunSpec
 from ...verdict.holdout import held_out_files
+from ...verdict.which import judges
 
 if TYPE_CHECKING:
     from ...step.resources.tree import Tree
 
 
-def refuse_open_holdout(spec: RunSpec, tree: Tree, *, is_judged: bool) -> None:
+def refuse_open_holdout(spec: RunSpec, tree: Tree) -> None:
     """Raise Refusal if the files of the second check cannot be hidden, or if it would never run. Reads the disk."""
     wanted = spec.predicates
     if wanted.holdout is None:
         return
-    if not is_judged:
-        raise Refusal(f"--holdout follows the judge of a run, and this run is not judged: {tree.why_no_layers}")
+    if tree.views is None or tree.views.namespaces is None or not judges(spec, tree.views):
+        raise Refusal(f"--holdout follows the judge of a run in layers, and this run has none: {tree.why_no_layers}")
     open_ = next((one.line for one in tree.sandbox.missing() if one.name == "read_denied"), "")
     if open_:
         raise Refusal(f"--holdout-files: no file can be hidden from commands here ({open_}): see `rundry doctor`")

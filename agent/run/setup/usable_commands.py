@@ -65,6 +65,8 @@ def _given(spec: RunSpec) -> Iterator[tuple[str, str]]:
     yield from (("--until", command) for command in spec.predicates.until)
     if spec.predicates.confirm_with is not None:
         yield "--confirm-with", spec.predicates.confirm_with
+    if spec.predicates.setup is not None:
+        yield "--setup", spec.predicates.setup
     if spec.predicates.holdout is not None:
         yield "--holdout", spec.predicates.holdout
     if spec.improve is not None:

@@ -12,6 +12,7 @@ from ...protocol import (
     JudgeStarted,
     JudgeWhy,
     PlantPrepared,
+    SetupPrepared,
     Stamped,
     UndecidedAccepted,
     UndecidedRejected,
@@ -46,6 +47,8 @@ def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
         case HoldoutPrepared():
             if words := second_check_words(event):
                 note(state, stamped, words)
+        case SetupPrepared():
+            note(state, stamped, f"setup: {event.command}", right="failed" if event.problem else "passed")
         case JudgeStarted():
             add(state, stamped, "check", title=_title(event), status="running")
             state.growing[None, "judge"] = len(state.blocks) - 1

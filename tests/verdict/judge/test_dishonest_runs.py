@@ -52,7 +52,7 @@ async def test_a_stamp_that_only_the_run_made_proves_nothing(project, driven):
     )
     run = driven("touch .stamp", until=["make test"], budget=FEW)
     outcome = await run.run()
-    assert is_handed_over(run, outcome, ".stamp")
+    assert is_handed_over(run, outcome, ".stamp", helps="--setup 'touch .stamp'")
 
 
 async def test_a_test_that_the_task_names_is_what_must_pass_and_not_what_may_change(project, driven):

@@ -1,0 +1,148 @@
+"""What prepares a fresh checkout (`--setup`): it runs once before the first call, and each view has what it wrote.
+
+In such a view the ignored folders of the workspace are absent, and those that the command made are there instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..journal.encoding import recorded_text
+from ..layers.rows import decode_rows
+from ..protocol import SetupPrepared
+from ..stops.check_environment import prepared_environment
+from ..stops.checks import run_check
+from .fresh import Fresh, clone_tree
+from .view import Taken, ViewFailed, open_view
+
+if TYPE_CHECKING:
+    from .case import Case
+    from .decided import Decided
+
+_MANIFESTS = frozenset({
+    "package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "pyproject.toml", "setup.py", "setup.cfg",
+    "uv.lock", "poetry.lock", "Pipfile", "Pipfile.lock", "Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "Gemfile",
+    "Gemfile.lock", "composer.json", "composer.lock", "CMakeLists.txt", "Makefile", "meson.build",
+})  # fmt: skip
+_SHOWN = 2_000
+
+
+async def prepare_setup(case: Case) -> None:
+    """Run the command in a view of the start, keep the ignored folders that it made, and record that."""
+    command = case.facts.spec.predicates.setup
+    if command is None or case.facts.verdicts.setup is not None or case.layers.namespaces is None:
+        return  # a copy of the workspace (direct mode) has no place for what it makes
+    absent = await asyncio.to_thread(lambda: [*_ignored_folders(case, case.workspace.root)])
+    taken = Taken({}, {})
+    taken.fresh = Fresh(absent, {})
+    kept, problem = list[str](), ""
+    try:
+        async with open_view(case.layers, case.sandbox, taken) as view:
+            with prepared_environment(view.sandbox, case.env) as environment:
+                access = msgspec.structs.replace(environment, layer=view.access).access
+                result = await run_check(
+                    command,
+                    case.workspace,
+                    env=environment.env,
+                    timeout=case.timeout,
+                    sandbox=view.sandbox,
+                    access=msgspec.structs.replace(access, network=case.facts.spec.gate.network),
+                )
+            if result.passed and not view.reached:
+                kept = await asyncio.to_thread(_keep, case, view.root)
+            else:
+                problem = view.reached or result.error or f"exit code {result.exit_code}: {result.output[-_SHOWN:]}"
+    except (ViewFailed, OSError) as failed:
+        problem = str(failed)
+    case.record(
+        SetupPrepared(
+            command=command,
+            absent=[recorded_text(path) for path in absent],
+            kept=kept,
+            problem=recorded_text(problem.strip()),
+        )
+    )
+
+
+def fresh_of(case: Case) -> Fresh | None:
+    """Return what a view has instead of ignored folders; None: there is no setup. Raises ViewFailed."""
+    prepared = case.facts.verdicts.setup
+    if prepared is None:
+        return None
+    store = _store(case)
+    if any(not (store / path).is_dir() for path in prepared.kept):
+        raise ViewFailed(f"what `{prepared.command}` made is not in {store} any more: start the run again")
+    return Fresh(prepared.absent, {path: store / path for path in prepared.kept})
+
+
+def stale_manifests(case: Case, decided: Decided) -> list[str]:
+    """Return the accepted changes of manifests and lock files, for which the setup did not run."""
+    if case.facts.verdicts.setup is None:
+        return []
+    return sorted(
+        path
+        for path in decided.accepted
+        if (name := PurePosixPath(path).name) in _MANIFESTS or (name.startswith("requirements") and name[-4:] == ".txt")
+    )
+
+
+def setup_help(case: Case, paths: Sequence[str]) -> list[str]:
+    """Return the `--setup LINE` that would have made what a view does not have: the run's newest command that did.
+
+    `paths`: ignored files and folders of output that the result rests on. Reads the journal.
+    """
+    facts = case.facts
+    for change in reversed([*facts.changes.standing, *facts.changes.in_stage]):
+        if change.command is None or change.effects is None:
+            continue
+        try:
+            rows = decode_rows(case.journal.blob(change.effects.rows))
+        except KeyError:
+            continue
+        if any(f"{row.path}/".startswith(f"{path}/") for row in rows for path in paths):
+            return [f"--setup {shlex.quote(change.command)}"]
+    return []
+
+
+def _store(case: Case) -> Path:
+    """Return the folder of what is kept for the views. It stays with the journal, because the run can be resumed."""
+    return case.journal.path.with_suffix(".setup")
+
+
+def _keep(case: Case, root: Path) -> list[str]:
+    store, kept = _store(case), list[str]()
+    shutil.rmtree(store, ignore_errors=True)
+    for path in _ignored_folders(case, root):
+        clone_tree(root / path, store / path)
+        kept.append(path)
+    return kept
+
+
+def _ignored_folders(case: Case, root: Path) -> Iterator[str]:
+    """Yield the outermost ignored folders, except those of rundry and of the second check."""
+    own = [f"{root}/{place.relative_to(case.workspace.seen)}" for place in _own_places(case)]
+    for folder, folders, _ in os.walk(root):
+        for name in list(folders):
+            whole = f"{folder}/{name}"
+            path = os.path.relpath(whole, root)
+            if name == ".git" or Path(whole).is_symlink():
+                folders.remove(name)
+            elif case.scope.is_ignored(path, is_folder=True) and not any(
+                one == whole or one.startswith(f"{whole}/") for one in own
+            ):
+                folders.remove(name)
+                yield path
+
+
+def _own_places(case: Case) -> list[Path]:
+    seen = case.workspace.seen
+    places = [*(case.workspace.shown(one) for one in case.workspace.hidden), case.layers.base]
+    return [place for place in places if place.is_relative_to(seen)]

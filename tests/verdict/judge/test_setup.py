@@ -1,0 +1,84 @@
+"""Views have what `--setup` made before the first call, instead of the ignored folders of the workspace."""
+
+import pytest
+
+from rundry.agent.protocol import Budget, GateMode, Predicates
+
+from .reading import is_done, judged
+
+FEW = Budget(steps=6)
+SUITE = "grep -q good dep/tool && sh calc.sh | grep -q 4\n"
+FILES = {"calc.sh": "echo 5\n", ".gitignore": "dep\nbuild/\n", "suite__a.sh": SUITE}
+CHECK = "sh suite/a.sh"
+FIX, INSTALL = "echo 'echo 4' > calc.sh", "mkdir -p dep/in && echo good > dep/tool && ln -sf tool dep/in/link"
+FAKE = "mkdir -p dep && echo good > dep/tool"
+
+
+def wanted(setup, check=CHECK, **more):
+    return Predicates(until=[check], setup=setup, **more)
+
+
+@pytest.mark.parametrize("gate", [GateMode.AUTO, GateMode.STAGE])
+async def test_what_the_setup_made_is_there_and_the_result_is_judged(project, driven, place, gate):
+    work = project(**FILES)
+    run = driven(f"{INSTALL}; {FIX}", predicates=wanted(INSTALL), budget=FEW, gate=gate)
+    outcome = await run.run()
+    assert judged(run)["grade"] == outcome.evidence.grade == "judged", run.story()
+    (prepared,) = [event for event in run.events if event["type"] == "setup_prepared"]
+    assert prepared["kept"] == ["dep"] and (gate is GateMode.STAGE or (work / "dep/tool").exists())
+
+
+async def test_without_it_the_hand_off_names_the_command_that_made_them(project, driven):
+    project(**FILES)
+    run = driven(FAKE, FIX, predicates=wanted(None), budget=FEW)
+    outcome = await run.run()
+    assert outcome.reason == "handoff", run.story()
+    assert judged(run)["help"] == [f"--setup '{FAKE}'"] and f"--setup '{FAKE}'" in outcome.detail
+
+
+async def test_what_the_run_wrote_where_the_setup_writes_is_not_there(project, driven):
+    project(**FILES)
+    run = driven(f"{FAKE}; {FIX}", predicates=wanted("mkdir -p dep && echo bad > dep/tool"), budget=FEW)
+    outcome = await run.run()
+    assert outcome.reason == "handoff" and not judged(run)["passed"], run.story()
+
+
+async def test_ignored_folders_of_the_start_are_absent(project, driven):
+    work = project(**FILES | {"suite__a.sh": "test -e build/stamp && sh calc.sh | grep -q 4\n"})
+    (work / "build").mkdir()
+    (work / "build/stamp").write_text("x")
+    run = driven(FIX, predicates=wanted(INSTALL), budget=FEW)
+    outcome = await run.run()
+    assert not outcome.complete and not judged(run)["passed"], run.story()
+
+
+async def test_only_ignored_folders_are_kept_of_what_it_wrote(project, driven):
+    project(**FILES)
+    run = driven(f"{INSTALL}; echo 'echo 4 # mine' > calc.sh", predicates=wanted(f"{INSTALL}; {FIX}"), budget=FEW)
+    outcome = await run.run()
+    assert is_done(run, outcome)
+
+
+async def test_a_setup_that_fails_is_refused_before_the_first_call(project, driven):
+    project(**FILES)
+    run = driven(FIX, predicates=wanted("echo broken; exit 3"), budget=FEW)
+    outcome = await run.run()
+    assert outcome.reason == "refused" and "broken" in outcome.detail and not run.model.requests, run.story()
+
+
+async def test_another_manifest_than_that_of_the_setup_is_a_hand_off(project, driven):
+    project(**FILES, **{"package.json": "{}\n"})
+    predicates = wanted(INSTALL, scope=["package.json"])
+    run = driven(f"{INSTALL}; {FIX}; echo '{{ }}' > package.json", predicates=predicates, budget=FEW)
+    outcome = await run.run()
+    assert outcome.reason == "handoff" and "package.json" in outcome.detail, run.story()
+
+
+async def test_a_killed_run_uses_what_was_kept(project, driven):
+    project(**FILES)
+    run = driven(f"{INSTALL}; {FIX}", predicates=wanted(INSTALL), budget=FEW)
+    assert is_done(run, await run.run())
+    again = run.killed_at("judge_started")
+    run.path.with_suffix(".setup").rename(again.path.with_suffix(".setup"))
+    assert is_done(again, await again.run())
+    assert sum(event["type"] == "setup_prepared" for event in again.events) == 0
