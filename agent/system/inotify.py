@@ -23,7 +23,7 @@ _BUFFER = 64 * 1024
 
 
 class Event(NamedTuple):
-    """One report."""
+    """What the kernel reports of one file or folder."""
 
     watch: int
     """The number that `add_watch` returned."""

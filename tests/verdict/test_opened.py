@@ -54,7 +54,7 @@ def test_files_that_are_read_written_or_executed_are_noted(root: Path):
     }
 
 
-def test_looks_and_listings_are_no_opens(root: Path):
+def test_looks_and_listings_do_not_open(root: Path):
     assert opened(root, "ls -lR . > /dev/null; test -e calc.py; find . -name calc.py > /dev/null") == frozenset()
 
 

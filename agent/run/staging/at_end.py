@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +12,6 @@ from ...journal.encoding import recorded_text
 from ...layers.effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...layers.unit import left_out_of_patch
 from ...protocol import Fault, Finish, Judged, Reason
 from ...protocol.text.counts import plural
 from ...step.resources.stage import decided_on, has_output, is_staged
@@ -24,9 +19,8 @@ from ...step.tool_calls.effect_entries import is_folder
 from ...verdict.judge import not_judged, still_judged
 from ...verdict.view import ViewFailed
 from ...workspace.errors import StaleFile
-from ...workspace.git.repository import repository_top
-from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
 from ..judge_case import case_of_stage
+from .patch import write_patch
 
 if TYPE_CHECKING:
     from ...layers.run_layers import Listed
@@ -96,29 +90,3 @@ async def _write_patch(ctx: RunContext, stage: Stage, listed: Listed, target: Pa
         await asyncio.to_thread(write_patch, stage, listed, target)
     except (OSError, StaleFile) as error:
         ctx.events.record(Fault(kind="program", text=f"--stage-patch {target} was not written: {error}"))
-
-
-def write_patch(stage: Stage, listed: Listed, target: Path) -> None:
-    """Write what is staged as a patch for plain git, after lines about what it does not have.
-
-    Raises OSError and StaleFile.
-    """
-    with tempfile.TemporaryFile() as made:
-        for line in left_out_of_patch(listed):
-            made.write(f"# not in this patch: {line}\n".encode("utf-8", "backslashreplace"))
-        for piece in patch_of(stage, listed):
-            made.write(piece)
-        made.seek(0)
-        with target.open("wb") as file:  # not before it is whole: nobody must apply a part of it
-            shutil.copyfileobj(made, file)
-
-
-def patch_of(stage: Stage, listed: Listed) -> Iterator[bytes]:
-    """Yield what is staged as a patch for the top of the repository. Raises OSError and StaleFile."""
-    workspace, folders, hash_name = stage.workspace.root, stage.unit.layer.git, "sha1"
-    if folders is not None:
-        with suppress(RealGitFailed):
-            hash_name = RealGit(folders, workspace).run("rev-parse", "--show-object-format").decode().strip()
-    top = repository_top(workspace)
-    below = "." if top is None else workspace.relative_to(top).as_posix()
-    yield from stage.unit.patch(listed, prefix="" if below == "." else f"{below}/", hash_name=hash_name)

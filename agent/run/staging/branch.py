@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...protocol import UserError
 from ...workspace.errors import StaleFile
 from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
-from .at_end import patch_of
+from .patch import patch_of
 
 if TYPE_CHECKING:
     from ...layers.run_layers import Listed

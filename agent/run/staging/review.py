@@ -30,11 +30,11 @@ from ...step.tool_calls.apply_effects import finish_accepted
 from ...step.tool_calls.effect_entries import is_folder, readable, sort_effects, with_blobs
 from ...step.tool_calls.effects_at_gate import effects_draft, take_listed
 from ..undecided import note_at_end
-from .at_end import write_patch
 from .branch import make_branch
 from .choices import keep_choices, kept_choices
 from .in_place import InPlace, end_as_done, result_in_place
 from .left import remove_ended
+from .patch import write_patch
 from .reviewing import Applied, Person, claimed_run, reviewed_run
 from .told import DROPPED, decided_words, message_about_stage
 

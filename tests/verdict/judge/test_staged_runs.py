@@ -240,7 +240,7 @@ async def test_a_result_that_is_not_confirmed_does_not_count_after_an_apply(stag
     assert done.met and not done.is_good and "clean checkout" in done.why, done
 
 
-async def test_output_of_a_stage_is_no_part_of_the_view_and_named(staged):
+async def test_output_of_a_stage_is_not_in_the_view_and_named(staged):
     files = {".gitignore": "target\n", "Cargo.toml": "[package]\n", "calc.sh": "echo 5\n"}
     run, _ = staged(
         "mkdir target && echo 'echo 4' > target/built.sh", until="sh target/built.sh | grep -q 4", files=files
