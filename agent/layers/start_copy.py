@@ -142,7 +142,7 @@ def _folder(base: Path, run: str) -> Path:
 
 
 def _no_copies(base: Path) -> Copies:
-    """Return where the copy would look for one that is not used; there is none, and it is never put back."""
+    """Return where the copy would look for one that is not used; there is none, and nothing is restored from it."""
     return Copies(base / _STARTS / "unused", at_workspace=False)
 
 
