@@ -91,8 +91,9 @@ async def _assembled(
         ctx.guarded.add_not_held(line)
     is_said = any(note.startswith(NOT_JUDGED) for note in notes)
     if not facts.started and decides(spec) and not judges(spec, tree.views) and not is_said:
-        unused = ", and --setup is not used" if spec.predicates.setup is not None else ""
-        notes.append(f"{NOT_JUDGED}: the grade of a green result is `passed`{unused}")
+        notes.append(f"{NOT_JUDGED}: the grade of a green result is `passed`")
+    if not facts.started and spec.predicates.setup is not None and not _uses_setup(spec, tree):
+        notes.append("--setup is not used: only a result that is judged in layers needs it")
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
         notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec), ctx.workspace.root)
@@ -101,6 +102,10 @@ async def _assembled(
         notes += [scope.line(), *await asyncio.to_thread(left_undecided, ctx)]
     ctx, server_notes = await with_progress(with_servers(inputs, ctx), inputs.tell, "starting the MCP servers")
     return replace(assembled, ctx=ctx, notes=[*notes, *server_notes], scope=scope)
+
+
+def _uses_setup(spec: RunSpec, tree: Tree) -> bool:
+    return judges(spec, tree.views) and tree.views is not None and tree.views.namespaces is not None
 
 
 async def _scope(ctx: RunContext) -> Scope | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from fakes.in_process.layered import IDENTITY
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, edit, say
 
-from rundry.agent.protocol import Budget
+from rundry.agent.protocol import Budget, Predicates
 from rundry.agent.workspace.sandbox.landlock import why_no_landlock
 
 from .reading import asked, judged
@@ -180,21 +179,12 @@ async def test_if_the_copy_of_the_start_is_gone_nothing_is_done(project, driven)
     assert outcome.reason == "handoff" and "copy of the workspace" in outcome.detail, killed.story()
 
 
-async def test_what_the_user_changes_between_two_commands_counts(machine, project, driven, work):
-    project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 3\n"})
-    run = driven("true > waits.sh", "until test -e .git/go; do sleep 0.02; done", FIX, until=[LOOP])
-
-    async def user():
-        while not run.of("effects_applied"):
-            await asyncio.sleep(0.02)
-        (work / "suite/a.sh").write_text("sh calc.sh | grep -q 4\n")
-        (work / ".git/go").touch()
-
-    working = asyncio.ensure_future(user())
-    outcome = await run.run()
-    await working
-    assert outcome.reason == ("done" if "suite/a.sh" not in {e["path"] for e in run.of("file_changed")} else "handoff")
-    assert outcome.reason == "handoff" or is_done(run, outcome, machine)
+async def test_a_setup_that_is_not_used_here_is_named_before_the_first_call(project, driven):
+    project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
+    run = driven(FIX, predicates=Predicates(until=[LOOP], setup="mkdir -p dep"))
+    await run.run()
+    notes = run.of("run_started")[0]["notes"]
+    assert "--setup is not used: only a result that is judged in layers needs it" in notes
 
 
 async def test_a_virtual_environment_with_its_own_path_is_used_from_the_workspace(machine, project, driven, work):
