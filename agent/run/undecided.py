@@ -60,7 +60,7 @@ def left_undecided(ctx: RunContext) -> list[str]:
 
     Raises OSError, and ValueError if the ledger is damaged.
     """
-    noted = without_committed(Ledger(layers_folder(ctx)).read(), ctx.workspace.seen)
+    noted = without_committed(Ledger(ctx.workspace.seen, ctx.journal.path.parent).read(), ctx.workspace.seen)
     paths = sorted(entry.path for entry in noted.entries)
     if not paths:
         return []

@@ -48,7 +48,7 @@ def decided_now(
 
     Raises OSError, and ValueError if the ledger is damaged.
     """
-    ledger = Ledger(base)
+    ledger = Ledger(workspace, journal.path.parent)
     roots = [root for root in (place, workspace, start and start.root) if root is not None]
     contents = StoredContents(journal, Kept(base), ledger, roots)
     noted = without_committed(ledger.read(), workspace)
@@ -71,7 +71,7 @@ def note_undecided(
     `copied`: the workspace at the start. Called at the end of a run, and before a child run or a fork begins.
     Raises OSError, and ValueError if the ledger is damaged.
     """
-    ledger = Ledger(base)
+    ledger = Ledger(workspace, journal.path.parent)
     found = decided_now(facts, journal, base, workspace, scope, start=copied)
     if not found.decided.undecided and ledger.read() == Noted():
         return 0

@@ -1,6 +1,6 @@
 """The ledger of a workspace: changes of all its runs that nobody decided on yet (decision 0040).
 
-It lies in the layers' folder, where neither tools nor commands of a run can write.
+It lies next to the journals, where neither tools nor commands of a run can write, whether layers work or not.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..layers.effects import Side
+from ..layers.occupied import workspace_key
 from ..layers.orders import write_durably
 from ..system.plain_files import LARGEST
 
@@ -57,9 +58,9 @@ class _Stored(msgspec.Struct, frozen=True):
 class Ledger:
     """The ledger of one workspace."""
 
-    def __init__(self, base: Path) -> None:
-        """`base`: the layers' folder of the workspace."""
-        self._folder = base / "ledger"
+    def __init__(self, workspace: Path, runs: Path) -> None:
+        """`runs`: the folder of the journals."""
+        self._folder = runs / "undecided" / workspace_key(workspace)
         self._contents = self._folder / _CONTENTS
 
     def read(self) -> Noted:

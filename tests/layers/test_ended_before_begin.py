@@ -12,7 +12,7 @@ from fakes.layered import layered_place
 from fakes.models.model import ScriptedModel
 from fakes.turns import say
 
-from rundry.agent.layers.fitness import place_of_orders
+from rundry.agent.layers.occupied import workspace_key
 from rundry.agent.protocol import GateMode
 
 
@@ -41,7 +41,7 @@ def forkers() -> list[int]:
 
 async def test_a_damaged_ledger_refuses_the_run_and_no_process_stays(place):
     run = Driven(place / "runs", place / "work", ScriptedModel([say("done")]), until=["true"])
-    index = place_of_orders(place / "work", place / "runs") / "ledger/index"
+    index = place / "runs/undecided" / workspace_key(place / "work") / "index"
     index.parent.mkdir(parents=True)
     index.write_bytes(b"\xff")
     before = forkers()

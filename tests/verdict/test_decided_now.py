@@ -225,7 +225,7 @@ async def test_a_later_run_has_the_undecided_changes_of_an_earlier_one(place):
 async def test_a_run_with_a_check_notes_at_its_end_what_nobody_decided_on_and_the_next_one_says_so(place):
     first = run_in(place, "echo pass > data.txt; echo new > a.py", until=["grep -q new a.py"])
     await first.run()
-    assert [entry.path for entry in Ledger(base_of(place)).read().entries] == ["data.txt"]
+    assert [entry.path for entry in Ledger(place / "work", place / "runs").read().entries] == ["data.txt"]
     second = run_in(place, "true", until=["false"])
     await second.run()
     (started,) = events(second, "run_started")
@@ -233,7 +233,7 @@ async def test_a_run_with_a_check_notes_at_its_end_what_nobody_decided_on_and_th
 
 
 async def test_an_entry_goes_when_its_file_has_the_old_content_or_the_user_commits_it(place):
-    work, ledger = place / "work", Ledger(base_of(place))
+    work, ledger = place / "work", Ledger(place / "work", place / "runs")
     first = run_in(place, "echo pass > tests/test_a.py; echo skip > conftest.py; echo x > other.txt")
     await first.run()
     assert noted(first, place) == 3
@@ -284,6 +284,6 @@ async def test_a_damaged_ledger_is_named(place):
     run = run_in(place, "echo x > data.txt")
     await run.run()
     noted(run, place)
-    (base_of(place) / "ledger/index").write_bytes(b"\xc1")
+    next((place / "runs/undecided").glob("*/index")).write_bytes(b"\xc1")
     with pytest.raises(ValueError, match="delete it"):
         now(run, place)

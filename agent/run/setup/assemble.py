@@ -28,7 +28,7 @@ from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
 from ..evidence import NO_GUARD, is_decided, not_held_unguarded
-from ..undecided import layers_folder, left_undecided
+from ..undecided import left_undecided
 from .attachments import check_first_images
 from .build_context import Assembled, build, committing
 from .progress import with_progress
@@ -119,7 +119,7 @@ async def _scope(ctx: RunContext) -> Scope | None:
 def _read_scope(ctx: RunContext) -> Scope:
     """Read the scope from the workspace. Raises Refusal if the list of undecided changes is damaged."""
     try:
-        undecided = Ledger(layers_folder(ctx)).texts_before()
+        undecided = Ledger(ctx.workspace.seen, ctx.journal.path.parent).texts_before()
     except (OSError, ValueError) as error:
         raise Refusal(str(error)) from error
     return scope_of(ctx.facts.spec, ctx.workspace.root, ctx.env, undecided=undecided)

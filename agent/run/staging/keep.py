@@ -13,7 +13,6 @@ import msgspec
 
 from ...gate.draft import digest_of
 from ...gate.entries import opened
-from ...layers.fitness import place_of_orders
 from ...protocol import BY_DIGEST, LoopKind, ProposalOpened, UndecidedAccepted, UserError
 from ...verdict.decided_now import decided_now
 from ...verdict.ledger import Ledger
@@ -118,7 +117,7 @@ def _draft(ctx: RunContext) -> UndecidedDraft | None:
 def newest_undecided(workspace: Path, runs: Path) -> str | None:
     """Return the run that noted undecided changes of a workspace last. `runs`: the folder of the journals."""
     try:
-        noted = Ledger(place_of_orders(workspace, runs)).read()
+        noted = Ledger(workspace, runs).read()
     except (OSError, ValueError) as error:
         raise UserError(f"what nobody decided on cannot be read: {error}") from None
     return max((entry.run for entry in noted.entries), default=None)

@@ -23,12 +23,12 @@ async def copy_outputs(ctx: RunContext, layers: RunLayers, folders: Iterable[str
     written = [*unrecorded.outputs, *(folder for one in unrecorded.writers for folder in one.folders)]
     new = [folder for folder in folders if not _is_reached(folder, written)]
     if new:
-        await asyncio.to_thread(_copy, layers, new)
+        await asyncio.to_thread(_copy, layers, Ledger(ctx.workspace.seen, ctx.journal.path.parent), new)
 
 
-def _copy(layers: RunLayers, folders: Sequence[str]) -> None:
+def _copy(layers: RunLayers, ledger: Ledger, folders: Sequence[str]) -> None:
     with suppress(OSError, ValueError):
-        earlier = Ledger(layers.base).read().outputs
+        earlier = ledger.read().outputs
         for folder in folders:
             if not _is_reached(folder, earlier):
                 layers.output_copies.keep(folder)

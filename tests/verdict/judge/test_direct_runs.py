@@ -161,7 +161,7 @@ async def test_what_a_command_changed_when_rundry_was_killed_is_undecided(projec
     project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
     run = driven("echo true > suite/a.sh", until=[LOOP])
     assert (await run.run()).reason == "handoff"
-    for ledger in [*(work / ".git/rundry").glob("ledger"), *run.folder.glob("layers/*/ledger")]:
+    for ledger in run.folder.glob("undecided/*"):
         shutil.rmtree(ledger)
     killed = run.killed_at("snapshotted")
     outcome = await killed.run(within=60)
@@ -177,6 +177,16 @@ async def test_if_the_copy_of_the_start_is_gone_nothing_is_done(project, driven)
     killed = run.killed_at("judge_started")
     outcome = await killed.run()
     assert outcome.reason == "handoff" and "copy of the workspace" in outcome.detail, killed.story()
+
+
+async def test_a_command_cannot_delete_what_earlier_runs_left_undecided(machine, project, driven, work):
+    if machine == "no sandbox":
+        pytest.skip("nothing is kept from commands")
+    project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 7\n"})
+    assert (await driven("echo true > suite/a.sh", until=[LOOP]).run()).reason == "handoff"
+    (work / "suite/b.sh").write_text("sh calc.sh | grep -q 4\n")
+    again = driven(f"cd .g?t && find run*/ -delete; cd ..; {FIX}", until=[LOOP])
+    assert (await again.run()).reason == "handoff" and "suite/a.sh" in judged(again)["rests_on"], again.story()
 
 
 async def test_a_setup_that_is_not_used_here_is_named_before_the_first_call(project, driven):

@@ -2,7 +2,6 @@
 
 import shutil
 
-from rundry.agent.layers.fitness import place_of_orders
 from rundry.agent.protocol import Budget
 from rundry.agent.run.fork import fork
 from rundry.agent.verdict.ledger import Ledger
@@ -15,9 +14,9 @@ async def test_a_fork_of_a_killed_run_knows_what_that_changed_later(project, dri
     work = project(**{"calc.sh": "echo 5\n", "suite__a.sh": "sh calc.sh | grep -q 4\n"})
     run = driven("ls", "echo true > suite/a.sh", until=[SUITE], budget=FEW)
     await run.run()
-    base = place_of_orders(work, place / "runs")
-    shutil.rmtree(base / "ledger")
+    ledger = Ledger(work, place / "runs")
+    shutil.rmtree(place / "runs/undecided")
     killed = run.killed_at("effects_applied")
-    assert not Ledger(base).read().entries
+    assert not ledger.read().entries
     fork(killed.path, place / "runs", at=1)
-    assert [entry.path for entry in Ledger(base).read().entries] == ["suite/a.sh"]
+    assert [entry.path for entry in ledger.read().entries] == ["suite/a.sh"]
