@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 
 from ..system.inotify import (
@@ -28,6 +27,8 @@ from .names import is_dependency_folder
 
 _MOST = 200_000
 """Folders that are watched."""
+_DEEPEST = 100
+"""Folders inside one another; each further one would make each path longer to follow."""
 
 
 class OpenedFiles:
@@ -40,8 +41,8 @@ class OpenedFiles:
         self._folders = dict[int, str]()
         self._descriptor = -1
         self._thread: threading.Thread | None = None
-        folders = list(islice(_folders(str(root)), _MOST + 1))
-        self._is_all = not 0 < len(folders) <= _MOST or not self._watches(root, folders)
+        folders = _folders(str(root))
+        self._is_all = not folders or not self._watches(root, folders)
         """Anything may have been opened: the system has no more watches, or dropped reports."""
         if not self._is_all:
             self._thread = threading.Thread(target=self._note, name="opened files", daemon=True)
@@ -92,13 +93,17 @@ class OpenedFiles:
                     self._found.add((watch, name))
 
 
-def _folders(root: str) -> Iterator[str]:
-    """Yield the folders that are watched, relative to the root: the root first."""
-    for place, names, _ in os.walk(root):
-        folder = place[len(root) + 1 :]
-        yield folder
-        name = folder.rpartition("/")[2]
-        if is_dependency_folder(name):
-            names.clear()
-        elif name == ".git":
-            names[:] = [inner for inner in names if inner != "objects"]
+def _folders(root: str) -> list[str]:
+    """Return the folders that are watched, relative to the root, which is the first; none: too many, or too deep."""
+    found, waiting = list[str](), [""]
+    while waiting:
+        folder = waiting.pop()
+        if len(found) == _MOST or folder.count("/") > _DEEPEST:
+            return []
+        found.append(folder)
+        name, names = folder.rpartition("/")[2], list[str]()
+        if not is_dependency_folder(name):
+            with suppress(OSError), os.scandir(f"{root}/{folder}") as listing:
+                names = [entry.name for entry in listing if entry.is_dir(follow_symlinks=False)]
+        waiting += [f"{folder}/{inner}".lstrip("/") for inner in names if (name, inner) != (".git", "objects")]
+    return found

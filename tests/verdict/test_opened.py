@@ -78,7 +78,7 @@ def test_names_that_are_not_text_are_noted(root: Path):
 def test_dropped_reports_mean_everything(root: Path):
     noted = OpenedFiles(root)
     most = int(QUEUE.read_text())
-    script = f"cd '{root}'; i=0; while [ $i -le {most // 2} ]; do : < calc.py; : < .git/HEAD; i=$((i+1)); done"
+    script = f"cd '{root}'; i=0; while [ $i -le {most} ]; do : < calc.py; : < .git/HEAD; i=$((i+1)); done"
     ctypes.PyDLL(None).system(os.fsencode(script))  # no other thread of Python runs meanwhile
     assert noted.stop() is None
 

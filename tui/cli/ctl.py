@@ -188,8 +188,11 @@ def _control_stage(ref: str | None, given: Given, flags: Mapping[str, object], *
     finally:
         journal.close()
     if not given.words:
-        lines = [one_line(name) for name in staged] or [one_line(f"{run_id}  nothing is staged")]
-        print_json(Staged(run_id=run_id, staged=staged)) if as_json else print("\n".join(lines))
+        if as_json:
+            print_json(Staged(run_id=run_id, staged=staged))
+        else:
+            for name in staged or [f"{run_id}  nothing is staged"]:
+                print(one_line(name))
         return 0
     if "apply" in given.words:
         return apply(

@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, say
 
 NAMES = (".gitignore", ".rundry.toml", "AGENTS.md", "pyproject.toml", "conftest.py", ".env")
-SECONDS = 60.0
+SECONDS = 150
 DEEP = 1_500
 
 
