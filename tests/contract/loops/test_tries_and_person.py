@@ -15,8 +15,9 @@ from fakes.turns import Call, call, calls, say
 
 from rundry.agent.journal.journal import Journal
 
-HELD = dataclasses.replace(writes("score.txt", 9), hold_after=0)
-"""The second try, which waits until the server releases it."""
+_WRITES = writes("score.txt", 9)
+HELD = dataclasses.replace(_WRITES, calls=(Call("read_file", {"path": "score.txt"}), *_WRITES.calls), hold_after=0)
+"""The second try, which waits until the server releases it. It reads what the person wrote before it replaces that."""
 MAKES_REFS = (
     "export GIT_AUTHOR_NAME=m GIT_AUTHOR_EMAIL=m@x GIT_COMMITTER_NAME=m GIT_COMMITTER_EMAIL=m@x; "
     "git branch try-branch; git tag try-tag; git switch -qc try-switched; echo {score} > score.txt; "
