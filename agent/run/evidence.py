@@ -32,6 +32,9 @@ _MOST_RESTING = 50
 """Paths that the evidence lists of what the result rests on."""
 NO_GUARD = "`--guard none`: files that the check depends on could change without approval"
 UNHELD = "without a sandbox and without guarded files, commands can change everything that the verdict depends on"
+UNHELD_OUTSIDE = (
+    "without a sandbox, commands can change what the check depends on outside of the workspace, and it is not noticed"
+)
 EXIT_CODE_ONLY = "`{}` counts no tests: only its exit code is known"
 
 
@@ -108,10 +111,14 @@ async def evidence_at_end(facts: RunFacts, events: Recorder, guarded: Guarded) -
     return evidence_of(facts, await guarded.report())
 
 
-def not_held_unguarded(facts: RunFacts, sandbox: Sandbox, guard: Guard) -> list[str]:
-    """Return the notes to show before a run in which commands can change everything that its verdict depends on."""
-    is_open = sandbox.kind is None and not guard and is_decided(facts.spec)
-    return [UNHELD] if is_open else []
+def not_held_unguarded(facts: RunFacts, sandbox: Sandbox, guard: Guard, *, judges: bool) -> list[str]:
+    """Return the notes to show before a run without a sandbox: what commands can change that its verdict depends on.
+
+    `judges`: whether its results are judged.
+    """
+    if sandbox.kind is not None or guard or not is_decided(facts.spec):
+        return []
+    return [UNHELD_OUTSIDE if judges and "none" not in facts.spec.predicates.guard else UNHELD]
 
 
 def is_decided(spec: RunSpec) -> bool:

@@ -134,7 +134,7 @@ def test_a_check_is_honest_whoever_runs_it_and_whatever_holds_the_commands(
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        ([], ["a change in the workspace stays"]),
+        ([], ["outside of the workspace, and it is not noticed"]),
         (["--guard", "none"], ["without guarded files", "`--guard none`"]),
         (["--until", "test -s out.txt", "--guard", "none"], ["without guarded files"]),
     ],

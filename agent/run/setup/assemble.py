@@ -87,7 +87,7 @@ async def _assembled(
         notes += await git.commits.first_check()
     guarding = partial(_guard_words, listing, ctx.guarded)
     notes += await with_progress(ctx.guarded.start(), inputs.tell, guarding)
-    for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
+    for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard, judges=judges(spec, tree.views)):
         ctx.guarded.add_not_held(line)
     is_said = any(note.startswith(NOT_JUDGED) for note in notes)
     if not facts.started and decides(spec) and not judges(spec, tree.views) and not is_said:
