@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from fakes.in_process.layered import IDENTITY
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, edit, say
 
+from rundry.agent.layers.direct import LONGEST_TICK
 from rundry.agent.protocol import Budget, Predicates
 from rundry.agent.workspace.sandbox.landlock import why_no_landlock
 
@@ -204,6 +206,7 @@ async def test_a_virtual_environment_with_its_own_path_is_used_from_the_workspac
     shutil.copy("/bin/sh", work / ".venv/bin/sh")
     (work / ".venv/bin/check").write_text(f"#!{work}/.venv/bin/sh\nsh suite/a.sh\n")
     (work / ".venv/bin/check").chmod(0o755)
+    await asyncio.sleep(LONGEST_TICK / 1e9)  # a file that is so new counts as changed
     run = driven(FIX, until=[".venv/bin/check"])
     assert is_done(run, await run.run(), machine)
 
