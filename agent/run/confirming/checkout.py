@@ -129,7 +129,7 @@ def _refuse_other_files(result: Result) -> None:
         raise CheckoutFailed(f"the workspace {root} no longer exists")
     if result.guard is not None:  # the run has not ended
         return
-    if changes.stage is not None:
+    if changes.stage is not None and len(changes.in_stage):
         raise CheckoutFailed("what the run changed is not in the workspace: `rundry apply` applies it")
     try:
         changed = changed_since(result.journal, changes, root)
