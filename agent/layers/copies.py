@@ -600,6 +600,16 @@ def _copy_bytes(reading: int, writing: int) -> None:
             shutil.copyfileobj(source, target)  # between two file systems
 
 
+def copy_file(source: str, target: str) -> None:
+    """Copy a file with its times and rights, as `shutil.copytree` wants it. Pipes and sockets are left out."""
+    if not stat.S_ISREG(os.lstat(source).st_mode):
+        return
+    with open(source, "rb") as reading, open(target, "xb") as writing:  # noqa: PTH123 - paths of text, 3 times as fast
+        if not clone_blocks(reading.fileno(), writing.fileno()):
+            _copy_bytes(reading.fileno(), writing.fileno())
+    shutil.copystat(source, target)
+
+
 def clone_blocks(reading: int, writing: int) -> bool:
     """Let an empty file share the blocks of another one. Returns false where the file system cannot do that."""
     try:

@@ -26,7 +26,8 @@ IN_MEMORY = 1 << 20
 """Bytes of the largest file whose content is handled as a whole; larger ones are moved or copied."""
 _LONGEST_PATH = 4_000
 """Bytes of a path; the kernel takes 4,096 (PATH_MAX)."""
-_OPAQUE = "user.overlay.opaque"
+OPAQUE = "user.overlay.opaque"
+"""The attribute, with the value `y`, of a folder that hides all of the one below it (overlayfs.rst)."""
 _PIECE = 1 << 20
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
@@ -405,7 +406,7 @@ def is_opaque(folder: int, path: bytes) -> bool:
     """Return whether a folder of a layer hides what lies below it. Raises OSError."""
     opened = open_below(folder, path, FOLDER)
     try:
-        return os.getxattr(opened, _OPAQUE) == b"y"
+        return os.getxattr(opened, OPAQUE) == b"y"
     except OSError as error:
         if error.errno in (errno.ENODATA, errno.EOPNOTSUPP):
             return False

@@ -21,6 +21,7 @@ import msgspec
 from ..system.real_paths import real_path
 from ..workspace.files.beneath import exchange, rename_new
 from ..workspace.files.locked_file import Lease
+from .effects import OPAQUE
 from .git.places import covered, git_folders_of
 from .mount_table import Mount, mount_at, mounts_inside
 from .namespaces import Cover, Namespaces, NamespacesRefused
@@ -36,7 +37,6 @@ _TRIAL, _TRIAL_SECONDS = "fit-", 60.0
 """Prefix of the folder of a trial, and the age after which one is removed: its process was killed."""
 _LOOKED_AT, _LARGEST = 300, 1_000_000
 """Entries of the workspace that are looked at, and bytes of a file that is copied up."""
-_OPAQUE = "user.overlay.opaque"
 
 
 class Fitness(msgspec.Struct, frozen=True, kw_only=True):
@@ -328,7 +328,7 @@ def _write_in(root: int, written: Path, own: Path) -> None:
         mark = (written / "file").lstat()
         if (written / "new").read_bytes() != b"new" or not stat.S_ISCHR(mark.st_mode) or mark.st_rdev:
             raise Refusal("overlay", "it does not write down what is made and deleted", errno.EINVAL)
-        if os.getxattr(written / "folder", _OPAQUE) != b"y":
+        if os.getxattr(written / "folder", OPAQUE) != b"y":
             raise Refusal("overlay", "it does not write down what is replaced", errno.EINVAL)
     finally:
         os.close(folder)

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from .copies import clone_blocks
-from .effects import Type, refuse_long, status_at
+from .effects import OPAQUE, Type, refuse_long, status_at
 from .opening import FOLDER, open_below
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 JUDGE = "judge"
 """How the folder of such a layer is named."""
-_OPAQUE = "user.overlay.opaque"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _PIECE = 1 << 20
 _RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
@@ -127,7 +126,7 @@ class _View:
             if not is_folder:
                 opened = open_below(self._upper, path, FOLDER)
                 try:
-                    os.setxattr(opened, _OPAQUE, b"y")
+                    os.setxattr(opened, OPAQUE, b"y")
                 finally:
                     os.close(opened)
 

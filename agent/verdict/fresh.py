@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..layers.copies import clone_blocks
+from ..layers.copies import copy_file
+from ..layers.effects import OPAQUE
 from ..layers.judge import Past, put_past
 
 if TYPE_CHECKING:
     from ..layers.layer import Layer
-
-_OPAQUE = "user.overlay.opaque"
 
 
 class Fresh(NamedTuple):
@@ -36,17 +35,10 @@ class Fresh(NamedTuple):
         put_past(layer, past)
         for path, source in self.made.items():
             target = layer.upper / path
-            os.setxattr(target, _OPAQUE, b"y", follow_symlinks=False)
+            os.setxattr(target, OPAQUE, b"y", follow_symlinks=False)
             clone_tree(source, target)
 
 
 def clone_tree(source: Path, target: Path) -> None:
     """Copy a folder with its links, times and rights; files share their blocks where the disk can. Raises OSError."""
-    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True, copy_function=_clone)
-
-
-def _clone(source: str, target: str) -> None:
-    with Path(source).open("rb") as reading, Path(target).open("wb") as writing:
-        if not clone_blocks(reading.fileno(), writing.fileno()):
-            shutil.copyfileobj(reading, writing)
-    shutil.copystat(source, target)
+    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True, copy_function=copy_file)

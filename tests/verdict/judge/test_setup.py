@@ -28,6 +28,12 @@ async def test_what_the_setup_made_is_there_and_the_result_is_judged(project, dr
     assert prepared["kept"] == ["dep"] and (gate is GateMode.STAGE or (work / "dep/tool").exists())
 
 
+async def test_pipes_that_the_setup_left_are_not_copied(project, driven):
+    project(**FILES)
+    run = driven(f"{INSTALL}; {FIX}", predicates=wanted(f"{INSTALL}; mkfifo dep/pipe"), budget=FEW)
+    assert is_done(run, await run.run(within=60))
+
+
 async def test_without_it_the_hand_off_names_the_command_that_made_them(project, driven):
     project(**FILES)
     run = driven(FAKE, FIX, predicates=wanted(None), budget=FEW)
