@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from ..damaged.admission import require_undamaged
 from ..setup.assemble import workspace_tree
 from ..setup.build_context import Committing, build
 from ..setup.inputs import Inputs, ProcessContext
+from ..setup.surroundings.layers import close_layers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,8 +113,7 @@ async def reviewed_run(
         await made.ctx.guarded.start(is_new=True)  # what the user has now counts
         yield Reviewing(made.ctx, person, tree.why_no_layers)
     finally:
-        for layers in {one for one in (tree.layers, tree.units) if one is not None}:
-            await asyncio.to_thread(layers.close)
+        await close_layers(tree.layers, tree.units, tree.views)
 
 
 def _gate(run: ClaimedRun, tree: Tree, person: Person) -> Gate:
