@@ -83,4 +83,4 @@ def number(about: str) -> dict[str, Any]:
     return {"type": "integer", "description": about, "minimum": 1}
 
 
-PATH = text("Path relative to the project folder, e.g. `src/app.py`.")
+PATH = text("Path relative to the project folder.")  # no example: small models ask for the path that it names
