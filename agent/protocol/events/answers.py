@@ -88,11 +88,11 @@ class Restarted(EventBase, frozen=True, kw_only=True):
 
 
 class EditFormatOffered(EventBase, frozen=True, kw_only=True):
-    """In a chat the model writes code instead of calls, so the person is offered a file format. Nothing changes."""
+    """In a chat the model writes code, or explains calls, so the person is offered a file format. Nothing changes."""
 
     format: FileFormat
     answers: int
-    """Number of answers whose code would be an edit."""
+    """Number of answers whose code would be an edit, or that explain a call."""
 
 
 AnswersEvent = EditFormatChosen | AnswerRead | Restarted | EditFormatOffered

@@ -35,9 +35,14 @@ def writes_code_only(facts: RunFacts) -> bool:
 
 def code_answers(facts: RunFacts) -> list[str]:
     """Return the answers with code and without a call; none if the person chose the format or a call worked."""
+    return [text for text in answers_without_calls(facts) if "```" in text]
+
+
+def answers_without_calls(facts: RunFacts) -> list[str]:
+    """Return the answers in words; none if the person chose the format or a call worked."""
     if not facts.answers.is_automatic or any(action.ok for action in facts.actions):
         return []
-    said = [message for message in facts.main.messages if message.role == "assistant" and "```" in message.text]
+    said = [message for message in facts.main.messages if message.role == "assistant"]
     return [message.text for message in said if not message.calls]
 
 

@@ -36,7 +36,7 @@ def answer_words(event: Answered) -> str:
     """Return the line about an event; empty: there is nothing to say, because the change itself is shown."""
     match event:
         case EditFormatOffered(format=form):
-            return f"the model writes code and calls no tool: /format {form} makes edits of it, each for you to decide"
+            return f"the model calls no tool: after /format {form} it answers with code, each edit for you to decide"
         case EditFormatChosen(format=form, why=why):
             return f"edit format: {form}; {why}"
         case AnswerRead(problem=problem) if problem:

@@ -333,6 +333,14 @@ async def test_the_offer_fits_the_file(chat: Make, tmp_path: Path):
     assert [e["format"] for e in run.of("edit_format_offered")] == ["whole"], run.story()
 
 
+async def test_the_switch_is_offered_to_a_model_that_explains_its_calls(chat: Make):
+    """As Qwen2.5-Coder-1.5B answers in a chat."""
+    call_in_words = '{"name": "read_file", "arguments": {"path": "calc/core.py"}}'
+    said = say(f"To read it, use the read_file function:\n\n<tools>\n{call_in_words}\n</tools>\n\nThis reads it.")
+    run = await talk(chat(said, said, form="auto"), Say(text="do it"))
+    assert [(e["format"], e["answers"]) for e in run.of("edit_format_offered")] == [("whole", 2)], run.story()
+
+
 @pytest.mark.parametrize(
     "turns",
     [
