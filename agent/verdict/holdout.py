@@ -18,16 +18,16 @@ from ..journal.encoding import recorded_text
 from ..layers.git.places import git_folders_of
 from ..protocol import SECOND_FAILED, HoldoutPrepared, Judged, Refusal, some_files
 from ..protocol.text.path_text import quoted_path
-from ..stops.check_environment import prepared_environment
-from ..stops.checks import CheckResult, run_check
 from ..stops.counting.comparing import compare
 from ..stops.counting.counted import Counted
 from ..workspace.git.repository import repository_top
 from ..workspace.sandbox.confined.denied_paths import held_out_paths
 from ..workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from .checked import checked_in_view
 from .view import Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
+    from ..stops.checks import CheckResult
     from .case import Case
 
 _MOST_LISTED = 50
@@ -140,16 +140,7 @@ async def _tried(case: Case, taken: Taken) -> CheckResult:
     command = case.facts.spec.predicates.holdout
     assert command is not None  # the caller asked
     async with open_view(case.layers, case.sandbox.with_held_out(), taken) as view:
-        with prepared_environment(view.sandbox, case.env) as environment:
-            result = await run_check(
-                command,
-                view.workspace,
-                env=environment.env,
-                timeout=case.timeout,
-                sandbox=view.sandbox,
-                access=msgspec.structs.replace(environment, layer=view.access).access,
-                shown_as=case.workspace.seen,
-            )
+        result = await checked_in_view(case, view, command)
         if view.reached:
             result = msgspec.structs.replace(result, passed=False, output=f"it was ended, because {view.reached}")
     return result

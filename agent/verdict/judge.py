@@ -19,13 +19,13 @@ from ..facts.decided_files import encode_decided
 from ..journal.encoding import recorded_text
 from ..protocol import Judged, JudgeStarted, TestCounts
 from ..stops.check_environment import CheckEnvironment, prepared_environment
-from ..stops.checks import CheckResult, run_check
 from ..stops.counting.comparing import compare
 from ..stops.predicates.python import judge_python
 from ..stops.predicates.required import RunActions, required_run
 from ..stops.predicates.schema import judge_schema
 from ..stops.stall.signature import without_traces_of_run
 from .approved_modules import approved_modules
+from .checked import checked_in_view
 from .counts import CountsDamaged, first_counts
 from .decided import is_below
 from .decided_now import DecidedNow, decided_now
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..protocol import JudgeWhy
+    from ..stops.checks import CheckResult
     from ..stops.verdict import Verdict
     from ..workspace.sandbox.access import Access
     from .case import Case
@@ -293,8 +294,7 @@ class _Judge:
         case = self._case
         async with open_view(case.layers, case.sandbox, taken) as view:
             for command in self._required:
-                with prepared_environment(view.sandbox, case.env) as environment:
-                    trial.required.append(await self._checked(command, view, environment, ()))
+                trial.required.append(await checked_in_view(case, view, command))
             trial.reached = view.reached
 
     async def _all_checked(self, view: JudgeView, read_only: Sequence[Path]) -> list[CheckResult]:
@@ -303,23 +303,9 @@ class _Judge:
 
         async def one(command: str) -> CheckResult:
             async with free:
-                with prepared_environment(view.sandbox, self._case.env) as environment:
-                    return await self._checked(command, view, environment, read_only)
+                return await checked_in_view(self._case, view, command, read_only=read_only)
 
         return await asyncio.gather(*map(one, self._goals.checks))
-
-    async def _checked(
-        self, command: str, view: JudgeView, environment: CheckEnvironment, read_only: Sequence[Path]
-    ) -> CheckResult:
-        return await run_check(
-            command,
-            view.workspace,
-            env=environment.env,
-            timeout=self._case.timeout,
-            sandbox=view.sandbox,
-            access=_in_view(environment, view, read_only),
-            shown_as=self._case.workspace.seen,
-        )
 
     async def _python(self, script: str, view: JudgeView, environment: CheckEnvironment) -> Verdict:
         case = self._case
@@ -547,8 +533,8 @@ def _required_lines(case: Case, decided: Decided) -> list[str]:
     return [one.line for one in runs if not one.line.startswith("git ")]
 
 
-def _in_view(environment: CheckEnvironment, view: JudgeView, read_only: Sequence[Path] = ()) -> Access:
-    return msgspec.structs.replace(environment, layer=view.access, read_only=read_only).access
+def _in_view(environment: CheckEnvironment, view: JudgeView) -> Access:
+    return msgspec.structs.replace(environment, layer=view.access).access
 
 
 def _scope_help(path: str) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from ..protocol import PlantPrepared
-from ..stops.check_environment import prepared_environment
-from ..stops.checks import CheckResult, run_check
+from .checked import checked_in_view
 from .counts import first_counts
 from .plant import Plan, command_with_plant, env_with_plant, plant, plants_for, proven, suspicion, words_of
 from .view import Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
+    from ..stops.checks import CheckResult
     from .case import Case
     from .view import JudgeView
 
@@ -79,13 +79,5 @@ async def planted(case: Case, command: str, taken: Taken, green: CheckResult) ->
 
 
 async def _tried(case: Case, view: JudgeView, plan: Plan, *, only: bool) -> CheckResult:
-    with prepared_environment(view.sandbox, env_with_plant(plan, case.env, only=only)) as environment:
-        return await run_check(
-            command_with_plant(plan, only=only),
-            view.workspace,
-            env=environment.env,
-            timeout=case.timeout,
-            sandbox=view.sandbox,
-            access=msgspec.structs.replace(environment, layer=view.access).access,
-            shown_as=case.workspace.seen,
-        )
+    env = env_with_plant(plan, case.env, only=only)
+    return await checked_in_view(case, view, command_with_plant(plan, only=only), env=env)

@@ -13,13 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ..journal.encoding import recorded_text
 from ..layers.rows import decode_rows
 from ..protocol import SetupPrepared
-from ..stops.check_environment import prepared_environment
-from ..stops.checks import run_check
+from .checked import checked_in_view
 from .fresh import Fresh, clone_tree
 from .view import Taken, ViewFailed, open_view
 
@@ -46,16 +43,7 @@ async def prepare_setup(case: Case) -> None:
     kept, problem = list[str](), ""
     try:
         async with open_view(case.layers, case.sandbox, taken) as view:
-            with prepared_environment(view.sandbox, case.env) as environment:
-                access = msgspec.structs.replace(environment, layer=view.access).access
-                result = await run_check(
-                    command,
-                    case.workspace,
-                    env=environment.env,
-                    timeout=case.timeout,
-                    sandbox=view.sandbox,
-                    access=msgspec.structs.replace(access, network=case.facts.spec.gate.network),
-                )
+            result = await checked_in_view(case, view, command, network=case.facts.spec.gate.network)
             if result.passed and not view.reached:
                 kept = await asyncio.to_thread(_keep, case, view.root)
             else:
