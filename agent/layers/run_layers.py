@@ -120,8 +120,8 @@ class RunLayers:
         """Paths and digests of a check's changes about which a person was asked."""
         self.others_write = False
         """Whether something of this run wrote to the workspace itself, so that its layers do not tell all changes."""
-        self.ledger_base = base
-        """The layers' folder with the ledger of the workspace."""
+        self.contents_base = base
+        """The layers' folder in which runs kept old contents. It differs from `base` only for copies."""
         self.start: StartCopy | None = None
         """The workspace at the start, if results are judged in copies; closed with this."""
 

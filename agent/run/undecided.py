@@ -26,7 +26,7 @@ _NAMED = 3
 def layers_folder(ctx: RunContext) -> Path:
     """Return the layers' folder of the workspace, whether the run has layers or not. Raises OSError."""
     layers = ctx.layers or ctx.views or ctx.units
-    return layers.ledger_base if layers is not None else place_of_orders(ctx.workspace.seen, ctx.journal.path.parent)
+    return layers.contents_base if layers is not None else place_of_orders(ctx.workspace.seen, ctx.journal.path.parent)
 
 
 async def note_at_end(ctx: RunContext) -> None:

@@ -14,8 +14,8 @@ from ..stops.executed import Executed, Started, executed
 from ..stops.guarding.helper_names import is_helper, is_test_helper
 from ..stops.guarding.imports import imports_of, read_text
 from ..stops.guarding.tool_table import Tool, names_in_scripts, tools_of
+from .compiled_tests import TestProgram, programs_of_tests
 from .names import has_test_word, is_markup, is_source, is_test_folder, is_test_name
-from .test_programs import TestProgram, test_programs
 
 if TYPE_CHECKING:
     from .start_files import StartFiles
@@ -515,7 +515,7 @@ class CheckParts:
                 script = self._inside(folder, match["path"])
                 if script in self._start.scripts or (script in self._start.files and script.endswith(_SCRIPTS)):
                     self._add_run(script, _RUN)
-        for program in test_programs(text or ""):
+        for program in programs_of_tests(text or ""):
             for named in program.sources:
                 source = self._inside(_folder(path) or ".", named)
                 if source in self._start.files and _is_of_test_program(source, program):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..layers.copies import copy_file
 from ..layers.effects import OPAQUE
 from ..layers.judge import Past, put_past
+from .decided import is_below
 
 if TYPE_CHECKING:
     from ..layers.layer import Layer
@@ -27,7 +28,7 @@ class Fresh(NamedTuple):
     def over(self, past: Mapping[str, Past | None]) -> dict[str, Past | None]:
         """Return what the other paths of a view have, and these."""
         mine = (*self.absent, *self.made)
-        left = {path: was for path, was in past.items() if not any(f"{path}/".startswith(f"{one}/") for one in mine)}
+        left = {path: was for path, was in past.items() if not any(is_below(path, one) for one in mine)}
         return {**left, **dict.fromkeys(self.absent), **{path: Past(type="folder") for path in self.made}}
 
     def put(self, layer: Layer, past: Mapping[str, Past | None]) -> None:

@@ -114,7 +114,7 @@ async def _held_out(case: Case, judged: Judged) -> Judged:
 
 def decided_of(case: Case) -> DecidedNow:
     """Return what is decided now. Raises ViewFailed. Blocks."""
-    unit, base, workspace = case.unit, case.layers.ledger_base, case.workspace.root
+    unit, base, workspace = case.unit, case.layers.contents_base, case.workspace.root
     try:
         if unit is None:
             return decided_now(case.facts, case.journal, base, workspace, case.scope, start=case.layers.start)

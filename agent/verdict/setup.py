@@ -17,6 +17,7 @@ from ..journal.encoding import recorded_text
 from ..layers.rows import decode_rows
 from ..protocol import SetupPrepared
 from .checked import checked_in_view
+from .decided import is_below
 from .fresh import Fresh, clone_tree
 from .view import Taken, ViewFailed, open_view
 
@@ -95,7 +96,7 @@ def setup_help(case: Case, paths: Sequence[str]) -> list[str]:
             rows = decode_rows(case.journal.blob(change.effects.rows))
         except KeyError:
             continue
-        if any(f"{row.path}/".startswith(f"{path}/") for row in rows for path in paths):
+        if any(is_below(row.path, path) for row in rows for path in paths):
             return [f"--setup {shlex.quote(change.command)}"]
     return []
 

@@ -12,9 +12,9 @@ from ...loops.shared.passes import steps_used
 from ...protocol import ImproveSpec, Judged, PassStarted, Reason, TryMeasured
 from ...stops.score import is_better
 from ..passes.changes import changed_lines
-from ..passes.judged_unit import case_of_try, judge_unit
 from ..passes.left_patch import UNREADABLE
 from ..passes.measure import Measured, Score, measure, record_no_score, record_score
+from ..passes.unit_judging import case_of_try, judge_unit
 from .try_texts import summary
 from .verdict import why_failing
 

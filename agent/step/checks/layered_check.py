@@ -16,7 +16,7 @@ from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.overwritten import Entry, entries_in, overwritten
 from ...protocol import OutputsWritten, Prompted, Record
-from ..tool_calls.output_copies import copy_outputs
+from ..tool_calls.copy_outputs import copy_outputs
 
 if TYPE_CHECKING:
     from ...layers.layer import Layer

@@ -18,8 +18,8 @@ from ...protocol.text.path_text import quoted_path
 from ...system.crash import crash_point
 from ...workspace.errors import UnreadableFile
 from ...workspace.files.states import read_state
+from .copy_outputs import copy_outputs
 from .file_events import FileContents, contents_of, file_changed, stored_contents
-from .output_copies import copy_outputs
 
 if TYPE_CHECKING:
     from ...layers.apply import Result

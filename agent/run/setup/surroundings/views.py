@@ -61,7 +61,7 @@ def _views(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> Views:
     try:
         layers = RunLayers(workspace, base, path.stem, None, copies=True, at_workspace=at_workspace)
         layers.others_write = True
-        layers.hidden, layers.ledger_base = _own(workspace.root), place_of_orders(workspace.root, path.parent)
+        layers.hidden, layers.contents_base = _own(workspace.root), place_of_orders(workspace.root, path.parent)
         layers.recover()
         if not is_new:
             layers.start = StartCopy.left(base, run, workspace.root, layers.hidden)

@@ -24,7 +24,7 @@ class TestProgram(NamedTuple):
     """As the build file writes them."""
 
 
-def test_programs(text: str) -> Iterator[TestProgram]:
+def programs_of_tests(text: str) -> Iterator[TestProgram]:
     """Yield the programs that a `CMakeLists.txt` or `meson.build` starts as tests, with the sources of no library."""
     tested = {*_CMAKE_TESTS.findall(text), *_MESON_TESTS.findall(text)}
     shared = {source for match in _OTHERS.finditer(text) for source in _SOURCE.findall(match[1])}
