@@ -19,6 +19,7 @@ from ..facts.decided_files import encode_decided
 from ..journal.encoding import recorded_text
 from ..protocol import Judged, JudgeStarted, TestCounts
 from ..stops.check_environment import CheckEnvironment, prepared_environment
+from ..stops.checks import CheckResult
 from ..stops.counting.comparing import compare
 from ..stops.predicates.python import judge_python
 from ..stops.predicates.required import RunActions, required_run
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..protocol import JudgeWhy
-    from ..stops.checks import CheckResult
     from ..stops.verdict import Verdict
     from ..workspace.sandbox.access import Access
     from .case import Case
