@@ -47,6 +47,15 @@ FILES = {
     "bench.sh": "#!/bin/sh\necho 1\n",
     "is-green.sh": "#!/bin/sh\nexec python3 -m unittest -q\n",
     "src/app.py": "import os\n\nVALUE = 1\n",
+    "apart/test_apart.py": """import sys
+
+sys.path.insert(0, ".")
+from calc.core import add
+
+
+def test_apart():
+    assert add(4, 5) == 9
+""",
     "search.toml": 'task = "Find it"\n[[lens]]\nname = "a"\nprompt = "Look"\n',
 }
 TURNS = [FIX_ADD, FIX_MEAN, FIX_MEAN, finish("fixed", "calc/core.py")]
@@ -205,6 +214,7 @@ class Reader:
         core.write_text(core.read_text().replace("a - b", "a + b").replace("(len(values) + 1)", "len(values)"))
         run = make_search(self.home, self.project, ["src/app.py"])
         self.server.turns = [
+            call("read_file", path="src/app.py"),
             call("write_file", path="src/app.py", content="VALUE = 1\n"),
             finish("fixed", "src/app.py"),
         ]
