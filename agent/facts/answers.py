@@ -109,7 +109,7 @@ class Answers:
     is_automatic: bool = False
     """Whether the program may choose the format."""
     is_offered: bool = False
-    """Whether the person was offered a file format, in a chat."""
+    """Whether the person was offered a file format because of answers, in a chat."""
     has_reason: bool = False
     """Whether a person rejected an edit of the newest step with a reason, which the model should answer."""
     restart: Restarted | None = None
@@ -209,8 +209,8 @@ class Answers:
             case EditFormatChosen(format=form, by=by):
                 self.format, self.restart = BY_TOOLS if form == AUTO_FORMAT else form, None
                 self.is_automatic = form == AUTO_FORMAT if by == "person" else self.is_automatic
-            case EditFormatOffered():
-                self.is_offered = True
+            case EditFormatOffered(answers=answers):
+                self.is_offered = answers > 0
             case AnswerRead() as read:
                 answer = Answer(read.number, read.format, self.format, read.base, read.path, seq)
                 answer.problem, answer.same_as = read.problem, read.same_as

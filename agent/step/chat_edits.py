@@ -14,6 +14,7 @@ from ..protocol import Message, Prompted, ToolCall
 from ..workspace.errors import PathRefused
 from ..workspace.given_paths import meant_path
 from .edit_formats.blocks import Block, blocks_of
+from .edit_formats.choice import explains_a_call
 from .edit_formats.reading import ShownFile, read_block
 from .text_edits import FileSpace, TextEdits, call_of, one_turn, part_excerpt, whole_excerpt
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 4
 """Files that one message of the person can show."""
 _MOST_WORDS = 2_000
+_ONLY_EXPLAINED = "(This answer only described a call of a tool. Nothing was changed.)"
 _AROUND = "\"'`()[]{}<>,;:!?"
 """Characters around a path in a message."""
 
@@ -73,7 +75,10 @@ class ChatEdits(TextEdits):
         return new
 
     def as_sent(self, messages: Sequence[Message]) -> list[Message]:
-        """Return the messages for a model that has no tools: calls and results as text."""
+        """Return the messages for a model that has no tools: calls and results as text.
+
+        An answer that only explains a call is left out, because a small model repeats its form.
+        """
         tools = {call.call_id: call.tool for message in messages for call in message.calls}
         out: list[Message] = []
         for one in messages:
@@ -83,6 +88,8 @@ class ChatEdits(TextEdits):
             elif one.calls:
                 called = [f"[called `{call.tool}`]" for call in one.calls if not call.from_text]
                 out.append(Message(role="assistant", text="\n".join([*([one.text] if one.text else []), *called])))
+            elif one.role == "assistant" and explains_a_call(one.text):
+                out.append(Message(role="assistant", text=_ONLY_EXPLAINED))
             else:
                 out.append(one)
         return one_turn(out)

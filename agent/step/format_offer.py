@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING
 
-from ..protocol import CHAT_FORMATS, FILE_FORMATS, EditFormatOffered, FileFormat
+from ..protocol import AUTO_FORMAT, CHAT_FORMATS, FILE_FORMATS, EditFormatOffered, FileFormat, LoopKind
 from .chat_edits import ChatEdits
-from .edit_formats.choice import FIRST, answers_without_calls
+from .edit_formats.choice import FIRST, answers_without_calls, explains_a_call, format_of_model
 
 if TYPE_CHECKING:
     from ..protocol import Record
@@ -16,8 +15,14 @@ if TYPE_CHECKING:
 
 _ENOUGH = 2
 """Answers with code that would be an edit, or with a call as an example, from which on a format is offered."""
-_QUOTED = re.compile(r'\{\s*"name"\s*:\s*"\w+"\s*,\s*"arguments"\s*:')
-"""A call that an answer explains instead of making it."""
+
+
+def offer_at_start(ctx: RunContext) -> None:
+    """Record the offer of a file format in a chat whose model is small, as its server says."""
+    spec = ctx.facts.spec
+    is_left_open = spec.loop is LoopKind.CHAT and spec.edit_format == AUTO_FORMAT
+    if is_left_open and format_of_model(ctx.models.current)[0] in FILE_FORMATS:
+        ctx.events.record(EditFormatOffered(format=_fitting(ctx, []), answers=0))
 
 
 async def offer_format(ctx: RunContext, record: Record) -> None:
@@ -29,7 +34,7 @@ async def offer_format(ctx: RunContext, record: Record) -> None:
     if not isinstance(edits, ChatEdits) or answers.format in FILE_FORMATS or answers.is_offered:
         return
     said = answers_without_calls(ctx.facts)
-    quoting, code = [text for text in said if _QUOTED.search(text)], [text for text in said if "```" in text]
+    quoting, code = [text for text in said if explains_a_call(text)], [text for text in said if "```" in text]
     if max(len(quoting), len(code)) < _ENOUGH:
         return
     found = await asyncio.to_thread(lambda: [paths for text in code if (paths := edits.edited_by(text))])

@@ -88,11 +88,14 @@ class Restarted(EventBase, frozen=True, kw_only=True):
 
 
 class EditFormatOffered(EventBase, frozen=True, kw_only=True):
-    """In a chat the model writes code, or explains calls, so the person is offered a file format. Nothing changes."""
+    """In a chat the person is offered a file format, because the model is small, writes code or explains calls.
+
+    Nothing changes by itself.
+    """
 
     format: FileFormat
     answers: int
-    """Number of answers whose code would be an edit, or that explain a call."""
+    """Number of answers whose code would be an edit, or that explain a call; 0: the model is small."""
 
 
 AnswersEvent = EditFormatChosen | AnswerRead | Restarted | EditFormatOffered

@@ -32,6 +32,7 @@ from ...protocol import (
     WorkResult,
 )
 from ...step.edit_formats.choice import choose_format
+from ...step.format_offer import offer_at_start
 from ...step.model_call.lost import charge_lost_calls
 from ...step.prompt import system_prompt
 from ...stops.budget import replace_budget
@@ -136,6 +137,7 @@ def _record_prompts(run: LiveRun) -> None:
         ctx.events.record(EditFormatChosen(format=form, why=why))
     if run.finder is None and run.children is None:
         ctx.events.record(Prompted(kind="system", text=system_prompt(spec, form)))
+    offer_at_start(ctx)
     if spec.task:
         ctx.events.record(Said(text=spec.opening, kind="task", images=spec.images, by=spec.started_by))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ...protocol import (
@@ -23,6 +24,7 @@ FIRST: FileFormat = "functions"
 _REMEMBERED: dict[str, EditFormat] = {BY_TOOLS: BY_TOOLS, **{form: form for form in FILE_FORMATS}}
 """Formats by the name under which they are remembered."""
 _CODE_ANSWERS = 2
+_CALL_IN_JSON = re.compile(r'\{\s*"name"\s*:\s*"[^"\n]+"\s*,\s*"arguments"\s*:')
 CHOSEN = "you chose it"
 SMALL = 9_000_000_000
 """Weights below which a model writes code more reliably than it calls tools (docs/decisions/0038)."""
@@ -46,6 +48,11 @@ def answers_without_calls(facts: RunFacts) -> list[str]:
     return [message.text for message in said if not message.calls]
 
 
+def explains_a_call(answer: str) -> bool:
+    """Return whether an answer writes a call in JSON as an example instead of making it."""
+    return _CALL_IN_JSON.search(answer) is not None
+
+
 def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:
     """Return the format of a run with this model, and the reason in words for the person."""
     if spec.edit_format != AUTO_FORMAT:
@@ -53,6 +60,11 @@ def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:
         return spec.edit_format, CHOSEN if misfit is None else misfit
     if spec.loop is LoopKind.CHAT:
         return BY_TOOLS, "a chat uses tools until you choose another format"
+    return format_of_model(model)
+
+
+def format_of_model(model: Model) -> tuple[EditFormat, str]:
+    """Return the format in which a model is likely to make edits that can be applied, and the reason in words."""
     served = model.served
     if served is not None and (remembered := _REMEMBERED.get(served.edit_format or "")) is not None:
         return remembered, f"it is remembered for {model.name} on this server"

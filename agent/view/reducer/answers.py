@@ -9,7 +9,7 @@ from ...protocol.text.counts import plural
 from .blocks import note
 
 if TYPE_CHECKING:
-    from ...protocol import Stamped
+    from ...protocol import FileFormat, Stamped
     from ..state import ViewState
 
 Answered = EditFormatChosen | AnswerRead | Restarted | EditFormatOffered
@@ -35,8 +35,10 @@ def show_answers(state: ViewState, stamped: Stamped, event: Answered) -> None:
 def answer_words(event: Answered) -> str:
     """Return the line about an event; empty: there is nothing to say, because the change itself is shown."""
     match event:
+        case EditFormatOffered(format=form, answers=0):
+            return f"a model of this size may call no tool: {_after(form)}"
         case EditFormatOffered(format=form):
-            return f"the model calls no tool: after /format {form} it answers with code, each edit for you to decide"
+            return f"the model calls no tool: {_after(form)}"
         case EditFormatChosen(format=form, why=why):
             return f"edit format: {form}; {why}"
         case AnswerRead(problem=problem) if problem:
@@ -52,6 +54,10 @@ def answer_words(event: Answered) -> str:
         case Restarted():
             begins = "the start" if event.base == NO_BASE else f"answer {event.base}"
             return f"try {event.number + 1} starts over from {begins}, temperature {event.temperature:g}: {event.why}"
+
+
+def _after(form: FileFormat) -> str:
+    return f"after /format {form} it answers with code, each edit for you to decide"
 
 
 def is_taken_back(event: Undone) -> bool:

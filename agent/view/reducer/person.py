@@ -40,6 +40,16 @@ if TYPE_CHECKING:
 _NAMED = 5
 """Maximum number of files, not reverted by an undo, that are named individually."""
 
+_INTERRUPTIONS = {
+    "interrupt": "",
+    "steer": " for the message below",
+    "pause": " to pause",
+    "stop": " to stop the run",
+    "deadline": ", because the deadline passed",
+    "wheel": ": you took control",
+}
+"""Ends of the line about an interruption, by its detail."""
+
 
 def show_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
     """Show an event between the run and a person."""
@@ -236,5 +246,5 @@ def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
 
 
 def _why(detail: str) -> str:
-    """Return what interrupted the run, after a colon."""
-    return ": you took control" if detail == "wheel" else f": {detail}" if detail else ""
+    """Return why a person interrupted the run, as the end of a sentence."""
+    return _INTERRUPTIONS.get(detail, f": {detail}" if detail else "")

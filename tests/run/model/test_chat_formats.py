@@ -22,6 +22,7 @@ from rundry.agent.protocol import (
     Predicates,
     Rule,
     Say,
+    ServedFacts,
     SetEditFormat,
     Stop,
 )
@@ -339,6 +340,18 @@ async def test_the_switch_is_offered_to_a_model_that_explains_its_calls(chat: Ma
     said = say(f"To read it, use the read_file function:\n\n<tools>\n{call_in_words}\n</tools>\n\nThis reads it.")
     run = await talk(chat(said, said, form="auto"), Say(text="do it"))
     assert [(e["format"], e["answers"]) for e in run.of("edit_format_offered")] == [("whole", 2)], run.story()
+
+
+async def test_the_switch_is_offered_at_the_start_to_a_small_model(chat: Make):
+    """A person should not need two useless answers first. An answer that only described a call is not sent again."""
+    call_in_words = '```json\n{"name": "edit_file", "arguments": {"path": "calc/core.py"}}\n```'
+    run = chat(say(f"You can use edit_file:\n\n{call_in_words}\n\nThis edits it."), say(ADD), form="auto")
+    run.model.served = ServedFacts(self_hosted=True, parameters=1_777_088_000, template_knows_tools=True)
+    await talk(run.on("waiting", SetEditFormat(format="functions")), Say(text="do it"))
+    assert [(e["format"], e["answers"]) for e in run.of("edit_format_offered")] == [("whole", 0)], run.story()
+    assert run.of("edit_format_offered")[0]["seq"] < run.of("step_started")[0]["seq"]
+    sent = "\n".join(message.text for message in run.model.requests[1].messages)
+    assert "edit_file" not in sent and "only described a call" in sent
 
 
 @pytest.mark.parametrize(
