@@ -258,10 +258,10 @@ def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
 
 def _with_setup(settings: Settings, loop: LoopKind, wanted: Predicates) -> Predicates:
     """Return the predicates with the setup of a run that is judged. Raises UserError if it is not."""
-    if loop in (LoopKind.GOAL, LoopKind.CHAT) and wanted.exist:
+    if _is_judged(loop, wanted):
         return msgspec.structs.replace(wanted, setup=settings.get("setup", str))
     if settings["setup"].source == "flag":
-        raise UserError("--setup: it prepares the judge of a goal run or a chat with a check; give --until CMD")
+        raise _not_judged("setup", loop, wanted)
     return wanted
 
 
@@ -271,14 +271,27 @@ def _with_second_check(settings: Settings, loop: LoopKind, wanted: Predicates) -
     asked = next((name for name in ("holdout", "holdout_files") if settings[name].source == "flag"), None)
     if command is None and not files:
         return wanted
-    if loop not in (LoopKind.GOAL, LoopKind.CHAT) or not wanted.exist or settings["tries"].source == "flag":
+    if not _is_judged(loop, wanted):
         if asked is None:
             return wanted
-        option = f"--{asked.replace('_', '-')}"
-        raise UserError(f"{option}: it follows the check of a goal run or a chat; give --until CMD, without --tries")
+        raise _not_judged(asked, loop, wanted)
     if command is None or not files:
         raise UserError("--holdout CMD and --holdout-files GLOB need each other: name the files that only CMD may read")
     return msgspec.structs.replace(wanted, holdout=command, holdout_files=files)
+
+
+def _is_judged(loop: LoopKind, wanted: Predicates) -> bool:
+    """Return whether a result of such a run can be judged. Of searches, only migrations are: `rundry find` knows."""
+    if loop.traits.has_search or loop is LoopKind.IMPROVE:
+        return True
+    return wanted.exist and loop in (LoopKind.GOAL, LoopKind.CHAT, LoopKind.INTERVAL)
+
+
+def _not_judged(name: str, loop: LoopKind, wanted: Predicates) -> UserError:
+    option = f"--{name.replace('_', '-')}"
+    if wanted.exist:
+        return UserError(f"{option}: the result of {loop.a_run} is not judged; leave it out")
+    return UserError(f"{option}: no check decides about this run, so nothing is judged; give --until CMD")
 
 
 def _instructions(root: Path) -> str | None:

@@ -21,6 +21,7 @@ from .copies import Copies, CopyLayer, differing_paths, size_of, skipped_in
 from .copy_folder import LOCK, TREE, is_locked
 from .direct import changes, digest_of, read_tree
 from .effects import is_same
+from .git.places import git_folders_of
 from .occupied import Occupied
 from .opening import FOLDER
 from .removing import remove_tree
@@ -29,6 +30,7 @@ from .unit_record import boot_id
 from .watching import limits_at
 
 if TYPE_CHECKING:
+    from ..journal.journal import Journal
     from .copies import Size
     from .direct import Tree
 
@@ -135,6 +137,18 @@ class StartCopy:
     def close(self) -> None:
         """Let go of it. It stays, for a runner that resumes the run."""
         self.layer.unmount()
+
+
+def start_name(journal: Journal) -> str:
+    """Return the name of the run's start. A fork has that of the run that it was made from."""
+    return journal.meta("start_of") or journal.spec.run_id
+
+
+def own_folder_in(workspace: Path) -> Path | None:
+    """Return rundry's own folder in the workspace; None: it is elsewhere."""
+    git = git_folders_of(workspace)
+    own = None if git is None else git.common / "rundry"
+    return own if own is not None and own.is_relative_to(workspace) else None
 
 
 def _folder(base: Path, run: str) -> Path:

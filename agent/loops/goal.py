@@ -16,6 +16,7 @@ from .shared.state import (
     met,
     never_started,
     no_answer,
+    not_confirmed,
     suspect_handoff,
     suspects_left,
     undecided_end,
@@ -62,6 +63,8 @@ def _over(state: LoopState) -> Decision | None:
     confirms = facts.spec.predicates.confirming or facts.seals.undecided
     if confirms and facts.verdicts.is_confirmation_due:
         return Confirm()
+    if unconfirmed := not_confirmed(facts):
+        return unconfirmed
     early = ", already met" if facts.step == 0 else ""
     return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
 

@@ -6,10 +6,12 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from glob import escape
 from pathlib import Path
 
 from ..journal.claim import claim
+from ..layers.removing import remove_tree
 from ..protocol import RunHeld, UserError
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -53,6 +55,8 @@ def delete_run(path: Path) -> None:
             for each in beside:
                 each.unlink(missing_ok=True)
             shutil.rmtree(path.with_suffix(".snapshots"), ignore_errors=True)
+            with suppress(FileNotFoundError):
+                remove_tree(path.with_suffix(".setup"))
     except RunHeld as error:
         raise UserError(f"the run {path.stem} is in use: stop it first ({error})") from error
     except OSError as error:

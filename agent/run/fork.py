@@ -35,6 +35,10 @@ _NOTE = (
     "This run was forked from another one, after its step {step}. The files may have been changed since then: "
     "read a file before you change it."
 )
+_FOLDERS = (".snapshots", ".setup")
+"""What a run stores in folders next to its journal."""
+_UNFINISHED = {".snapshots": shutil.ignore_patterns("tmp_*")}
+"""What is left out of them."""
 
 
 class Forked(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,10 +162,12 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
     new = Journal.create_unnamed(path, spec, times.now)
     try:
         crash_point("fork: begun")
-        _copy_snapshots(old.path.with_suffix(".snapshots"), path.with_suffix(".snapshots"))
+        for of_run in _FOLDERS:
+            _link_folder(old.path.with_suffix(of_run), path.with_suffix(of_run))
         with new.transaction():
             new.set_meta("forked_from", old.spec.run_id)
             new.set_meta("forked_step", str(cut.step))
+            new.set_meta("start_of", old.meta("start_of") or old.spec.run_id)
             _copy_events(old, new, cut, times, path)
             times.copied = None
             if tell and cut.step < cut.facts.step:
@@ -177,7 +183,8 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
     except BaseException:
         new.close()
         _remove(new.path)
-        shutil.rmtree(path.with_suffix(".snapshots"), ignore_errors=True)
+        for of_run in _FOLDERS:
+            shutil.rmtree(path.with_suffix(of_run), ignore_errors=True)
         raise
     return path
 
@@ -199,8 +206,8 @@ def _copy_events(old: Journal, new: Journal, cut: _Cut, times: _EventTimes, path
             new.append(event, step=stamped.step, work=stamped.work)
 
 
-def _copy_snapshots(old: Path, new: Path) -> None:
-    """Hard-link the snapshots of the old run. Both runs can share them, because a stored object never changes."""
+def _link_folder(old: Path, new: Path) -> None:
+    """Hard-link what the old run stored in a folder. Both runs can share it, because a stored file never changes."""
     if not old.is_dir():
         return
 
@@ -210,7 +217,7 @@ def _copy_snapshots(old: Path, new: Path) -> None:
         except OSError:  # another disk, or a file system without hard links
             shutil.copy2(source, target)
 
-    shutil.copytree(old, new, copy_function=link, ignore=shutil.ignore_patterns("tmp_*"))
+    shutil.copytree(old, new, symlinks=True, copy_function=link, ignore=_UNFINISHED.get(old.suffix))
 
 
 def _remove(path: Path) -> None:

@@ -90,17 +90,19 @@ def case_of_stage(ctx: RunContext, listed: Listed) -> Case:
     return case_of(ctx, unit=judged_unit(ctx.facts, ctx.workspace.root, listed, ctx.facts.changes.stage_since))
 
 
-async def prepare_judge(ctx: RunContext) -> None:
-    """Prepare, before the first call, the second check, and the tests that can be planted if the goal is not met.
-
-    Raises PersonInterrupted.
-    """
+async def prepare_views(ctx: RunContext) -> None:
+    """Prepare, before the first call, what a view has for the setup, and the second check. Raises PersonInterrupted."""
     if not ctx.judges or ctx.facts.step:
         return
     with ctx.usage.running():
         await ctx.activity.interruptible(prepare_setup(case_of(ctx)))
         await ctx.activity.interruptible(prepare_holdout(case_of(ctx)))
-    is_green = all(check.passed for check in ctx.facts.verdicts.checks.values())
-    if not is_green and ctx.facts.verdicts.checks:
+
+
+async def prepare_judge(ctx: RunContext) -> None:
+    """Prepare the views, and the tests that can be planted if the goal is not met. Raises PersonInterrupted."""
+    await prepare_views(ctx)
+    checks = ctx.facts.verdicts.checks.values()
+    if ctx.judges and not ctx.facts.step and checks and not all(check.passed for check in checks):
         with ctx.usage.running():
             await ctx.activity.interruptible(prepare_plants(case_of(ctx)))

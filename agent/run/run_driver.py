@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..loops.shared.state import undecided_handoff
+from ..loops.shared.state import not_prepared, undecided_handoff
 from ..protocol import (
     PERSON,
     Again,
@@ -81,7 +81,8 @@ class RunDriver:
 
     async def end_before_deciding(self) -> Finish | None:
         """Return an end that takes precedence over the decision of the loop, or None."""
-        return self.run.requests.requested_end() or await self._handoffs.before_deciding()
+        requested = self.run.requests.requested_end() or not_prepared(self._facts)
+        return requested or await self._handoffs.before_deciding()
 
     async def perform(self, again: Again) -> list[WorkResult]:
         """Start this work, wait until any running work has finished, and return the results."""

@@ -6,7 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..layers.fitness import place_of_orders
+from ..layers.fitness import place_of_copies, place_of_orders
+from ..layers.start_copy import StartCopy, own_folder_in, start_name
 from ..protocol import Fault
 from ..protocol.text.counts import plural
 from ..protocol.text.path_text import quoted_path
@@ -50,9 +51,16 @@ def note_before_fork(journal: Journal, facts: RunFacts) -> None:
     """
     workspace = Path(journal.spec.workspace)
     scope = scope_of_run(facts.verdicts, journal, workspace)
-    if scope is not None:
-        base = place_of_orders(workspace, journal.path.parent)
-        note_undecided(facts, journal, base, workspace, scope)
+    if scope is None or facts.verdicts.scope is None:
+        return
+    base, runs = place_of_orders(workspace, journal.path.parent), place_of_copies(workspace, journal.path.parent)
+    is_copied, hidden = facts.verdicts.scope.in_copy, own_folder_in(workspace)
+    start = StartCopy.left(runs, start_name(journal), workspace, hidden) if is_copied else None
+    try:
+        note_undecided(facts, journal, base, workspace, scope, start)
+    finally:
+        if start is not None:
+            start.close()
 
 
 def left_undecided(ctx: RunContext) -> list[str]:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..layers.copies import copy_file
+from ..layers.copies import CopyFolders, copy_file
 from ..layers.effects import OPAQUE
 from ..layers.judge import Past, put_past
 from .decided import is_below
 
 if TYPE_CHECKING:
+    from ..layers.copies import CopyLayer
     from ..layers.layer import Layer
 
 
@@ -25,11 +26,18 @@ class Fresh(NamedTuple):
     made: Mapping[str, Path]
     """Folders that are there instead, each with the folder that has its content."""
 
+    def has(self, path: str) -> bool:
+        """Return whether a path lies in one of these folders."""
+        return any(is_below(path, one) for one in (*self.absent, *self.made))
+
+    def without(self, past: Mapping[str, Past | None]) -> dict[str, Past | None]:
+        """Return what the other paths of a view have."""
+        return {path: was for path, was in past.items() if not self.has(path)}
+
     def over(self, past: Mapping[str, Past | None]) -> dict[str, Past | None]:
         """Return what the other paths of a view have, and these."""
-        mine = (*self.absent, *self.made)
-        left = {path: was for path, was in past.items() if not any(is_below(path, one) for one in mine)}
-        return {**left, **dict.fromkeys(self.absent), **{path: Past(type="folder") for path in self.made}}
+        made = {path: Past(type="folder") for path in self.made}
+        return {**self.without(past), **dict.fromkeys(self.absent), **made}
 
     def put(self, layer: Layer, past: Mapping[str, Past | None]) -> None:
         """Let the paths of a layer be as in `past`, which `over` returned, and fill the folders. Raises OSError."""
@@ -38,6 +46,16 @@ class Fresh(NamedTuple):
             target = layer.upper / path
             os.setxattr(target, OPAQUE, b"y", follow_symlinks=False)
             clone_tree(source, target)
+
+    def put_in_copy(self, copy: CopyLayer) -> None:
+        """Let a copy of the workspace have these folders. Raises OSError."""
+        with CopyFolders(copy.workspace, copy.tree) as folders:
+            for path in (*self.absent, *self.made):
+                folders.remove(os.fsencode(path))
+            for path in self.made:
+                folders.make_folder(os.fsencode(path))
+        for path, source in self.made.items():
+            clone_tree(source, copy.tree / path)
 
 
 def clone_tree(source: Path, target: Path) -> None:

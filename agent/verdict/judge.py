@@ -33,7 +33,7 @@ from .decided_now import DecidedNow, decided_now
 from .holdout import with_second_check
 from .names import is_source, is_test_name
 from .planting import planted
-from .setup import fresh_of, setup_help, stale_manifests
+from .setup import changed_for_setup, fresh_of, setup_help
 from .view import JudgeView, Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
@@ -237,8 +237,8 @@ class _Judge:
             names = {line.partition(": ")[0] for line in decided.unknown}
             asked = [one.path for one in decided.undecided if one.path in names]
             return self._red("unknown", f"what some files were before is not known: {_few(decided.unknown)}", asked)
-        if stale := stale_manifests(self._case, decided):
-            return self._red("unknown", f"the setup ran before {_few(stale)} changed: start the run again")
+        if read := changed_for_setup(self._case, decided):
+            return self._red("unknown", f"what the setup read has changed since ({_few(read)}): start the run again")
         if self._fewer and not decided.undecided:
             return self._few_tests()
         if _is_untouched(self._case, decided):
@@ -363,6 +363,8 @@ class _Judge:
             missing.append(f"no command of the run runs in the background (let the check start `{case.background[0]}`)")
         if outputs := self._decided.outputs_gone:
             missing.append(f"nothing is there that the run built ({_few(outputs)})")
+        if case.facts.verdicts.setup is not None:
+            missing.append("ignored folders are as the setup made them")
         if case.unit is not None and case.unit.missing:
             missing.append(f"nothing is there that was built or changed in git ({_few(case.unit.missing)})")
         if case.sandbox.left_in_temp():
@@ -484,12 +486,7 @@ class _Judge:
 
 def _with_changes(judged: Judged, case: Case, decided: Decided) -> Judged:
     """Add to a judgement what is undecided and decided."""
-    scope = case.scope
-    outside = [
-        path
-        for path in sorted(decided.accepted)
-        if scope.is_widened(path, new=True) or not scope.in_scope(path, new=True)
-    ]
+    outside = [path for path in sorted(decided.accepted) if case.scope.is_outside(path)]
     marks = "\0".join(f"{one.path}\0{one.digest}" for one in decided.undecided)
     return msgspec.structs.replace(
         judged,

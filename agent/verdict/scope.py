@@ -103,6 +103,10 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return False
         return self.everything or bool(self._why_decides(path, new=new))
 
+    def is_outside(self, path: str) -> bool:
+        """Return whether an accepted change of this file is out of the scope that it would have without options."""
+        return self.is_widened(path, new=True) or not self.in_scope(path, new=True)
+
     def with_old_tests(self, path: str, old: str | None, new: str) -> str | None:
         """Return the new text of a source with the tests that it had inside at the start; None: they have no place.
 

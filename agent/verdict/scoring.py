@@ -12,6 +12,7 @@ import msgspec
 from ..stops.check_environment import prepared_environment
 from ..workspace.sandbox.access import programs_of_user
 from .judge import decided_of
+from .setup import fresh_of
 from .view import Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ async def view_of(case: Case) -> AsyncGenerator[JudgeView]:
         raise ViewFailed(f"what some files were before is not known: {now.decided.unknown[0]}")
     rows = () if case.unit is None else case.unit.changes.rows
     taken = await asyncio.to_thread(Taken.without_undecided, now.decided, now.contents, rows)
+    taken.fresh = fresh_of(case)
     async with open_view(case.layers, case.sandbox, taken) as view:
         yield view
 

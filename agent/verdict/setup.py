@@ -10,8 +10,10 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ..journal.encoding import recorded_text
 from ..layers.rows import decode_rows
@@ -25,27 +27,23 @@ if TYPE_CHECKING:
     from .case import Case
     from .decided import Decided
 
-_MANIFESTS = frozenset({
-    "package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "pyproject.toml", "setup.py", "setup.cfg",
-    "uv.lock", "poetry.lock", "Pipfile", "Pipfile.lock", "Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "Gemfile",
-    "Gemfile.lock", "composer.json", "composer.lock", "CMakeLists.txt", "Makefile", "meson.build",
-})  # fmt: skip
 _SHOWN = 2_000
 
 
 async def prepare_setup(case: Case) -> None:
     """Run the command in a view of the start, keep the ignored folders that it made, and record that."""
     command = case.facts.spec.predicates.setup
-    if command is None or case.facts.verdicts.setup is not None or case.layers.namespaces is None:
-        return  # a copy of the workspace (direct mode) has no place for what it makes
+    if command is None or case.facts.verdicts.setup is not None:
+        return
     absent = await asyncio.to_thread(lambda: [*_ignored_folders(case, case.workspace.root)])
     taken = Taken({}, {})
     taken.fresh = Fresh(absent, {})
-    kept, problem = list[str](), ""
+    kept, opened, problem = list[str](), None, ""
     try:
         async with open_view(case.layers, case.sandbox, taken) as view:
             result = await checked_in_view(case, view, command, network=case.facts.spec.gate.network)
             if result.passed and not view.reached:
+                opened = await asyncio.to_thread(view.opened)
                 kept = await asyncio.to_thread(_keep, case, view.root)
             else:
                 problem = view.reached or result.error or f"exit code {result.exit_code}: {result.output[-_SHOWN:]}"
@@ -56,6 +54,7 @@ async def prepare_setup(case: Case) -> None:
             command=command,
             absent=[recorded_text(path) for path in absent],
             kept=kept,
+            opened=None if opened is None else case.journal.keep(msgspec.json.encode([*map(recorded_text, opened)])),
             problem=recorded_text(problem.strip()),
         )
     )
@@ -72,15 +71,23 @@ def fresh_of(case: Case) -> Fresh | None:
     return Fresh(prepared.absent, {path: store / path for path in prepared.kept})
 
 
-def stale_manifests(case: Case, decided: Decided) -> list[str]:
-    """Return the accepted changes of manifests and lock files, for which the setup did not run."""
-    if case.facts.verdicts.setup is None:
+def changed_for_setup(case: Case, decided: Decided) -> list[str]:
+    """Return the accepted changes of what the setup read: it made its folders from other content.
+
+    Sources in the scope are not among them, because each run changes those. If it is not known what the setup read, all
+    other accepted changes are. Raises ViewFailed.
+    """
+    prepared, scope = case.facts.verdicts.setup, case.scope
+    if prepared is None:
         return []
-    return sorted(
-        path
-        for path in decided.accepted
-        if (name := PurePosixPath(path).name) in _MANIFESTS or (name.startswith("requirements") and name[-4:] == ".txt")
-    )
+    others = [path for path in decided.accepted if scope.is_outside(path)]
+    if prepared.opened is None or not others:
+        return sorted(others)
+    try:
+        opened = msgspec.json.decode(case.journal.blob(prepared.opened), type=frozenset[str])
+    except (KeyError, msgspec.DecodeError) as error:
+        raise ViewFailed(f"the record of what `{prepared.command}` read is damaged: {error}") from error
+    return sorted(path for path in others if recorded_text(path) in opened)
 
 
 def setup_help(case: Case, paths: Sequence[str]) -> list[str]:

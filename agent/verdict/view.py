@@ -282,12 +282,17 @@ def _make_copy(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
         layer = layers.open(JUDGE)
         try:
             assert isinstance(layer, CopyLayer)  # `open_view` looked
-            put_in_copy(layer, put_start_in_copy(layer, start, taken.past, taken.outputs))
-            _compare(layer.tree, taken.digests)
+            past, fresh = put_start_in_copy(layer, start, taken.past, taken.outputs), taken.fresh
+            put_in_copy(layer, past if fresh is None else fresh.without(past))
+            if fresh is not None:
+                fresh.put_in_copy(layer)
+            left = {path: one for path, one in taken.digests.items() if fresh is None or not fresh.has(path)}
+            _compare(layer.tree, left)
             _renew(layer.root, taken.renewed)
             _remove_empty(layer.root, taken.folders)
             layer.note_prepared()
-            shown = [layer.workspace / name for name in start.unchanged_dependencies(layer.source)]
+            unchanged = start.unchanged_dependencies(layer.source)
+            shown = [layer.workspace / name for name in unchanged if fresh is None or not fresh.has(name)]
             return JudgeView(layers, layer, replace(layer.access, shown=shown), sandbox.in_unit(_InCopy(layer)), -1)
         except BaseException:
             layer.drop()

@@ -36,6 +36,9 @@ from .folders import workspace_of
 from .recipes import is_spec, search_of_word, without_key
 from .start import Setup
 
+_OF_JUDGE = ("setup", "holdout", "holdout_files")
+"""Options of a judged result."""
+
 
 def requested_search(words: Sequence[str], flags: Mapping[str, object]) -> SearchRequest:
     """Return the requested search. Raises UserError."""
@@ -105,6 +108,10 @@ class FindSetup(Setup):
         spec = super().spec(task)
         finder = self.wanted.finder
         _require_program(finder, self.workspace)
+        asked = next((name for name in _OF_JUDGE if name in self.settings.given), None)
+        if asked is not None and finder.check is None:
+            option = f"--{asked.replace('_', '-')}"
+            raise UserError(f"{option}: no check decides about this search, so nothing is judged; leave it out")
         needs_none = finder.worker is not None or finder.traits.fetches_pages
         if spec.model.name == "none" and not needs_none:
             what = finder.recipe.value if finder.recipe is not None else "this search"
@@ -125,8 +132,12 @@ class FindSetup(Setup):
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
         """Return the spec without what a config says about goals."""
         spec = super()._spec(task, model)
-        kept = Predicates(guard=spec.predicates.guard, scope=spec.predicates.scope, timeout=spec.predicates.timeout)
-        finder = with_search_limits(self.wanted, self.settings)
+        given, finder = spec.predicates, with_search_limits(self.wanted, self.settings)
+        kept = Predicates(guard=given.guard, scope=given.scope, timeout=given.timeout)
+        if finder.check is not None:  # its result is judged
+            kept = msgspec.structs.replace(
+                kept, setup=given.setup, holdout=given.holdout, holdout_files=given.holdout_files
+            )
         file = FilledFile(path=finder.source, values=dict(self.wanted.values)) if finder.source else None
         return msgspec.structs.replace(spec, finder=finder, predicates=kept, file=file)
 

@@ -71,5 +71,6 @@ def _remove(folder: Path, run: str, name: str) -> None:
     """Remove the file last: as long as it exists, the other files can be found."""
     if not (folder / f"{run}.db").exists():
         (folder / f"{run}.db.tail").unlink(missing_ok=True)
-        shutil.rmtree(folder / f"{run}.snapshots", ignore_errors=True)
+        for of_run in (".snapshots", ".setup"):
+            shutil.rmtree(folder / f"{run}{of_run}", ignore_errors=True)
     (folder / name).unlink(missing_ok=True)

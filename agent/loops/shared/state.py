@@ -127,6 +127,18 @@ def undecided_end(state: LoopState) -> Finish | None:
     return Finish(reason=Reason.HANDOFF, detail=f"{what}; {result}")
 
 
+def not_confirmed(facts: RunFacts) -> Finish | None:
+    """Return the hand-off of a result for which no clean checkout could be made, although the user asked for one.
+
+    Else a model could avoid the confirmation: it only has to change a dependency folder.
+    """
+    found = facts.verdicts.confirmation
+    if not facts.spec.predicates.confirming or found is None or found.result is not Confirmed.NOT_CONFIRMED:
+        return None
+    step = "resume the run once that is mended, or start it without --confirm"
+    return Finish(reason=Reason.HANDOFF, detail=f"the check passes, but is not confirmed: {found.detail}; {step}")
+
+
 def suspects_left(facts: RunFacts) -> list[CheckFinished]:
     """Return the suspect checks if all other predicates hold, else an empty list."""
     found = [check for check in failing_checks(facts) if check.suspect is not None]
@@ -152,8 +164,8 @@ def failing_checks(facts: RunFacts) -> list[CheckFinished]:
     return [c for c in map(checks.get, facts.spec.predicates.until) if c and not c.passed]
 
 
-def never_started(facts: RunFacts) -> Finish | None:
-    """Return the refusal of a run whose check cannot be started before the first step. None: every check ran."""
+def not_prepared(facts: RunFacts) -> Finish | None:
+    """Return the refusal of a run whose setup failed, or whose second check cannot be started. None: neither did."""
     if facts.step or facts.spent.steps:
         return None
     setup = facts.verdicts.setup
@@ -162,6 +174,13 @@ def never_started(facts: RunFacts) -> Finish | None:
     second = facts.verdicts.holdout
     if second is not None and second.problem:
         return Finish(reason=Reason.REFUSED, detail=f"the second check cannot be started: {second.problem}")
+    return None
+
+
+def never_started(facts: RunFacts) -> Finish | None:
+    """Return the refusal of a run whose check cannot be started before the first step. None: every check ran."""
+    if facts.step or facts.spent.steps:
+        return None
     for check in failing_checks(facts):
         if cannot_start(check):
             lines = [line.strip() for line in check.output.splitlines() if line.strip()]

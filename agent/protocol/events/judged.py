@@ -36,6 +36,8 @@ class SetupPrepared(EventBase, frozen=True, kw_only=True):
     """Ignored folders of the workspace that a view does not have."""
     kept: list[str] = []
     """Ignored folders that the command made."""
+    opened: str | None = None
+    """Blob of the files that the command opened. None: it is not known, or the setup failed."""
     problem: str = ""
     """Why it failed; empty: it exited with 0."""
 

@@ -11,7 +11,7 @@ from ...step.checks.verify import verify
 from ...step.perform import perform
 from ...step.resources.activity import PersonInterrupted
 from ...step.resources.watched_lock import WatchedLock
-from ..judge_case import prepare_judge
+from ..judge_case import prepare_judge, prepare_views
 from .loop_states import LoopStates
 from .message_queue import MessageQueue
 from .pauses import Pauses
@@ -153,5 +153,15 @@ async def check_predicates(run: LiveRun) -> None:
                 await run.ctx.fingerprint.refresh()
                 await verify(run.ctx, run.ctx.events.bound(None, None), claim=False, baseline=True)
                 await prepare_judge(run.ctx)
+            except PersonInterrupted:
+                run.pauses.after_interrupt()
+
+
+async def prepare_for_judge(run: LiveRun) -> None:
+    """Prepare the judge of a run that does not check its predicates before the first step. The person can interrupt."""
+    async with run.files_lock.held("the preparation of the judge"):
+        with run.ctx.activity.in_progress():
+            try:
+                await prepare_views(run.ctx)
             except PersonInterrupted:
                 run.pauses.after_interrupt()

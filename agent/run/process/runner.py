@@ -35,7 +35,7 @@ from ..damaged.admission import admit_damage
 from ..drive import drive
 from ..handoff.tiers import HandoffTiers
 from ..live.hooks import run_end_hooks, run_start_hooks
-from ..live.live_run import LiveRun, check_predicates, live_run
+from ..live.live_run import LiveRun, check_predicates, live_run, prepare_for_judge
 from ..outcome import ended_event, outcome_of, outcome_of_parked
 from ..passes.passes import passes_of
 from ..proposals.settle import settle_open
@@ -260,9 +260,12 @@ async def _drive_until_left(
 
 
 async def _baseline(run: LiveRun) -> None:
-    """Check the predicates before the first step, because a goal that is already met needs no model call."""
+    """Prepare the judge, and check the predicates first, because a goal that is already met needs no model call."""
     facts = run.facts
-    if not facts.spec.loop.traits.ends_on_predicates or facts.step:
+    if facts.step:
+        return
+    if not facts.spec.loop.traits.ends_on_predicates:
+        await prepare_for_judge(run)
         return
     if facts.verdicts.asked:  # a person decided about the first result: the model works now
         return

@@ -93,7 +93,7 @@ async def _assembled(
     if not facts.started and decides(spec) and not judges(spec, tree.views) and not is_said:
         notes.append(f"{NOT_JUDGED}: the grade of a green result is `passed`")
     if not facts.started and spec.predicates.setup is not None and not _uses_setup(spec, tree):
-        notes.append("--setup is not used: only a result that is judged in layers needs it")
+        notes.append("--setup is not used, because the result of this run is not judged")
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
         notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec), ctx.workspace.root)
@@ -105,7 +105,7 @@ async def _assembled(
 
 
 def _uses_setup(spec: RunSpec, tree: Tree) -> bool:
-    return judges(spec, tree.views) and tree.views is not None and tree.views.namespaces is not None
+    return spec.loop.traits.has_children or judges(spec, tree.views)
 
 
 async def _scope(ctx: RunContext) -> Scope | None:

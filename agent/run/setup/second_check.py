@@ -18,8 +18,8 @@ def refuse_open_holdout(spec: RunSpec, tree: Tree) -> None:
     wanted = spec.predicates
     if wanted.holdout is None:
         return
-    if tree.views is None or tree.views.namespaces is None or not judges(spec, tree.views):
-        raise Refusal(f"--holdout follows the judge of a run in layers, and this run has none: {tree.why_no_layers}")
+    if why := _why_not_run(spec, tree):
+        raise Refusal(f"--holdout: {why}, so the second check would not run; leave it out")
     open_ = next((one.line for one in tree.sandbox.missing() if one.name == "read_denied"), "")
     if open_:
         raise Refusal(f"--holdout-files: no file can be hidden from commands here ({open_}): see `rundry doctor`")
@@ -30,3 +30,15 @@ def refuse_open_holdout(spec: RunSpec, tree: Tree) -> None:
             "them: give it as a command, or leave it out"
         )
     held_out_files(wanted.holdout_files, tree.workspace.seen)
+
+
+def _why_not_run(spec: RunSpec, tree: Tree) -> str:
+    """Return why the second check would not run, or not unseen; empty: it runs."""
+    views = tree.views
+    if views is None or views.namespaces is None:
+        return f"the result is not judged in layers here ({tree.why_no_layers or 'this run has none'})"
+    if spec.finder is not None and spec.finder.executor is not None:
+        return "the items are checked on other machines, where its files are not hidden"
+    if not (spec.loop.traits.has_children or judges(spec, views)):
+        return "the result of this run is not judged"
+    return ""

@@ -54,7 +54,8 @@ def test_with_landlock_an_editable_install_cannot_be_confirmed(home: Home, proje
     path = path_without_bubblewrap(tmp_path / "bin", home.env["PATH"])
     ran, _ = run_goal(home, project, turns, "--confirm", check=VENV_CHECK, path=path)
     found = confirmation(ran)
-    assert (ran.outcome["reason"], found["result"]) == ("done", "not confirmed"), ran
+    assert (ran.exit_code, ran.outcome["reason"], found["result"]) == (5, "handoff", "not confirmed"), ran
+    assert "the check passes, but is not confirmed" in ran.outcome["detail"]
     assert "leads back to the workspace" in found["detail"]
 
 

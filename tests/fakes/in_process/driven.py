@@ -196,7 +196,7 @@ class Driven(Events):
 
 
 def _copy_blobs(old: Journal, new: Journal, event: Event) -> None:
-    names = ["before", "after", "full", "patch", "bundle", "rows", "scope", "counted", "wrote", "plan"]
+    names = ["before", "after", "full", "patch", "bundle", "rows", "scope", "counted", "wrote", "plan", "opened"]
     if isinstance(event, EffectsAccepted | UndoAccepted):  # in events of passes it is a state of git, not a blob
         names.append("git")
     for name in names:

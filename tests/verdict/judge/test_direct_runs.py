@@ -17,6 +17,7 @@ from fakes.turns import call, edit, say
 
 from rundry.agent.layers.direct import LONGEST_TICK
 from rundry.agent.protocol import Budget, Predicates
+from rundry.agent.run.fork import fork
 from rundry.agent.workspace.sandbox.landlock import why_no_landlock
 
 from .reading import asked, judged
@@ -191,12 +192,34 @@ async def test_a_command_cannot_delete_what_earlier_runs_left_undecided(machine,
     assert (await again.run()).reason == "handoff" and "suite/a.sh" in judged(again)["rests_on"], again.story()
 
 
-async def test_a_setup_that_is_not_used_here_is_named_before_the_first_call(project, driven):
+async def test_the_view_has_what_the_setup_made_and_no_other_ignored_folder(machine, project, driven, work):
+    files = {
+        "calc.sh": "echo 5\n",
+        ".gitignore": "dep/\nbuild/\n",
+        "suite/a.sh": "grep -q good dep/tool && ! test -e build && sh calc.sh | grep -q 4\n",
+    }
+    project(files)
+    (work / "build").mkdir()
+    (work / "build/stamp").write_text("x")
+    good = Predicates(until=[LOOP], setup="mkdir -p dep && echo good > dep/tool")
+    run = driven(f"rm -r build; mkdir -p dep; echo good > dep/tool; {FIX}", predicates=good)
+    assert is_done(run, await run.run(), machine)
+    bad = Predicates(until=[LOOP], setup="mkdir -p dep && echo bad > dep/tool")
+    (work / "calc.sh").write_text("echo 5\n")
+    run = driven(FIX, predicates=bad)
+    outcome = await run.run()
+    assert outcome.exit_code == 5 and not judged(run)["passed"], run.story()
+
+
+async def test_a_fork_is_judged_with_the_start_of_the_run_that_it_was_made_from(machine, project, driven):
     project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
-    run = driven(FIX, predicates=Predicates(until=[LOOP], setup="mkdir -p dep"))
-    await run.run()
-    notes = run.of("run_started")[0]["notes"]
-    assert "--setup is not used: only a result that is judged in layers needs it" in notes
+    run = driven("ls", FIX, until=[LOOP])
+    assert is_done(run, await run.run(), machine)
+    run.path = Path(fork(run.path, run.folder, at=1).journal)
+    assert is_done(run, await run.run(), machine)
+    again = fork(run.path, run.folder, at=1)
+    run.path = Path(again.journal)
+    assert is_done(run, await run.run(), machine)
 
 
 async def test_a_virtual_environment_with_its_own_path_is_used_from_the_workspace(machine, project, driven, work):

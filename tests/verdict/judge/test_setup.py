@@ -1,8 +1,12 @@
 """Views have what `--setup` made before the first call, instead of the ignored folders of the workspace."""
 
+from pathlib import Path
+
 import pytest
 
 from rundry.agent.protocol import Budget, GateMode, Predicates
+from rundry.agent.reports.runs import delete_run
+from rundry.agent.run.fork import fork
 
 from .reading import is_done, judged
 
@@ -72,12 +76,21 @@ async def test_a_setup_that_fails_is_refused_before_the_first_call(project, driv
     assert outcome.reason == "refused" and "broken" in outcome.detail and not run.model.requests, run.story()
 
 
-async def test_another_manifest_than_that_of_the_setup_is_a_hand_off(project, driven):
+async def test_other_content_than_the_setup_read_is_a_hand_off(project, driven):
+    project(**FILES, **{"packages.lst": "good\n"})
+    predicates = wanted(f"{INSTALL}; cat packages.lst", scope=["packages.lst"])
+    run = driven(f"{INSTALL}; {FIX}; echo other > packages.lst", predicates=predicates, budget=FEW)
+    outcome = await run.run()
+    assert outcome.reason == "handoff" and "packages.lst" in outcome.detail, run.story()
+
+
+async def test_content_that_the_setup_did_not_read_may_change_and_so_may_sources_that_it_read(project, driven):
     project(**FILES, **{"package.json": "{}\n"})
-    predicates = wanted(INSTALL, scope=["package.json"])
+    predicates = wanted(f"{INSTALL}; cat calc.sh", scope=["package.json"])
     run = driven(f"{INSTALL}; {FIX}; echo '{{ }}' > package.json", predicates=predicates, budget=FEW)
     outcome = await run.run()
-    assert outcome.reason == "handoff" and "package.json" in outcome.detail, run.story()
+    assert (outcome.reason, outcome.exit_code) == ("done", 0), run.story()
+    assert judged(run)["passed"], judged(run)
 
 
 async def test_a_killed_run_uses_what_was_kept(project, driven):
@@ -88,3 +101,17 @@ async def test_a_killed_run_uses_what_was_kept(project, driven):
     run.path.with_suffix(".setup").rename(again.path.with_suffix(".setup"))
     assert is_done(again, await again.run())
     assert sum(event["type"] == "setup_prepared" for event in again.events) == 0
+
+
+async def test_what_the_setup_made_is_shared_with_a_fork_and_deleted_with_the_run(project, driven):
+    project(**FILES)
+    run = driven("ls", f"{INSTALL}; chmod a-w dep; {FIX}", predicates=wanted(f"{INSTALL}; chmod a-w dep"), budget=FEW)
+    assert is_done(run, await run.run())
+    forked = Path(fork(run.path, run.folder, at=1).journal)
+    delete_run(run.path)
+    assert not run.path.with_suffix(".setup").exists()
+    assert (forked.with_suffix(".setup") / "dep/in/link").is_symlink()
+    run.path = forked
+    assert is_done(run, await run.run())
+    delete_run(forked)
+    assert not list(run.folder.glob("*.setup"))

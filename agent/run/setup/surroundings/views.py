@@ -6,9 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....layers.fitness import place_of_copies, place_of_orders
-from ....layers.git.places import git_folders_of
 from ....layers.run_layers import RunLayers
-from ....layers.start_copy import StartCopy, StartRefused, sweep_starts
+from ....layers.start_copy import StartCopy, StartRefused, own_folder_in, start_name, sweep_starts
 from ....protocol.text.counts import plural
 from ....protocol.text.effect_words import size_words
 from ....verdict.which import decides
@@ -51,7 +50,7 @@ async def views_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox, found
 
 
 def _views(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> Views:
-    path, is_new, run = inputs.journal.path, not inputs.facts.started, inputs.journal.spec.run_id
+    path, is_new, run = inputs.journal.path, not inputs.facts.started, start_name(inputs.journal)
     at_workspace = sandbox.kind == "bubblewrap"
     if is_new and not at_workspace and (named := _named(inputs.journal.spec, workspace.seen)):
         return _not_judged(f"`{named}` names {workspace.seen}, and a copy of it lies elsewhere")
@@ -61,7 +60,8 @@ def _views(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> Views:
     try:
         layers = RunLayers(workspace, base, path.stem, None, copies=True, at_workspace=at_workspace)
         layers.others_write = True
-        layers.hidden, layers.contents_base = _own(workspace.root), place_of_orders(workspace.root, path.parent)
+        layers.hidden = own_folder_in(workspace.root)
+        layers.contents_base = place_of_orders(workspace.root, path.parent)
         layers.recover()
         if not is_new:
             layers.start = StartCopy.left(base, run, workspace.root, layers.hidden)
@@ -77,13 +77,6 @@ def _views(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> Views:
 def _named(spec: RunSpec, seen: Path) -> str:
     """Return the check that names the path of the workspace; empty: none does."""
     return next((line for line in spec.predicates.until if str(seen) in line), "")
-
-
-def _own(workspace: Path) -> Path | None:
-    """Return rundry's own folder in the workspace; None: it is elsewhere."""
-    git = git_folders_of(workspace)
-    own = None if git is None else git.common / "rundry"
-    return own if own is not None and own.is_relative_to(workspace) else None
 
 
 def _not_judged(why: str) -> Views:
