@@ -31,7 +31,7 @@ from .remedies import Machine, Refusal, Remedy, group_name, remedy_for
 from .removing import remove_tree
 
 if TYPE_CHECKING:
-    from ..workspace.sandbox.private_git.folders import GitFolders
+    from ..workspace.sandbox.git_folders.folders import GitFolders
 
 _TRIAL, _TRIAL_SECONDS = "fit-", 60.0
 """Prefix of the folder of a trial, and the age after which one is removed: its process was killed."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..system.plain_files import read_plain
 from ..workspace.git.repository import repository_top
-from ..workspace.sandbox.private_git.index_file import BadIndex, Entry, parse
-from ..workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ..workspace.sandbox.git_folders.index_file import BadIndex, Entry, parse
+from ..workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 from .effects import Side
 from .git.places import git_folders_of
 

@@ -24,9 +24,9 @@ from ..system.programs import find_program
 from ..workspace.git.setting_lines import is_harmless, setting_lines
 from ..workspace.git.user_config import SAFE_ENV, SAFE_SETTINGS, settings_env
 from ..workspace.names import why_cautioned
+from ..workspace.sandbox.git_folders.folders import GitFolders, find_folders
+from ..workspace.sandbox.git_folders.index_file import BadIndex, parse
 from ..workspace.sandbox.places import read_by_git
-from ..workspace.sandbox.private_git.folders import GitFolders, find_folders
-from ..workspace.sandbox.private_git.index_file import BadIndex, parse
 from ..workspace.seals.names import SKIPPED
 
 _SECONDS = 20.0

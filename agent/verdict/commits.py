@@ -11,7 +11,7 @@ from ..layers.git.places import git_folders_of
 from ..layers.git.rows import GitChanges, HeadRow, RefRow
 from ..layers.present import Present
 from ..workspace.git.repository import repository_top
-from ..workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ..workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts

@@ -22,7 +22,7 @@ from ..stops.counting.comparing import compare
 from ..stops.counting.counted import Counted
 from ..workspace.git.repository import repository_top
 from ..workspace.sandbox.confined.denied_paths import held_out_paths
-from ..workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ..workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 from .checked import checked_in_view
 from .view import Taken, ViewFailed, open_view
 

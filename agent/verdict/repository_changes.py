@@ -12,7 +12,7 @@ from ..layers.git.places import git_folders_of
 from ..layers.git.rows import GitChanges, GitRow, HeadRow, IndexRow, RefRow
 from ..layers.git_contents import read_blobs
 from ..workspace.git.repository import repository_top
-from ..workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ..workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 from .decided import RepositoryChange
 
 _BRANCH = "ref: "

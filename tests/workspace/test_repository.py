@@ -89,7 +89,7 @@ async def test_the_users_name_and_ignores_are_taken_over_and_nothing_of_them_run
     git(place, "config", "filter.evil.smudge", f"touch {marks}/ran-4")
     (place / "x.tmp").write_text("ignored by the user\n")
     repository = await found(place, env)
-    assert await repository.dirty_paths() == []
+    assert (await repository.run_checked("status", "--porcelain")).out == b""
     (place / "a.txt").write_text("2\n")
     assert await repository.commit(["a.txt", "x.tmp"], "Mine") is not None
     await repository.add_worktree(marks / "tree", "rundry/x")
@@ -128,7 +128,7 @@ async def test_what_a_command_leaves_in_the_repository_later_is_not_run_by_rundr
     (marks / "ran").unlink(missing_ok=True)
     (place / "a.txt").write_text("two\n")
     with suppress(GitFailed):
-        await repository.dirty_paths()
+        await repository.run_checked("status", "--porcelain")
     for paths in (["a.txt"], [".gitignore"]):
         with suppress(GitFailed):
             await repository.commit(paths, "A pass")

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...system.crash import crash_point
 from ...workspace.files.beneath import folder_of, rename_new
 from ...workspace.git.locks import LOCK_SECONDS
-from ...workspace.sandbox.private_git.folders import GitFolders
-from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
-from ...workspace.sandbox.private_git.refs import ID, read_refs
-from ...workspace.sandbox.private_git.replacing import replace_file
+from ...workspace.sandbox.git_folders.folders import GitFolders
+from ...workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
+from ...workspace.sandbox.git_folders.refs import ID, read_refs
+from ...workspace.sandbox.git_folders.replacing import replace_file
 from .listing import Listed, live_listing
 from .objects import BadObjects, quoted, take_large, take_objects
 from .places import open_folder

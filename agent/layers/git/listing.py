@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...workspace.sandbox.private_git.index_file import is_plain_path
+from ...workspace.sandbox.git_folders.index_file import is_plain_path
 from .rows import Staged
 
 if TYPE_CHECKING:
-    from ...workspace.sandbox.private_git.real_git import RealGit
+    from ...workspace.sandbox.git_folders.real_git import RealGit
 
 LISTING = ("ls-files", "--stage", "-v", "--debug", "-z")
 _ENTRY = re.compile(

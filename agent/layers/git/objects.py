@@ -10,7 +10,7 @@ import stat
 from collections.abc import Collection
 from pathlib import Path
 
-from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ...workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 from ..opening import open_below
 from ..removing import remove_tree
 

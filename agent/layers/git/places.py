@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from ...workspace.sandbox.private_git.folders import GitFolders, find_folders
+from ...workspace.sandbox.git_folders.folders import GitFolders, find_folders
 from ..effects import entries_of, is_opaque, is_whiteout, made_readable, refuse_long, status_at
 from ..opening import FOLDER
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from ...workspace.sandbox.private_git.folders import GitFolders
-from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
-from ...workspace.sandbox.private_git.refs import ID, is_importable
+from ...workspace.sandbox.git_folders.folders import GitFolders
+from ...workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
+from ...workspace.sandbox.git_folders.refs import ID, is_importable
 from ..effects import MOST_EFFECTS, TooMuch, entries_of, made_readable, status_at
 from .inside import Inside, InsideFailed, InsideGit
 from .listing import BadListing, Listed, live_listing, parse_listing

@@ -24,9 +24,9 @@ from ...workspace.git.patch_format import Version
 from ...workspace.git.places import places_of
 from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.own_temp import temp_folder
-from ...workspace.sandbox.private_git.folders import GitFolders, find_folders
-from ...workspace.sandbox.private_git.real_git import RealGit
-from ...workspace.sandbox.private_git.refs import read_refs
+from ...workspace.sandbox.git_folders.folders import GitFolders, find_folders
+from ...workspace.sandbox.git_folders.real_git import RealGit
+from ...workspace.sandbox.git_folders.refs import read_refs
 
 if TYPE_CHECKING:
     from ...layers.patch import Load

@@ -27,7 +27,7 @@ from ...step.tool_calls.effect_entries import sort_effects
 from ...step.tool_calls.effects_at_gate import Decided, decide_effects
 from ...workspace.errors import StaleFile
 from ...workspace.git.repository import GitFailed, Repository
-from ...workspace.sandbox.private_git.refs import ID, read_refs
+from ...workspace.sandbox.git_folders.refs import ID, read_refs
 from ..tries.review import review
 from .changes import change_hash
 from .child_changes import work_of_child

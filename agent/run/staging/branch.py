@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol import UserError
 from ...workspace.errors import StaleFile
-from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ...workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 from .patch import patch_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...layers.unit import left_out_of_patch
 from ...workspace.git.repository import repository_top
-from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ...workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 
 if TYPE_CHECKING:
     from ...layers.run_layers import Listed

@@ -14,7 +14,7 @@ from ..files.states import FileState, read_state
 from ..files.write import remove_any_file, write_any_file
 from ..own_temp import temp_folder
 from ..sandbox.access import Access
-from ..sandbox.private_git.index_file import BadIndex, parse
+from ..sandbox.git_folders.index_file import BadIndex, parse
 from .repository import GitFailed, Repository
 
 if TYPE_CHECKING:

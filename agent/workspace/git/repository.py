@@ -123,11 +123,6 @@ class Repository:
         folder = Path((await self.run_checked("rev-parse", "--absolute-git-dir")).line)
         return await asyncio.to_thread(_operation, folder)
 
-    async def dirty_paths(self) -> list[str]:
-        """Return changed and untracked paths, relative to the top of the working tree. Ignored ones are left out."""
-        raw = await self.run_checked("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
-        return [os.fsdecode(entry[3:]) for entry in raw.out.split(b"\0") if entry]
-
     async def commit(self, paths: Sequence[str], message: str, hooks: Hooks | None = None) -> str | None:
         """Commit these files as they are on the disk, on the current branch. Return the id of the commit.
 

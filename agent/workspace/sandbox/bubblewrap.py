@@ -15,9 +15,9 @@ from ...system.programs import find_program
 from .confined import mounts
 from .confined.hidden_places import HiddenPlaces
 from .confined.kernel_files import writable_kernel_entries
+from .git_folders.folders import repository_places
+from .git_folders.guard import GitMounts
 from .places import is_real_folder, read_only_places
-from .private_git.folders import repository_places
-from .private_git.guard import GitMounts
 from .start import INTERPRETER, restricted
 
 if TYPE_CHECKING:

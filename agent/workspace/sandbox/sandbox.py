@@ -23,12 +23,12 @@ from .confined.confinement import Confinement, SandboxSettings, UnitView
 from .confined.environment import command_env
 from .confined.hidden_places import HideRules
 from .confined.programs import program_places
+from .git_folders.guard import GitGuard, GitMounts
+from .kept.command_checks import CheckResults, CommandChecks
 from .kept.compare import KeptPlaces
 from .kept.copies import Copies
 from .landlock import why_no_landlock
 from .mount_points import MountPoints
-from .private_git.command_checks import CheckResults, CommandChecks
-from .private_git.guard import GitGuard, GitMounts
 from .probe.run import probe
 from .start import TRIES, SetUp
 

@@ -13,7 +13,7 @@ from rundry.agent.finder.workers.reply import read_reply
 from rundry.agent.gate.repository import runs_code
 from rundry.agent.protocol import RundryError
 from rundry.agent.workspace.ignore import Ignore
-from rundry.agent.workspace.sandbox.private_git.index_file import BadIndex, parse
+from rundry.agent.workspace.sandbox.git_folders.index_file import BadIndex, parse
 
 from ..target import Target
 

@@ -18,10 +18,10 @@ from ..access import NO_ACCESS, Access
 from ..bubblewrap import Layout, Stage, bubblewrap
 from ..egress.hosts import HostList
 from ..egress.proxy import Egress
+from ..git_folders.folders import find_folders, repository_places
+from ..git_folders.guard import GitMounts
 from ..landlock import can_block_tcp, landlock
 from ..loopback import Loopback
-from ..private_git.folders import find_folders, repository_places
-from ..private_git.guard import GitMounts
 from ..probe.guarantees import NotHeld, not_held
 from ..probe.run import ProbeResult
 from ..refused import Conditions, MissingAccess, find_missing_access

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...names import CONFIG
 from ...processes.processes import ProtectedChange
-from ..kept.compare import KeptPlaces, Protected
-from ..kept.hidden_names import HiddenNames
+from .compare import KeptPlaces, Protected
+from .hidden_names import HiddenNames
 
 if TYPE_CHECKING:
-    from ..kept.copies import Copies
-    from .guard import GitGuard, GitMounts
+    from ..git_folders.guard import GitGuard, GitMounts
+    from .copies import Copies
 
 
 class CheckResults(NamedTuple):
