@@ -6,6 +6,7 @@ every row, and only then changes something. What was changed before a step faile
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -24,6 +25,7 @@ from ...workspace.sandbox.git_folders.folders import GitFolders
 from ...workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 from ...workspace.sandbox.git_folders.refs import ID, read_refs
 from ...workspace.sandbox.git_folders.replacing import replace_file
+from ..opening import FOLDER, open_below
 from .listing import Listed, live_listing
 from .objects import BadObjects, quoted, take_large, take_objects
 from .places import open_folder
@@ -117,9 +119,25 @@ def keep_commits(changes: GitChanges, workspace: Path, leftovers: Leftovers) -> 
     return work.keep_aside()
 
 
+def _is_behind_link(git: Path, workspace: Path) -> bool:
+    """Return whether a git folder is a link, or is reached through one in the workspace."""
+    if not git.is_relative_to(workspace):
+        return git.is_symlink()
+    top = open_folder(workspace)
+    try:
+        os.close(open_below(top, os.fsencode(git.relative_to(workspace)), FOLDER, enters_mounts=True))
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            return True
+        raise
+    finally:
+        os.close(top)
+    return False
+
+
 class _Work:
     def __init__(self, changes: GitChanges, rows: Sequence[GitRow], workspace: Path, leftovers: Leftovers) -> None:
-        self._changes, self._rows, self._leftovers = changes, rows, leftovers
+        self._changes, self._rows, self._leftovers, self._workspace = changes, rows, leftovers, workspace
         self._common = Path(os.fsdecode(changes.common))
         trees = {"", *changes.trees, *(row.tree for row in rows)}
         self._git = {tree: RealGit(GitFolders(self._own(tree), self._common), workspace, _SETTINGS) for tree in trees}
@@ -128,7 +146,12 @@ class _Work:
         return self._common / tree if tree else self._common
 
     def take_objects(self) -> None:
-        """Add the objects that the rows need. Raises BadObjects and OSError."""
+        """Add the objects that the rows need. Raises BadObjects and OSError.
+
+        The git folder can have become a link since it was listed: then nothing is written where that leads.
+        """
+        if _is_behind_link(self._common, self._workspace):
+            raise BadObjects("a link has taken the place of the git folder, or of a folder above it")
         blobs = {one for row in self._rows if isinstance(row, IndexRow) for one in row.ids}
         ids = {one for row in self._rows if not isinstance(row, IndexRow) for one in row.ids}
         pack = Path(os.fsdecode(self._changes.pack)) if self._changes.pack else None

@@ -253,3 +253,19 @@ async def test_a_person_approves_at_a_terminal_what_a_result_rests_on(place: Pla
         terminal.send("approve\r")
         assert terminal.wait_for_exit() == 0, terminal.text()
     assert changed_files(place.project) == ["calc/core.py", "tests/test_core.py"]
+
+
+async def test_a_folder_that_the_user_swapped_for_a_link_is_not_followed(place: Place):
+    assert place.run([FIX_BOTH, call("run_command", command="echo x > calc/made; rm NOTES.md")]).exit_code == 5
+    away = place.home.root / "away"
+    (place.project / "calc").rename(away)
+    (place.project / "calc").symlink_to(away)
+    before = {path.name: path.read_bytes() for path in away.iterdir() if path.is_file()}
+    done = place.apply("--digest", place.digest())
+    assert done.exit_code == 5 and len(place.stages()) == 1, done
+    assert {path.name: path.read_bytes() for path in away.iterdir() if path.is_file()} == before
+    assert (place.project / "calc").is_symlink() and not (place.project / "NOTES.md").exists()
+    (place.project / "calc").unlink()
+    away.rename(place.project / "calc")
+    assert place.apply("--digest", place.digest()).exit_code == 0
+    assert changed_files(place.project) == ["NOTES.md", "calc/core.py", "calc/made"]
