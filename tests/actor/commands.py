@@ -87,9 +87,9 @@ class Model:
             name = f"gen/edit-{len(self.deeds)}.txt"
             return call("write_file", path=name, content=f"{mark}\n"), Deed(mark, (name,))
         parts = [self._line(mark) for _ in range(self._chance.choice([1, 1, 2, 3]))]
-        wait = f"sleep {self._chance.choice([0, 0.1, 0.4])}"
+        wait = f"sleep {self._chance.choice([0, 0.05, 0.15])}"
         line = f"{wait}; " + f"; {wait}; ".join(line for line, _ in parts)
-        line += f"; sleep {self._chance.choice([0, 0.3, 1.5])}"
+        line += f"; sleep {self._chance.choice([0, 0.15, 0.6])}"
         deeds = [deed for _, deed in parts]
         joined = Deed(
             mark,

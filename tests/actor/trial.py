@@ -29,7 +29,7 @@ TESTS = Path(__file__).resolve().parents[1]
 _HEADLESS = ("--headless", "--json")
 _DIRECT = ("commands write to the workspace itself", "it works in copies of the workspace")
 """In the notes of a run without layers: one that works in place, and one that works in units."""
-_SECONDS, _SECONDS_OF_WORK, _SECONDS_TO_APPLY, _STEPS_AFTER = 120.0, 30.0, 5.0, 2
+_SECONDS, _SECONDS_OF_WORK, _SECONDS_TO_APPLY, _STEPS_AFTER = 120.0, 20.0, 5.0, 2
 _CHECKS = {
     "goal": ["--until", "test -f gen/done.txt", "--steps", "9"],
     "tries": ["--until", "test -f gen/done.txt", "--tries", "2", "--steps", "20"],
@@ -89,11 +89,11 @@ class Plan:
     def of(seed: int, *, direct: bool = False) -> Plan:
         chance = random.Random(f"plan {seed}")
         kills = [
-            Kill(chance.uniform(0.0, 4.0), chance.random() < 0.4, chance.random() < 0.5)
+            Kill(chance.uniform(0.0, 2.0), chance.random() < 0.4, chance.random() < 0.5)
             for _ in range(chance.choice([0, 1, 1, 2]))
         ]
         return Plan(
-            seed, LOOPS[seed % len(LOOPS)], direct, tuple(kills), chance.random() < 0.2, chance.choice([0.3, 0.6, 1.2])
+            seed, LOOPS[seed % len(LOOPS)], direct, tuple(kills), chance.random() < 0.2, chance.choice([0.1, 0.25, 0.5])
         )
 
 
@@ -154,7 +154,7 @@ class Trial:
                 found.append("it did not end")
                 break
             is_at_work = len(self.model.deeds) > asked
-            time.sleep(self._chance.uniform(0, self.plan.pace) if is_at_work else 0.5)
+            time.sleep(self._chance.uniform(0, self.plan.pace) if is_at_work else 0.1)
             is_over = time.monotonic() > began + _SECONDS_OF_WORK  # so that the run finds an end
             if not is_over:
                 self._act()

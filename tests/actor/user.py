@@ -65,6 +65,7 @@ class User:
             (1, self._mode),
             (1, self._link),
             (1, self._replace_folder),
+            (1, self._swap_folder_for_link),
             (5, self._stage),
             (2, self._stage_and_edit),
             (1, self._unstage),
@@ -100,6 +101,8 @@ class User:
     def save(self, name: str, text: str) -> None:
         """Save by a rename, as editors do."""
         path = self.project / name
+        if path.parent.is_symlink() and not path.parent.exists():
+            path.parent.unlink()
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name(f".{path.name}.swp")
         fresh.write_text(text)
@@ -184,6 +187,15 @@ class User:
         if folder.exists():
             folder.rename(folder.with_name(f"deep-{self._count}"))
         self.save(f"{folder.relative_to(self.project)}/e.txt", self._text())
+
+    def _swap_folder_for_link(self) -> None:
+        """Move a folder away, and put a link to it in its place."""
+        self._count += 1
+        folder = self.project / "mine/deep"
+        if folder.is_dir() and not folder.is_symlink():
+            folder.rename(folder.with_name(f"deep-{self._count}"))
+            folder.symlink_to(f"deep-{self._count}")
+        self.log.append("swap mine/deep for a link")
 
     def _stage(self) -> None:
         self.git("add", "--", self._file())
