@@ -178,7 +178,8 @@ class CopyLayer(Layer):
         for path in changed - written:
             self.older.pop(path, None)
         for path in written:
-            self.older.setdefault(path, self.stamp_ns)
+            for above in and_above(path):  # also a folder that was swapped meanwhile
+                self.older.setdefault(above, self.stamp_ns)
         self.stamp_ns = next_tick(self.folder / _STAMP)
         self._refresh(written, keeps=True)
 

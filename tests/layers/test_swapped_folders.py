@@ -13,13 +13,14 @@ import pytest
 from msgspec.structs import replace
 
 from rundry.agent.layers.apply import carry_out
-from rundry.agent.layers.copies import Copies, CopyLayer
 from rundry.agent.layers.effects import Side
 from rundry.agent.layers.git.carry_out import carry_out_git, keep_commits
 from rundry.agent.layers.git.objects import BadObjects
 from rundry.agent.layers.git.reading import read_git
 from rundry.agent.layers.git.rows import inverse
 from rundry.agent.layers.rows import Row
+from rundry.agent.layers.run_layers import RunLayers
+from rundry.agent.layers.unit import Unit
 from rundry.agent.workspace.leftovers.record import Leftovers
 from rundry.agent.workspace.paths import Workspace
 
@@ -27,6 +28,7 @@ from .conftest import Bench
 from .gitting import SETUP, run, sh as git_sh
 from .test_apply import carried_out, contents, rows_of
 from .test_effects import fill
+from .test_unit import run_in
 
 COMMAND = """
 echo x > src/made; echo x >> src/one.txt; rm src/deep/two.txt; mkdir src/deep/new; echo x > src/deep/new/x
@@ -163,19 +165,22 @@ def test_a_folder_that_both_swap_stays_as_the_user_made_it(bench: Bench):
     assert (now["away"], now["src"]) == (before["away"], before["src"])
 
 
+@pytest.mark.parametrize("kind", ["layer", "copy"])
 @pytest.mark.parametrize("how", SWAPS)
-def test_a_copy_does_not_follow_a_folder_that_the_user_swaps(bench: Bench, how: str):
+def test_a_unit_does_not_follow_a_folder_that_the_user_swaps_while_it_is_open(bench: Bench, how: str, kind: str):
     fill(bench.ws)
-    copy = CopyLayer(bench.folder / "copy", bench.ws, Copies(bench.folder / "spare", at_workspace=False)).mount(None)
-    subprocess.run(["sh", "-ec", COMMAND], cwd=copy.tree, check=True)
+    layers = RunLayers(Workspace(bench.ws), bench.folder / "base", "run", bench.namespaces, copies=kind == "copy")
+    unit = Unit.begin(layers, "pass")
+    run_in(unit, COMMAND)
     before = swap(bench, SWAPS[how])
-    copy.mount_again(None, 0)
+    unit.mount_again()
     assert elsewhere(bench) == before
-    copy.seal(0)
-    carried_out(bench, copy, rows_of(copy.effects()[0]))
+    unit.layer.seal(10)
+    carried_out(bench, unit.layer, rows_of(unit.layer.effects()[0]))
     assert elsewhere(bench) == before
     assert how != "another folder" or len(theirs(bench)) == 3
-    copy.drop()
+    unit.drop()
+    layers.close()
 
 
 @pytest.mark.parametrize("place", [".git", "sub/.git", "sub"])
