@@ -42,6 +42,20 @@ def encode_rows(rows: Sequence[Row]) -> bytes:
     return msgspec.msgpack.encode([(os.fsencode(row.path), row.before, row.after) for row in rows])
 
 
+def encode_for_digest(rows: Sequence[Row]) -> bytes:
+    """Encode rows for a digest: what a file will contain, but not where its bytes lie, unless nobody read them.
+
+    What is written in a copy is written down again at each listing.
+    """
+    return encode_rows([replace(row, after=_anywhere(row.after)) for row in rows])
+
+
+def _anywhere(side: Side | None) -> Side | None:
+    if side is None or (side.type == "file" and not side.digest):
+        return side
+    return replace(side, inode=0, ctime_ns=0)
+
+
 def decode_rows(data: bytes) -> list[Row]:
     """Return the rows of `encode_rows`."""
     lines = msgspec.msgpack.decode(data, type=list[_Line])

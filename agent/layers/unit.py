@@ -110,10 +110,16 @@ class Unit:
             for index, name in record.indexes.items():
                 with suppress(FileNotFoundError):
                     layer.indexes[Path(os.fsdecode(index))] = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
+            is_copy = layer.copy is not None
+            if is_copy:  # it is made equal to the workspace, which writes to it
+                write_record(folder, msgspec.structs.replace(record, boot=boot_id()))
             layer.mount_again(layers.namespaces, _SECONDS)
             try:
                 _remove_temporary(layer)
-                return cls(layers, layer, record, is_final=is_final)
+                unit = cls(layers, layer, record, is_final=is_final and not is_copy)
+                if is_final and is_copy:
+                    unit.force_out()
+                return unit
             except OSError:
                 layer.unmount()
                 raise

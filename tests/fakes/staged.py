@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .project import make_project
@@ -17,8 +17,9 @@ DONE = finish("told", "calc/core.py")
 class Place:
     """A project and a home."""
 
-    def __init__(self, folder: Path) -> None:
-        self.home, self.project = Home(folder), make_project(folder / "project")
+    def __init__(self, folder: Path, words: Sequence[str] = ()) -> None:
+        """`words`: as of a home."""
+        self.home, self.project = Home(folder, words), make_project(folder / "project")
 
     def run(self, turns: list[Turn], *more: str, env: Mapping[str, str] | None = None) -> Ran:
         with ScriptedServer(turns, then=DONE) as server:

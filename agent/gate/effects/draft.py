@@ -52,7 +52,7 @@ class EffectsDraft(msgspec.Struct, frozen=True, kw_only=True):
     along_waits: bool = False
     """`along` is dropped if a person rejects the proposal."""
     rows: bytes = b""
-    """Exactly what would be applied, encoded with the digests of all contents."""
+    """Exactly what would be applied, encoded for the digest with those of all contents."""
 
     @property
     def digested(self) -> list[bytes]:

@@ -195,15 +195,17 @@ async def _tree(
     if sandbox.why_no_loopback:
         notes.append(sandbox.why_no_loopback)
     env = commands_env(inputs.process.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
-    stage = await stage_of(inputs.facts, mode, found, workspace, sandbox) if stages else None
+    facts = inputs.facts
+    stage = await stage_of(facts, mode, found, workspace, sandbox) if stages else None
+    needs_copy = stages or (found.layers is None and found.units is not None)
+    copied = await views_of(inputs, workspace, sandbox, found) if needs_copy else Views()  # of the user's workspace
+    notes += [copied.line] if copied.line else []
     if stage is not None:
         workspace, sandbox = view_of(stage)
     elif stages and spec.stage_patch is not None:
         notes.append(f"--stage-patch {spec.stage_patch} is not written, because this run is not staged")
     deciding = guard_of(spec, workspace.root, env)
     layers = found.layers if stage is None else None
-    facts, copied = inputs.facts, await views_of(inputs, workspace, sandbox, found) if stages else Views()
-    notes += [copied.line] if copied.line else []
     views = found.layers or copied.layers
     is_judged = (not facts.started or facts.verdicts.scope is not None) and judges(spec, views)
     guard = asked_guard(spec) if is_judged else deciding

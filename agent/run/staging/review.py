@@ -40,7 +40,7 @@ from .told import DROPPED, decided_words, message_about_stage
 
 if TYPE_CHECKING:
     from ...gate.effects.draft import EffectsDraft
-    from ...layers.run_layers import Listed
+    from ...layers.run_layers import Listed, RunLayers
     from ...protocol import Decide, EffectEntry, Event, Stamped
     from ...step.resources.context import RunContext
     from ...step.tool_calls.effect_entries import Sorted
@@ -196,17 +196,16 @@ async def open_stage(
             await asyncio.to_thread(remove_ended, path, Path(run.journal.spec.workspace))
             raise UserError(NOTHING.format(run=run.journal.spec.run_id))
         async with reviewed_run(run, env, tell) as found:
-            if found.ctx.layers is None:
+            layers = found.ctx.layers or found.ctx.units
+            if layers is None:
                 why = found.why_no_layers
                 raise UserError(f"the stage of run {run.journal.spec.run_id} cannot be mounted: {why}")
-            async with _reviewed(found.ctx, found.ctx.layers.folder / name, found.person) as review:
+            async with _reviewed(found.ctx, layers, layers.folder / name, found.person) as review:
                 yield review
 
 
 @asynccontextmanager
-async def _reviewed(ctx: RunContext, folder: Path, person: Person) -> AsyncGenerator[StageReview]:
-    layers = ctx.layers
-    assert layers is not None  # the caller looked
+async def _reviewed(ctx: RunContext, layers: RunLayers, folder: Path, person: Person) -> AsyncGenerator[StageReview]:
     for name in list(ctx.facts.requests.ends_with_runner):
         ctx.events.record(ProposalDecided(proposal_id=name, decision="reject", by="policy", reason=_KILLED))
     notes = await finish_accepted(ctx, layers, ctx.events.record)

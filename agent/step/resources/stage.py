@@ -1,4 +1,4 @@
-"""The stage of a run: one layer in which the whole run works, until somebody decides on what it changed."""
+"""The stage of a run: one layer, or copy, in which the whole run works, until somebody decides on what it changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BY_THE_WAY = frozenset[str]({"bytecode", "built", "ignored_new"})
 
 @dataclass(slots=True)
 class Stage:
-    """The layer of a run, and what lies below it."""
+    """The layer or copy of a run, and what lies below it."""
 
     unit: Unit
     layers: RunLayers
@@ -55,7 +55,7 @@ class Stage:
         return await self._listed(seals=False)
 
     async def _listed(self, *, seals: bool) -> Listed:
-        inside = partial(self.sandbox.words_in, self.unit.access, self.workspace.root)
+        inside = partial(self.sandbox.words_in, self.unit.access, self.unit.outside(self.unit.root))
         listing = partial(self.layers.listed, self.unit.layer, os.environ, inside, seals=seals)
         return await asyncio.to_thread(listing)
 

@@ -21,7 +21,7 @@ from ...layers.effects import TooMuch
 from ...layers.git.carry_out import name_of
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...layers.rows import Row, encode_git, encode_rows
+from ...layers.rows import Row, encode_for_digest, encode_git
 from ...protocol import GIT_HELD, Record
 from ...protocol.text.counts import plural
 from ..resources.recorder import with_waiting
@@ -246,7 +246,7 @@ def effects_draft(ctx: RunContext, found: Sorted, command: str) -> EffectsDraft:
         entries=tuple(part.draft for part in parts),
         along=readable(found.along),
         along_waits=ctx.gate.asks_for_effects,
-        rows=encode_rows(rows) + encode_git(git),
+        rows=encode_for_digest(rows) + encode_git(git),
     )
 
 

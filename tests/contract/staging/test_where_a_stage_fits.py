@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fakes.machines import words_for
 from fakes.nested.fixing import make_search
 from fakes.places import path_without_bubblewrap
-from fakes.project import CHECK, FIX_ADD, FIX_BOTH, changed_files, git
+from fakes.project import CHECK, FIX_ADD, FIX_BOTH, changed_files, git, make_project
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
 from fakes.staged import DONE, Place, ended
@@ -66,14 +67,23 @@ def run_in(home: Home, work: Path, *more: str) -> Ran:
         return home.run(*argv, *more, cwd=work)
 
 
-def test_without_layers_a_chosen_stage_is_refused_and_the_default_asks(home: Home, unfit: Path):
+def test_without_a_place_a_chosen_stage_is_refused_and_the_default_asks(home: Home, unfit: Path):
     line = refusal(run_in(home, unfit, "--gate", "stage"))
     assert line.startswith(
         "--gate stage does not work here: layers do not work here (see `rundry doctor`): rundry's own"
     )
+    assert "; the stage cannot be a copy of the workspace: there is no place for it: " in line and "`git init`" in line
     ran = run_in(home, unfit)
     assert gate_of(ran) == "ask" and "not to `stage`: layers do not work here (see" in ran.stdout, ran
     assert [path.name for path in unfit.iterdir()] == ["kept.txt"]
+
+
+def test_without_a_sandbox_a_chosen_stage_is_refused_and_the_default_asks(tmp_path: Path):
+    home, work = Home(tmp_path, words_for("no sandbox")), make_project(tmp_path / "project")
+    line = refusal(run_in(home, work, "--gate", "stage"))
+    assert "does not work here" in line and "there is no sandbox. Use --gate ask, edits or auto" in line, line
+    ran = run_in(home, work)
+    assert gate_of(ran) == "ask" and "there is no sandbox" in ran.stdout and changed_files(work) == [], ran
 
 
 @pytest.mark.parametrize(

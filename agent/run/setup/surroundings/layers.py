@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....gate.policy import NOT_STARTED
 from ....layers.copies import size_of, skipped_in
-from ....layers.fitness import Fitness, try_copies_of, try_workspace, unfit
+from ....layers.copy_folder import has_copy
+from ....layers.fitness import Fitness, places_of, try_copies_of, try_workspace, unfit
 from ....layers.namespaces import Namespaces, NamespacesRefused
 from ....layers.run_layers import RunLayers
 from ....protocol import GateMode, LoopKind, Refusal, RunSpec
@@ -15,6 +16,8 @@ from ....protocol.text.counts import plural
 from ....protocol.text.effect_words import size_words
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ....workspace.paths import Workspace
     from ....workspace.sandbox.sandbox import Sandbox
     from ..inputs import Inputs
@@ -38,35 +41,61 @@ class FoundLayers(NamedTuple):
     recovered: tuple[str, ...] = ()
     """Lines for the user about what killed runs left here."""
     units: RunLayers | None = None
-    """Where its passes, tries or items work: these layers, or copies; None: it has none."""
+    """Where its passes, tries or items work: these layers, or copies. Of another run: the copy in which its stage is.
+
+    None: it has none.
+    """
     copies: str = ""
     """A line about the copies; empty: there are none."""
+    why_no_copy: str = ""
+    """Why its stage cannot be a copy either; empty: it can, or it needs none."""
 
 
 async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> FoundLayers:
     """Return the layers of a run that works in this workspace. Raises Refusal if it needs copies and can have none."""
     spec = inputs.journal.spec
     why = _why_never(spec, sandbox)
+    stage = await asyncio.to_thread(_left_stage, inputs, workspace)
+    if not why and stage is not None and has_copy(stage):
+        why = "the stage of this run is a copy of the workspace"
     found = FoundLayers(None, why) if why else await _layers(inputs, workspace, sandbox)
-    if not spec.has_units:
-        return found
     if found.layers is not None:
-        return found._replace(units=found.layers)
+        return found._replace(units=found.layers) if spec.has_units else found
     try:
-        return await asyncio.to_thread(_with_copies, inputs, workspace, sandbox, found)
+        if spec.has_units:
+            return await asyncio.to_thread(_with_copies, inputs, workspace, sandbox, found)
+        if sandbox.kind is not None and _stages(inputs) and (stage is None or has_copy(stage)):
+            return await asyncio.to_thread(_with_copies, inputs, workspace, sandbox, found)
     except OSError as error:
-        raise Refusal(f"no copy of the workspace can be made: {error}") from error
+        if spec.has_units:
+            head = f"{spec.loop.a_run} works in a copy of the workspace here, because {found.why_none}"
+            raise Refusal(f"{head}, and none can be made: {error}") from error
+        return found._replace(why_no_copy=str(error))
+    return found
+
+
+def _left_stage(inputs: Inputs, workspace: Workspace) -> Path | None:
+    """Return the folder of the stage in which the run works; None: it works in none, or the stage is gone."""
+    name = inputs.facts.changes.stage
+    places = places_of(workspace.root, inputs.journal.path.parent) if name is not None else []
+    found = (place / "layers" / str(name) for place in places)
+    return next((folder for folder in found if folder.is_dir()), None)
+
+
+def _stages(inputs: Inputs) -> bool:
+    """Return whether the run works in a stage, or would begin in one if that worked here."""
+    facts, changes = inputs.facts, inputs.order.changes
+    if facts.changes.stage is not None:
+        return True
+    return (changes.gate or facts.gate_mode) is GateMode.STAGE and not _why_never_staged(inputs.journal.spec)
 
 
 def _with_copies(inputs: Inputs, workspace: Workspace, sandbox: Sandbox, found: FoundLayers) -> FoundLayers:
-    """Give a run without layers copies for its units. Raises Refusal and OSError."""
+    """Give a run without layers copies for its units or its stage. Raises OSError."""
     spec, path, why = inputs.journal.spec, inputs.journal.path, found.why_none
     fit = try_copies_of(workspace.root, path.parent)
     if fit.place is None:
-        raise Refusal(
-            f"{spec.loop.a_run} works in a copy of the workspace here, because {why}, and there is no place for it: "
-            f"{fit.why}. `git init` makes one"
-        )
+        raise OSError(f"there is no place for it: {fit.why}. `git init` makes one")
     at_workspace = sandbox.kind == "bubblewrap" and not _needs_folder(spec)
     layers = RunLayers(
         workspace, fit.place, path.stem, None, is_inside=fit.is_inside, copies=True, at_workspace=at_workspace
@@ -76,7 +105,8 @@ def _with_copies(inputs: Inputs, workspace: Workspace, sandbox: Sandbox, found: 
     layers.base.mkdir(mode=0o700, parents=True, exist_ok=True)
     size = size_of(workspace.root, layers.base, skipped=skipped_in(workspace.root, layers.hidden))
     shared = ", whose blocks are shared until they change" if size.shares else ""
-    line = f"it works in copies of the workspace ({plural(size.files, 'file')}, {size_words(size.size)} each{shared})"
+    what, each = ("copies of the workspace", " each") if spec.has_units else ("a copy of the workspace", "")
+    line = f"it works in {what} ({plural(size.files, 'file')}, {size_words(size.size)}{each}{shared})"
     return found._replace(units=layers, recovered=recovered, copies=f"{line}, because {why}")
 
 
@@ -136,7 +166,7 @@ def _refused(found: Fitness) -> FoundLayers:
 def first_mode(inputs: Inputs, sandbox: Sandbox, found: FoundLayers) -> tuple[GateMode, list[str]]:
     """Return the mode in which the gate begins, and notes for the user about it and about the layers.
 
-    If nobody chose the mode, `effects` needs layers and a sandbox that is known to hold, and `stage` needs layers.
+    If nobody chose the mode, `effects` needs layers and a sandbox that is known to hold, and `stage` layers or a copy.
     """
     spec, changes = inputs.journal.spec, inputs.order.changes
     mode, why = changes.gate or inputs.facts.gate_mode, ""
@@ -173,11 +203,21 @@ def _why_never(spec: RunSpec, sandbox: Sandbox) -> str:
 
 def why_no_stage(spec: RunSpec, found: FoundLayers) -> str:
     """Return why a run cannot work in a stage; empty: it can."""
+    if why := _why_never_staged(spec):
+        return why
+    if found.layers is not None or found.units is not None:
+        return ""
+    copies = f"; the stage cannot be a copy of the workspace: {found.why_no_copy}" if found.why_no_copy else ""
+    return f"layers do not work here (see `rundry doctor`): {found.why_none}{copies}"
+
+
+def _why_never_staged(spec: RunSpec) -> str:
+    """Return why a run cannot work in a stage whatever its workspace allows; empty: it can."""
     if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL) or spec.tries is not None:
         return f"{spec.loop.a_run if spec.tries is None else 'a run with --tries'} decides on its changes by itself"
     if spec.commit or spec.commit_hooks:
         return f"{'--commit' if spec.commit else '--commit-hooks'} changes the repository while the run works"
-    return f"layers do not work here (see `rundry doctor`): {found.why_none}" if found.layers is None else ""
+    return ""
 
 
 async def close_layers(*layers: RunLayers | None) -> None:

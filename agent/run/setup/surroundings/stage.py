@@ -31,7 +31,7 @@ async def stage_of(
     name = facts.changes.stage
     if name is None and mode is not GateMode.STAGE:
         return None
-    layers = found.layers
+    layers = found.layers or found.units
     if why := why_no_stage(facts.spec, found):
         if name is not None:
             raise Refusal(f"the stage of this run cannot be mounted here: {why}. {found.remedy}".rstrip(" "))
@@ -60,7 +60,8 @@ def _mounted(layers: RunLayers, name: str | None, *, has_files: bool) -> Unit:
 def view_of(stage: Stage) -> tuple[Workspace, Sandbox]:
     """Return the workspace as the stage shows it, and the sandbox whose commands enter it."""
     live, unit = stage.workspace, stage.unit
-    view = type(live)(unit.root, live.private, None, live.hook_scripts, live.hide_rules, seen=live.root)
+    seen = unit.outside(unit.root)
+    view = type(live)(unit.root, live.private, None, live.hook_scripts, live.hide_rules, seen=seen)
     return view, stage.sandbox.in_unit(unit)
 
 

@@ -30,18 +30,18 @@ class Views(NamedTuple):
     """Where a run is judged, or why it is not."""
 
     layers: RunLayers | None = None
-    """None: it is not judged, or its commands do not write to the workspace itself."""
+    """None: it is not judged, or it has layers or units of work."""
     line: str = ""
     """For the user, at the start; empty: there is nothing to say."""
 
 
 async def views_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox, found: FoundLayers) -> Views:
-    """Copy the workspace before a run begins whose commands write to it, or find the copy that an earlier runner made.
+    """Copy the workspace before a run without layers begins, or find the copy that an earlier runner made.
 
     `found`: the layers of the run.
     """
     spec, facts = inputs.journal.spec, inputs.facts
-    if found.layers is not None or found.units is not None or not decides(spec):
+    if found.layers is not None or spec.has_units or not decides(spec):
         return Views()
     if facts.started and not (facts.verdicts.scope is not None and facts.verdicts.scope.in_copy):
         return Views()
