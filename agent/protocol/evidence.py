@@ -197,11 +197,34 @@ def _more(evidence: Evidence | None) -> list[str]:
 
 def result_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> str:
     """Describe how the result was proved: its grade, the tests, and what else somebody has to know to trust it."""
-    decided = [f"approved by {_listed(list(approved_by))}, not by a person"] if approved_by else []
     if evidence is None:
-        return ", ".join(decided)
-    grade, parts = grade_words(evidence), ", ".join([*_parts(evidence), *decided])
-    return f"{grade}: {parts}" if grade and parts else grade or parts
+        return proof_words(None, approved_by)
+    grade, proof = grade_words(evidence), proof_words(evidence, approved_by)
+    return f"{grade}: {proof}" if grade and proof else grade or proof
+
+
+def proof_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> str:
+    """Describe what was counted and compared: `34 tests as at the start, 3 -> 0 failing`; empty: nothing was."""
+    decided = [f"approved by {_listed(list(approved_by))}, not by a person"] if approved_by else []
+    return ", ".join([*(_parts(evidence) if evidence is not None else ()), *decided])
+
+
+def grade_row(evidence: Evidence) -> tuple[str, str]:
+    """Return a label and a text that say the grade in a list of facts. Both are empty: the result is not graded."""
+    words = grade_words(evidence)
+    if evidence.judged_why:
+        return ("judged" if evidence.judged_why in _NOT_JUDGED else "not judged"), words
+    match evidence.grade:
+        case "none":
+            return "", ""
+        case "passed" if not evidence.decided:
+            return "not judged", words
+        case "passed":
+            return "less proof", evidence.grade_detail or words
+        case "judged":
+            return "judged", words
+        case "held_out":
+            return "held out", words
 
 
 def grade_words(evidence: Evidence) -> str:
@@ -286,7 +309,7 @@ def _parts(evidence: Evidence) -> list[str]:
     if evidence.guarded_changed:
         what = "accepted outside of the scope" if evidence.decided else "guarded files changed"
         parts.append(f"{what}: {_listed(evidence.guarded_changed)}")
-    elif not evidence.decided:  # else it was judged, and every change counts as decided or undecided
+    elif not evidence.decided and evidence.guarded_unchanged is not None:  # else every change is decided or undecided
         parts.append(_GUARDED[evidence.guarded_unchanged])
     if evidence.confirmation is not None:
         parts.append(confirmation_words(evidence.confirmation))
@@ -300,8 +323,7 @@ _NOT_JUDGED: Mapping[JudgeWhy, str] = {
     "suspect": "passed, but the result is suspect",
     "holdout": "passed, but the second check failed",
 }
-_GUARDED: Mapping[bool | None, str] = {
-    None: "no file was guarded",
+_GUARDED: Mapping[bool, str] = {
     True: "guarded files unchanged",
     False: "guarded files changed",
 }

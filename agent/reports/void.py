@@ -44,7 +44,8 @@ def _line_as_of_now(line: RunLine, blob: str) -> RunLine:
         journal = Journal.open_for_reading(Path(line.path))
         try:
             if paths := _changed(journal, blob):
-                return msgspec.structs.replace(line, changed_since=paths, complete=False, evidence="", evidence_kind="")
+                void = msgspec.structs.replace(line, complete=False, evidence="", evidence_kind="", grade="")
+                return msgspec.structs.replace(void, changed_since=paths)
         finally:
             journal.close()
     return line

@@ -416,7 +416,7 @@ class _Judge:
         widened = [path for path in decided.accepted if case.scope.is_widened(path, new=True)]
         lacks = list[str]()
         if case.scope.everything:
-            lacks.append("--guard none: the run may change everything")
+            lacks.append("the run may change everything (--guard none)")
         elif widened:
             lacks.append(f"--scope lets the run change what decides the check: {_few(widened)}")
         tests = [] if case.items is None else sorted(path for path in decided.accepted if is_test_name(path))

@@ -1,7 +1,7 @@
 """Draws how runs end and what that proves: `.venv/bin/python docs/pictures/verdicts.py [FOLDER] [--light] [--all]`.
 
-Writes one SVG for each kind of verdict, at 120x40 dark; with --light also in light, with --all also at 80x24 and 60x20.
-Needs the tests next to it.
+Writes one SVG for each kind of verdict, at 120x40 dark; with --light also in light, with --all also at 80x24, 60x20 and
+200x50. Needs the tests next to it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fakes.played import started
 from fakes.screens import Stage
 from fakes.views.judged import BEFORE, ENDS, VOID
 
-SIZES = {"": (120, 40), "-80x24": (80, 24), "-60x20": (60, 20)}
+SIZES = {"": (120, 40), "-80x24": (80, 24), "-60x20": (60, 20), "-200x50": (200, 50)}
 
 
 async def draw(target: Path, name: str, size: tuple[int, int], theme: str, suffix: str) -> None:

@@ -48,6 +48,7 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         _say("no runs yet")
     for depth, run in as_tree(found):
         ended = "void" if run.is_void else run.reason or run.state
+        grade = "" if run.grade in ("", "none") else run.grade.replace("_", " ")
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
         fork = f"fork of {run.forked_from}  " if run.forked_from else ""
         verified = f"{run.verified.value} in a clean checkout  " if run.verified is not None else ""
@@ -57,7 +58,7 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         staged = f"{plural(run.staged, 'file')} staged  " if run.staged else ""
         about = branch + one_line(run.error or staged + verified + held + tries + fork + run.task)
         about = about if len(about) <= _ABOUT else about[: _ABOUT - 1].rstrip() + "…"
-        _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
+        _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {grade:<8} {plural(run.steps, 'step'):>9}  {about}")
     return 0
 
 

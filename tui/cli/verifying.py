@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from rundry.agent import Confirmation, Confirmed, confirmation_words, verify_run
+from rundry.agent import Confirmation, Confirmed, confirmation_words, some_files, verify_run
 
 from ..border.json_out import print_json
 from ..setup.resuming import find_any_own
@@ -26,6 +26,8 @@ def verify(ref: str | None, flags: Mapping[str, object], *, command: str | None,
         print(show(verified.output.rstrip("\n")), file=sys.stderr)
     confirmation = Confirmation(result=verified.result, command=verified.command, detail=verified.detail)
     words = f"{confirmation_words(confirmation)} ({verified.command}, {verified.seconds:.1f} s)"
+    if verified.left_out:
+        words += f", without what nobody decided on: {some_files(verified.left_out)}"
     print(one_line(f"{verified.run_id}  {words}"))
     if not verified.recorded:
         print("the run is open elsewhere, so the result was not recorded", file=sys.stderr)

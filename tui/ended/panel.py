@@ -21,9 +21,9 @@ from .words import (
     Changed,
     changed_words,
     cost_words,
-    judged_rows,
     next_words,
     offered,
+    proof_rows,
     search_words,
     sign_of,
     verdict_words,
@@ -35,8 +35,11 @@ if TYPE_CHECKING:
 _FIELD = 13
 """Width of the reason, so that the rows below it are aligned."""
 _NARROW = 70
+_HANG = 2
+"""On a narrow screen, further rows of a fact are set in by this."""
 _TALL = 30
-"""Height of the screen from which each fact of the judge has two rows."""
+"""Height of the screen from which each fact about files has two rows, like the others."""
+_OF_FILES = ("opened", "undecided")
 
 
 class EndPanel(Widget, can_focus=True):
@@ -122,7 +125,7 @@ class EndPanel(Widget, can_focus=True):
             self._draw()
 
     def _count(self, ended: RunEnded) -> Changed | None:
-        if not ended.files_changed:
+        if not ended.files_changed or self._controller.link.journal is None:
             return None
         try:
             standing = self._controller.reader.changes().standing
@@ -134,6 +137,10 @@ class EndPanel(Widget, can_focus=True):
             added=sum(each.added for _, each in moved),
             removed=sum(each.removed for _, each in moved),
         )
+
+    def _has_changes(self, ended: RunEnded) -> bool:
+        """Return whether not all changes were undone."""
+        return bool(self._changed.files if self._changed is not None else ended.files_changed)
 
     def _draw(self) -> None:
         self._rows, self._places, self._names = [], [], ()
@@ -151,12 +158,10 @@ class EndPanel(Widget, can_focus=True):
     def _facts(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
         width, none = self.size.width, Style.null()
         indent = 0 if width < _NARROW else _FIELD
-        rows = fold(self._verdict(state, ended, palette), width, hang=indent)
         most = max(2, self.screen.size.height // 6)
-        if len(rows) > most:
-            rows = [*rows[: most - 1], shorten([run for row in rows[most - 1 :] for run in row], width)]
+        rows = fold(self._verdict(state, ended, palette), width, hang=indent or _HANG, most=most)
         lead: list[Run] = [(" " * indent, none)] if indent else []
-        rows += self._judged(ended, palette)
+        rows += self._proof(ended, palette)
         if found := search_words(state, ended):
             rows.append(shorten([*lead, (found, none)], width))
         cost = "   ".join(cost_words(ended, estimated=state.common.spending.spent.estimated))
@@ -167,19 +172,21 @@ class EndPanel(Widget, can_focus=True):
         if held := held_words(state.common.spending.spent.held):
             rows += fold([*lead, (held, none)], width, hang=indent)
         if not self._controller.is_read_only:
-            has_changes = bool(self._changed.files if self._changed is not None else ended.files_changed)
-            rows += fold([*lead, (next_words(state, ended, has_changes=has_changes), palette.dim)], width, hang=indent)
+            words = next_words(state, ended, has_changes=self._has_changes(ended))
+            rows += fold([*lead, (words, palette.dim)], width, hang=indent or _HANG)
         return rows
 
-    def _judged(self, ended: RunEnded, palette: Palette) -> list[list[Run]]:
-        """Return what the check opened and what nobody decided on, each with its label where there is room."""
+    def _proof(self, ended: RunEnded, palette: Palette) -> list[list[Run]]:
+        """Return what proves the result, each fact with its label where there is room."""
         width, rows = self.size.width, list[list[Run]]()
-        most = 1 if self.screen.size.height < _TALL else 2
-        for label, text in judged_rows(ended, helps=False):
+        is_told = ended.evidence is not None and bool(ended.evidence.judged_why)
+        for label, text in proof_rows(ended, helps=False):
+            if is_told and label not in _OF_FILES:  # the verdict says it
+                continue
+            is_short = label in _OF_FILES and self.screen.size.height < _TALL
             head = f"{label}: " if width < _NARROW else f"  {label}".ljust(_FIELD)
-            found = fold([(head, palette.dim), (text, Style.null())], width, hang=0 if width < _NARROW else _FIELD)
-            rest = [run for row in found[most - 1 :] for run in row]
-            rows += found if len(found) <= most else [*found[: most - 1], shorten(rest, width)]
+            line: list[Run] = [(head, palette.dim), (text, Style.null())]
+            rows += fold(line, width, hang=_HANG if width < _NARROW else _FIELD, most=1 if is_short else 2)
         return rows
 
     def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:
@@ -191,7 +198,7 @@ class EndPanel(Widget, can_focus=True):
 
     def _key_rows(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
         indent, row = 0 if self.size.width < _NARROW else _FIELD, list[Run]()
-        self._names = list(offered(state, ended, has_changes=self._changed is not None and self._changed.files > 0))
+        self._names = list(offered(state, ended, has_changes=self._has_changes(ended)))
         if self._controller.is_read_only:
             self._names = [name for name in self._names if name in READ_ONLY_ACTIONS]
         rows: list[list[Run]] = []

@@ -14,10 +14,11 @@ from rundry.agent import (
     ViewState,
     clock,
     estimate_words,
+    grade_row,
     money,
     opened_words,
     plural,
-    result_words,
+    proof_words,
     short,
     undecided_help,
     undecided_words,
@@ -63,20 +64,24 @@ def sign_of(ended: RunEnded | Outcome) -> tuple[str, str]:
 
 
 def verdict_words(ended: RunEnded | Outcome, state: ViewState | None = None) -> str:
-    """Return the detail with the evidence, and what is missing if the work is not complete."""
+    """Return the detail, and what is missing if the work is not complete."""
     if void := void_words(ended):
         return f"{void}; it was {ended.reason.value}: {one_line(ended.detail)}"
-    parts = [one_line(ended.detail)]
-    if ended.evidence is None or not ended.evidence.judged_why:  # else the detail says it
-        parts.append(one_line(result_words(ended.evidence, ended.approved_by)))
-    if not ended.complete:
-        parts.append(f"not complete{_missing(ended, state)}")
-    return "; ".join(part for part in parts if part)
+    missing = "" if ended.complete else f"not complete{_missing(ended, state)}"
+    return "; ".join(part for part in (one_line(ended.detail), missing) if part)
 
 
-def judged_rows(ended: RunEnded | Outcome, *, helps: bool = True) -> Iterator[tuple[str, str]]:
-    """Yield label and text: what the check opened, and what nobody decided on. `helps`: and what to do about it."""
-    evidence = ended.evidence
+def proof_rows(ended: RunEnded | Outcome, *, helps: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield label and text of what proves a result: its grade, the evidence, what the check opened, what is undecided.
+
+    `helps`: and what to do about it. The grade and the evidence of a void end are left out.
+    """
+    evidence, is_void = ended.evidence, bool(void_words(ended))
+    label, words = grade_row(evidence) if evidence is not None else ("", "")
+    if words and not is_void:
+        yield label, one_line(words)
+    if not is_void and (words := proof_words(evidence, ended.approved_by)):
+        yield "evidence", one_line(words)
     if evidence is None:
         return
     if words := opened_words(evidence):

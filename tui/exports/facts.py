@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, end_word, held_words, plural, result_words, short, try_label, void_words
+from rundry.agent import clock, end_word, held_words, plural, short, try_label, void_words
 
-from ..ended.words import judged_rows
+from ..ended.words import proof_rows
 from ..text import one_line
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ def facts_of_run(run: Recorded) -> Iterator[tuple[str, str]]:
     whole = "complete" if ended.complete else "not complete"
     void = f"{void_words(ended)}; it was {ended.reason.value}: " if void_words(ended) else ""
     yield "outcome", f"{end_word(ended)}: {void}{ended.detail} ({whole}, {clock(ended.seconds)})"
-    if line := result_words(ended.evidence, ended.approved_by):
-        yield "evidence", line
-    yield from judged_rows(ended)
+    yield from proof_rows(ended)
     if ended.evidence is not None and ended.evidence.not_guaranteed:
         yield "not guaranteed", "; ".join(ended.evidence.not_guaranteed)
     if ended.files_changed:

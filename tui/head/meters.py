@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from rundry.agent import clock, short
 
 if TYPE_CHECKING:
-    from rundry.agent import ViewState
+    from rundry.agent import CheckFinished, ViewState
 
 NO_MODEL = "none"
 """The name of the model in a run without one."""
@@ -164,8 +164,14 @@ def _tail(state: ViewState) -> list[Piece]:
     if state.check is not None:
         if pieces:
             pieces.append(Piece("  ", "gap"))
-        passed = state.check.passed
-        count = state.failure_change
-        sign = "✓ passed" if passed else ("✗" if count else "✗ failing")
-        pieces.append(Piece(f"{count} {sign}".strip() if not passed else sign, "passed" if passed else "failed"))
+        pieces.append(_check_piece(state, state.check))
     return pieces
+
+
+def _check_piece(state: ViewState, check: CheckFinished) -> Piece:
+    evidence = None if state.outcome is None else state.outcome.evidence
+    if check.passed and evidence is not None and evidence.judged_why:
+        return Piece("~ passed", "number")
+    count = state.failure_change
+    sign = "✓ passed" if check.passed else ("✗" if count else "✗ failing")
+    return Piece(sign if check.passed else f"{count} {sign}".strip(), "passed" if check.passed else "failed")

@@ -62,7 +62,6 @@ from rundry.agent import (
     judged_words,
     new_words,
     reduce,
-    result_words,
     second_check_words,
     short,
     shortening_lines,
@@ -72,7 +71,7 @@ from rundry.agent import (
     trim_words,
 )
 
-from ..ended.words import judged_rows
+from ..ended.words import proof_rows
 from ..run.resume_command import continue_line
 from ..text import bare, one_line, show
 from .lines import block_words, model_words, outcome_line, say_end, say_line, search_lines
@@ -207,9 +206,7 @@ class LinePrinter:
             digests = {name: opened.digest for name, opened in state.proposals.items()}
             record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal, waiting=digests)
             print(show(record), file=sys.stderr)
-        if words := result_words(ended.evidence, ended.approved_by):
-            say_end(f"evidence: {words}")
-        for label, words in judged_rows(ended):
+        for label, words in proof_rows(ended):
             say_end(f"{label}: {words}")
         if words := held_words(ended.held):
             say_end(words)

@@ -23,7 +23,7 @@ from .line import RunLine, line_of
 from .tally import RunTally, tally_of
 
 _NAME = "runs.index"
-_FORMAT = 12
+_FORMAT = 13
 """Format version of entries. Increase it when the meaning of an entry changes."""
 _LARGEST = 64 << 20
 _RACY = 2.0

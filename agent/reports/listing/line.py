@@ -22,6 +22,7 @@ from ...protocol import (
     Event,
     EvidenceKind,
     FileChanged,
+    Grade,
     Held,
     JournalError,
     LoopKind,
@@ -75,6 +76,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """Evidence for the outcome in one line; empty: there is none, or the run has not ended."""
     evidence_kind: EvidenceKind | Literal[""] = ""
     """Empty: the outcome is not complete."""
+    grade: Grade | Literal[""] = ""
+    """Empty: the outcome is not complete, or nothing was checked."""
     steps: int = 0
     restarts: int = 0
     """How often the run started over after an answer in a file format."""
@@ -221,6 +224,7 @@ def _with_end(line: RunLine, ended: RunEnded, verified: Confirmed | None) -> Run
         complete=ended.complete,
         evidence=evidence_words(ended.evidence, ended.approved_by),
         evidence_kind=evidence_kind(ended.evidence, verified) if ended.complete else "",
+        grade=ended.evidence.grade if ended.complete and ended.evidence is not None else "",
         steps=ended.steps,
         restarts=ended.restarts,
         usd=ended.usd,

@@ -13,10 +13,12 @@ import msgspec
 
 from ...facts.checkpoint import facts_of
 from ...journal.claim import claim
+from ...journal.encoding import recorded_text
 from ...journal.journal import Journal
 from ...layers.fitness import place_of_orders
 from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
 from ...verdict.decided_now import decided_now
+from ...verdict.judge import MOST_LISTED
 from ...verdict.run_scope import scope_of_run
 from ...verdict.view import Taken, ViewFailed
 from ...workspace.errors import SnapshotDamaged
@@ -44,6 +46,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     output: str = ""
     """Head and tail of the output of the command that failed."""
     seconds: float = 0.0
+    left_out: list[str] = []
+    """Changes that nobody decided on: the checkout has none of them. At most 50."""
     recorded: bool = True
     """Whether it was recorded in the journal. It is not if a runner holds the journal."""
 
@@ -104,21 +108,24 @@ def _stored(journal: Journal, facts: RunFacts) -> Stored | None:
     return Stored(Snapshots(journal.path.with_suffix(".snapshots")), facts.world)
 
 
-def _taken(journal: Journal, facts: RunFacts, workspace: Workspace) -> Taken | None:
-    """Return what the checkout of a judged run has instead of undecided changes; None: the run was not judged.
+def _taken(journal: Journal, facts: RunFacts, workspace: Workspace) -> tuple[Taken | None, list[str]]:
+    """Return what the checkout of a judged run has instead of undecided changes, and their paths.
+
+    None: the run was not judged.
 
     Raises CheckoutFailed.
     """
     verdicts, root = facts.verdicts, workspace.root
     if (verdicts.judgement or verdicts.kept) is None or not root.is_dir():
-        return None
+        return None, []
     scope = scope_of_run(verdicts, journal, root)
     assert scope is not None  # a judged run has one
     try:
         now = decided_now(facts, journal, place_of_orders(root, journal.path.parent), root, scope)
         if now.decided.unknown:
             raise CheckoutFailed(f"what some files were before is not known: {now.decided.unknown[0]}")
-        return Taken.without_undecided(now.decided, now.contents)
+        names = [recorded_text(one.path) for one in now.decided.undecided]
+        return Taken.without_undecided(now.decided, now.contents), names[:MOST_LISTED]
     except (OSError, ValueError, ViewFailed) as error:
         raise CheckoutFailed(f"what the run changed cannot be read: {error}") from error
 
@@ -129,7 +136,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
     sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent, held_out=held_out)
     began = time.monotonic()
     try:
-        taken = await asyncio.to_thread(_taken, journal, facts, workspace)
+        taken, left_out = await asyncio.to_thread(_taken, journal, facts, workspace)
     except CheckoutFailed as why:
         return Verified(
             run_id=spec.run_id,
@@ -156,6 +163,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
         result=trial.result,
         detail=trial.detail,
         output=trial.output,
+        left_out=left_out,
         seconds=time.monotonic() - began,
     )
 

@@ -63,20 +63,22 @@ def test_tests_that_are_skipped_now_are_missing_and_the_handoff_names_them(home:
     assert "test_mean" in listed.stdout, listed
 
 
-def test_an_honest_run_is_done_with_its_evidence_in_one_line(home: Home, project: Path):
+def test_an_honest_run_is_done_with_its_evidence_in_two_lines(home: Home, project: Path):
     with ScriptedServer([FIX_BOTH]) as server:
         ran = start(home, project, server, CHECK)
     assert ran.exit_code == 0, ran
-    *_, evidence, opened, way_on, last = ran.stderr.strip().splitlines()
+    *_, judged, evidence, opened, way_on, last = ran.stderr.strip().splitlines()
     assert last.startswith("-> done after 1 step")
+    place = "passed again in a clean place, and no change is undecided"
     said = (
-        "passed again in a clean place, and no change is undecided: 3 tests as at the start, 2 -> 0 failing, "
+        "3 tests as at the start, 2 -> 0 failing, "
         "2 planted tests and 3 tests with another expected value failed as they must"
     )
-    assert evidence == f"evidence: {said}" and way_on.startswith("continue with: rundry resume")
+    assert (judged, evidence) == (f"judged: {place}", f"evidence: {said}")
+    assert way_on.startswith("continue with: rundry resume")
     assert opened == "opened: 4 files, 1 changed by this run (calc/core.py)"
     (line,) = json.loads(home.run("runs", "--json", cwd=project).stdout)
-    shown = f"{said}; the check opened 4 files, 1 changed by this run (calc/core.py)"
+    shown = f"{place}: {said}; the check opened 4 files, 1 changed by this run (calc/core.py)"
     assert (line["evidence"], line["evidence_kind"]) == (shown, "without undecided changes")
 
 
@@ -102,8 +104,8 @@ def test_a_check_that_counts_nothing_says_that_only_its_exit_code_is_known(home:
     with ScriptedServer([FIX_BOTH]) as server:
         ran = start(home, project, server, check)
     assert ran.exit_code == 0, ran
-    said = "evidence: passed again in a clean place, and no change is undecided: exit code 0, no tests counted, "
-    assert f"{said}no planted test" in ran.stderr
+    assert "judged: passed again in a clean place, and no change is undecided\n" in ran.stderr
+    assert "evidence: exit code 0, no tests counted, no planted test\n" in ran.stderr
 
 
 def handed_over(home: Home, project: Path, server: ScriptedServer) -> tuple[str, str]:

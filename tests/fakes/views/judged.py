@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from rundry.agent import Evidence, Judged, JudgeStarted, Reason, RunEnded, StepStarted, TextArrived, Tokens, Undone
+from rundry.agent import (
+    Evidence,
+    Judged,
+    JudgeStarted,
+    Reason,
+    ReplyFinished,
+    RunEnded,
+    StepStarted,
+    TextArrived,
+    Tokens,
+    Undone,
+)
 from rundry.agent.protocol import CheckEvidence, CheckFinished, TestCounts
 
 CHECK = "pytest -q"
@@ -10,6 +21,7 @@ PLANT = "3 planted tests failed as they must"
 BEFORE = [
     StepStarted(number=9),
     TextArrived(text="All sums are rounded to cents now, and the tests pass."),
+    ReplyFinished(finish="stop", calls=0),
     CheckFinished(
         command=CHECK, passed=True, exit_code=0, timed_out=False, seconds=2.3, ran=34, failing=0, output="34 passed"
     ),

@@ -53,7 +53,7 @@ async def test_the_end_shows_verdict_evidence_changes_cost_and_the_next_step(siz
     async with stage.app.run_test(size=size) as pilot:
         stage.play(started(), StepStarted(number=9), ended(evidence=EVIDENCE, files_changed=["a.py", "b.py"]))
         text = " ".join((await shows(pilot, "⏎ next task")).split())
-        for words in ("✓ done", "pytest -q passes; 212 tests as at the start", "9 steps 61k tokens $0.04 2:41"):
+        for words in ("✓ done", "pytest -q passes", "212 tests as at the start", "9 steps 61k tokens $0.04 2:41"):
             assert words in text
         assert "type the next task" in text
         if size[0] > 60:

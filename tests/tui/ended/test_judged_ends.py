@@ -17,10 +17,15 @@ from rundry.agent.facts.decided_files import encode_decided
 from rundry.agent.layers.effects import Side
 
 SHOWN = {
-    "judged": ["✓ done", "passed again in a clean place, and no change is undecided: 34 tests", "planted tests failed"],
+    "judged": [
+        "✓ done",
+        "judged passed again in a clean place, and no change is undecided evidence 34 tests",
+        "planted tests failed",
+        "u undo d changed files",
+    ],
     "undecided": [
         "✓ done",
-        "passed also without the 3 changes that nobody decided on: 34 tests",
+        "judged passed also without the 3 changes that nobody decided on evidence 34 tests",
         "undecided 3 changes, not needed for the result: build/report.xml, notes.md, tests/test_money.py",
         "commit or restore what is undecided",
     ],
@@ -31,7 +36,7 @@ SHOWN = {
         "undecided 3 changes; the result needs tests/test_money.py",
         "/resume shows these changes as a diff",
     ],
-    "in-place": ["✓ done", "passed in the workspace, and not tried without undecided changes"],
+    "in-place": ["✓ done", "not judged passed in the workspace, and not tried without undecided changes"],
     "suspect": ["✗ hand-off", "suspect: `pytest -q`: 3 planted tests did not fail"],
     "void": ["✗ void", "2 changes were undone since; it was done"],
 }

@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, end_word, held_words, money, plural, result_words, short, void_words
+from rundry.agent import clock, end_word, held_words, money, plural, short, void_words
 
-from ...ended.words import judged_rows
+from ...ended.words import proof_rows
 from .findings import findings_html
 from .frame import page_end, page_start
 from .plots import Plot, bar_plot, line_plot
@@ -57,14 +57,13 @@ def _verdict(state: ViewState, words: Words) -> Iterator[str]:
     yield f'<div class="verdict {colour}"><strong>{sign} {end_word(ended)}</strong> '
     void = f"{void_words(ended)}; it was {ended.reason.words}: " if void_words(ended) else ""
     yield f"{void}{words.line(ended.detail)}{gap}"
-    if line := result_words(ended.evidence, ended.approved_by):
-        yield f"<p>{words.line(line)}</p>"
-    for label, text in judged_rows(ended):
-        yield f'<p class="dim">{label}: {words.line(text)}</p>'
+    rows = [*proof_rows(ended)]
     if ended.evidence is not None and ended.evidence.not_guaranteed:
-        yield f'<p class="dim">not guaranteed: {words.line("; ".join(ended.evidence.not_guaranteed))}</p>'
+        rows.append(("not guaranteed", "; ".join(ended.evidence.not_guaranteed)))
     if ended.failed_items:
-        yield f'<p class="dim">failed permanently: {words.line(", ".join(ended.failed_items[:20]))}</p>'
+        rows.append(("failed permanently", ", ".join(ended.failed_items[:20])))
+    if rows:
+        yield f"<dl>{''.join(f'<dt>{label}</dt><dd>{words.line(text)}</dd>' for label, text in rows)}</dl>"
     yield "</div>"
 
 
