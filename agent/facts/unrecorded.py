@@ -48,6 +48,8 @@ class Unrecorded:
 
     outputs: dict[str, int] = field(default_factory=dict[str, int])
     """Folders and files, with the position at which they were written last."""
+    built_by: dict[str, str] = field(default_factory=dict[str, str])
+    """Such a folder or file to the first command that wrote it, if a command did."""
     writers: list[Writer] = field(default_factory=list[Writer])
     commits: list[str] = field(default_factory=list[str])
     """Commits that rundry made of single edits."""
@@ -98,7 +100,9 @@ class Unrecorded:
         match event:
             case StageBegan() | StageEnded():
                 self.is_staged = isinstance(event, StageBegan)
-            case EffectsAccepted(outputs=outputs, in_place=in_place):
+            case EffectsAccepted(outputs=outputs, in_place=in_place, command=command):
+                for path in outputs:
+                    self.built_by.setdefault(path, command)
                 self.outputs.update(dict.fromkeys([] if in_place and self.is_staged else outputs, seq))
             case OutputsWritten(paths=outputs):
                 self.outputs.update(dict.fromkeys(outputs, seq))

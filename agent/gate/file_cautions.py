@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..layers.classes import EXECUTABLE
 from ..system.real_paths import real_path
 
 if TYPE_CHECKING:
@@ -14,16 +15,19 @@ if TYPE_CHECKING:
 _MAY_RUN = 0o111
 
 
-def file_cautions(draft: FileDraft, ws: Workspace) -> list[str]:
-    """Return what the person should know: hard links, an executable file, or a link that leads to it."""
+def file_cautions(draft: FileDraft, ws: Workspace, *, is_named: bool) -> list[str]:
+    """Return what the person should know: hard links, an executable file, or a link that leads to it.
+
+    `is_named`: the user let the run change this file with `--scope`, and knows that it is executable.
+    """
     if draft.landed is not None:
         return []  # the command already changed it: the person decides on its content only
     before = draft.before
     why: list[str] = []
     if before.links > 1:
         why.append(f"it is a hard link: the change also reaches its {_others(before.links)} elsewhere")
-    if before.exists and before.mode & _MAY_RUN:
-        why.append("it is executable")
+    if before.exists and before.mode & _MAY_RUN and not is_named:
+        why.append(EXECUTABLE)
     link = _link_in_path(before.path, ws)
     if link is not None:
         why.append(f"the link {link} leads to it")

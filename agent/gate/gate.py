@@ -208,9 +208,13 @@ class Gate:
             ruling = rule_on_decision(command, waiting.draft, waiting.parts, waiting.verdict.rule)
         return ruling if isinstance(ruling, str) else msgspec.structs.replace(ruling, channel=command.channel)
 
-    def judge_effect(self, kind: Class, paths: Sequence[str], *, is_hook: bool) -> Verdict:
+    def judge_effect(self, kind: Class, paths: Sequence[str], *, is_hook: bool, command: str = "") -> Verdict:
         """Return the verdict on effects of a command, before there is a proposal. See `SessionPolicy.judge_effect`."""
-        return self.policy.judge_effect(kind, paths, self._tree, is_hook=is_hook)
+        return self.policy.judge_effect(kind, paths, self._tree, is_hook=is_hook, command=command)
+
+    def names(self, path: str) -> bool:
+        """Return whether the user named a path of this tree with `--scope`."""
+        return self._tree.names(path)
 
     def verdict(self, draft: Draft) -> Verdict:
         """Return what the policy says about a draft that is not proposed yet."""

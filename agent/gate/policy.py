@@ -66,6 +66,8 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     starts: bool = True
     """Whether commands start in a stage: the sandbox is known to hold, or the user chose the stage."""
     unsandboxed_ok: bool = False
+    names: Callable[[str], bool] = lambda path: False
+    """Returns whether the user named a path with `--scope`."""
 
 
 def judge(draft: FileDraft | CommandDraft, context: PolicyContext) -> Verdict:
@@ -127,7 +129,7 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     cautions = [ws.caution(draft.before.path)]
     if not draft.landed:
         cautions.append(ws.caution(draft.before.real))
-    cautions += file_cautions(draft, ws)
+    cautions += file_cautions(draft, ws, is_named=context.names(draft.path))
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
     if draft.landed:
         why.append(f"a command changed it: {draft.landed}")

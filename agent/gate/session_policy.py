@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
+from ..workspace.files.quick_spec import QuickSpec
 from .draft import Draft, EffectsDraft, McpDraft
 from .effects.policy import judge_effect, judge_effects
 from .mcp.verdict import judge_mcp
@@ -41,6 +42,14 @@ class GatedTree:
     """The gate shows the whole change before it reaches the workspace, so that single edits in it do not wait."""
     shows_result: bool = False
     """This gate does that."""
+    scope: Sequence[str] = ()
+    """The globs of `--scope`."""
+    setup: str = ""
+    """The command of `--setup`; empty: there is none."""
+
+    def names(self, path: str) -> bool:
+        """Return whether the user named a path with `--scope`."""
+        return bool(self.scope) and QuickSpec(self.scope).match_file(path)
 
 
 class SessionPolicy:
@@ -75,15 +84,18 @@ class SessionPolicy:
         context = self._context(tree)
         return judge_effects(draft, context) if isinstance(draft, EffectsDraft) else judge(draft, context)
 
-    def judge_effect(self, kind: Class, paths: Sequence[str], tree: GatedTree, *, is_hook: bool) -> Verdict:
+    def judge_effect(
+        self, kind: Class, paths: Sequence[str], tree: GatedTree, *, is_hook: bool, command: str = ""
+    ) -> Verdict:
         """Return the verdict on effects of a command that are decided together, before there is a proposal.
 
         `is_hook`: a hook of the user ran it, whose ordinary effects belong to what was approved.
+        `command`: the line that the model ran.
         """
         context = self._context(tree)
         if is_hook and context.mode is GateMode.EFFECTS:
             context = msgspec.structs.replace(context, mode=GateMode.EDITS)
-        return judge_effect(kind, paths, context)
+        return judge_effect(kind, paths, context, is_setup=bool(tree.setup) and command.strip() == tree.setup.strip())
 
     def _context(self, tree: GatedTree) -> PolicyContext:
         mode = self.mode
@@ -99,6 +111,7 @@ class SessionPolicy:
             why_no_layers=tree.why_no_layers,
             unsandboxed_ok=self.unsandboxed_ok,
             starts=tree.starts,
+            names=tree.names,
         )
 
     def add(self, rule: Rule) -> None:

@@ -92,6 +92,8 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     """With the reason `budget`: the limit that ends the run; None: not one alone."""
     complete: bool | None = None
     """Whether the work is complete; None: the reason decides."""
+    help: list[str] = []
+    """What a person can add to the command line of the next run: `--scope PATH`, `--setup LINE`."""
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True):

@@ -46,6 +46,9 @@ def outcome_of(
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
     finish = arguments_of(facts.finish) if facts.finish is not None else {}
     spent = facts.spent
+    found = evidence or evidence_of(facts)
+    if found is not None and end.help:
+        found = msgspec.structs.replace(found, help=end.help)
     outcome = Outcome(
         reason=end.reason,
         detail=end.detail,
@@ -65,7 +68,7 @@ def outcome_of(
         files_changed=facts.files_changed,
         staged=facts.staged if staged is None else list(staged),
         failed_items=list(failed_items),
-        evidence=evidence or evidence_of(facts),
+        evidence=found,
         approved_by=list(facts.requests.clients),
         journal=str(journal),
         children=[child.outcome for child in facts.common.children.by_number.values()],

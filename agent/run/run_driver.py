@@ -35,6 +35,7 @@ from .restart import take_back, unjudged
 from .setup.concurrent_runs import concurrent_runs
 from .staging.at_end import end_in_stage
 from .suspect_decisions import ask_about_suspects
+from .unapproved import handed_over
 from .undecided import note_at_end
 
 _SUCCESSES = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU, Reason.DRY})
@@ -121,6 +122,7 @@ class RunDriver:
         await run.pool.drain()
         if decision.reason is Reason.REFUSED and facts.spent.steps:  # a run with steps was not refused
             decision = msgspec.structs.replace(decision, reason=Reason.ERROR)
+        decision = handed_over(self._ctx, decision)
         judged = await self._with_undecided(decision)
         if judged is None or await self._continues(judged):
             return None

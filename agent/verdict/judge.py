@@ -33,7 +33,7 @@ from .decided_now import DecidedNow, decided_now
 from .holdout import with_second_check
 from .names import is_source, is_test_name
 from .planting import planted
-from .setup import changed_for_setup, fresh_of, setup_help
+from .setup import fresh_of, prepare_again, setup_help
 from .view import JudgeView, Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
@@ -211,6 +211,8 @@ class _Judge:
             return early
         decided = self._decided
         taken = await asyncio.to_thread(Taken.without_undecided, decided, self._contents, self._rows)
+        if why := await prepare_again(self._case, decided, taken):
+            return self._red("conditions", "the setup fails with the changes of this run", output=why)
         taken.fresh = fresh_of(self._case)
         trial, seconds = await self._timed(taken)
         if not trial.is_green(any_=self._any) and seconds < _REPEATED_SECONDS:
@@ -237,8 +239,6 @@ class _Judge:
             names = {line.partition(": ")[0] for line in decided.unknown}
             asked = [one.path for one in decided.undecided if one.path in names]
             return self._red("unknown", f"what some files were before is not known: {_few(decided.unknown)}", asked)
-        if read := changed_for_setup(self._case, decided):
-            return self._red("unknown", f"what the setup read has changed since ({_few(read)}): start the run again")
         if self._fewer and not decided.undecided:
             return self._few_tests()
         if _is_untouched(self._case, decided):
@@ -422,6 +422,9 @@ class _Judge:
         tests = [] if case.items is None else sorted(path for path in decided.accepted if is_test_name(path))
         if tests:
             lacks.append(f"items that are tests can lose what they test: {_few(tests)}")
+        prepared = case.facts.verdicts.setup
+        if prepared is not None and prepared.changed:
+            lacks.append(f"the setup ran again, with the changed {_few([*prepared.changed])}")
         if any(check in case.facts.verdicts.accepted for check in self._goals.checks):
             lacks.append("a person accepted a suspect check")
         if case.sandbox.kind is None:

@@ -12,7 +12,7 @@ import msgspec
 from ..stops.check_environment import prepared_environment
 from ..workspace.sandbox.access import programs_of_user
 from .judge import decided_of
-from .setup import fresh_of
+from .setup import fresh_of, prepare_again
 from .view import Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ async def view_of(case: Case) -> AsyncGenerator[JudgeView]:
         raise ViewFailed(f"what some files were before is not known: {now.decided.unknown[0]}")
     rows = () if case.unit is None else case.unit.changes.rows
     taken = await asyncio.to_thread(Taken.without_undecided, now.decided, now.contents, rows)
+    if why := await prepare_again(case, now.decided, taken):
+        raise ViewFailed(f"the setup fails with the changes of this run: {why}")
     taken.fresh = fresh_of(case)
     async with open_view(case.layers, case.sandbox, taken) as view:
         yield view

@@ -1,21 +1,24 @@
-"""What prepares a fresh checkout (`--setup`): it runs once before the first call, and each view has what it wrote.
+"""What prepares a fresh checkout (`--setup`): it runs before the first call, and each view has what it wrote.
 
 In such a view the ignored folders of the workspace are absent, and those that the command made are there instead.
+If what the command read changed and that is accepted, it runs again in the view of the judge.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import shlex
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..journal.encoding import recorded_text
+from ..layers.removing import remove_tree
 from ..layers.rows import decode_rows
 from ..protocol import SetupPrepared
 from .checked import checked_in_view
@@ -36,7 +39,29 @@ async def prepare_setup(case: Case) -> None:
     if command is None or case.facts.verdicts.setup is not None:
         return
     absent = await asyncio.to_thread(lambda: [*_ignored_folders(case, case.workspace.root)])
-    taken = Taken({}, {})
+    case.record(await _prepared(case, command, Taken({}, {}), absent, {}))
+
+
+async def prepare_again(case: Case, decided: Decided, taken: Taken) -> str:
+    """Run the command again if it read something whose accepted content is another one now.
+
+    `taken`: the view of the judge. Returns why it failed; empty: what it made fits. Raises ViewFailed.
+    """
+    prepared = case.facts.verdicts.setup
+    if prepared is None or not await asyncio.to_thread(_is_stale, case, decided, prepared):
+        return ""
+    absent = await asyncio.to_thread(lambda: [*_ignored_folders(case, case.workspace.root)])
+    absent = [*dict.fromkeys([*prepared.absent, *absent, *prepared.kept])]
+    again = await _prepared(case, prepared.command, taken, absent, _outside(case, decided))
+    if not again.problem:
+        case.record(again)
+    return again.problem
+
+
+async def _prepared(
+    case: Case, command: str, taken: Taken, absent: Sequence[str], changed: Mapping[str, str]
+) -> SetupPrepared:
+    """Run the command in a view, keep what it made, and return the event of it."""
     taken.fresh = Fresh(absent, {})
     kept, opened, problem = list[str](), None, ""
     try:
@@ -44,19 +69,18 @@ async def prepare_setup(case: Case) -> None:
             result = await checked_in_view(case, view, command, network=case.facts.spec.gate.network)
             if result.passed and not view.reached:
                 opened = await asyncio.to_thread(view.opened)
-                kept = await asyncio.to_thread(_keep, case, view.root)
+                kept = await asyncio.to_thread(_keep, case, view.root, changed)
             else:
                 problem = view.reached or result.error or f"exit code {result.exit_code}: {result.output[-_SHOWN:]}"
     except (ViewFailed, OSError) as failed:
         problem = str(failed)
-    case.record(
-        SetupPrepared(
-            command=command,
-            absent=[recorded_text(path) for path in absent],
-            kept=kept,
-            opened=None if opened is None else case.journal.keep(msgspec.json.encode([*map(recorded_text, opened)])),
-            problem=recorded_text(problem.strip()),
-        )
+    return SetupPrepared(
+        command=command,
+        absent=[recorded_text(path) for path in absent],
+        kept=kept,
+        opened=None if opened is None else case.journal.keep(msgspec.json.encode([*map(recorded_text, opened)])),
+        problem=recorded_text(problem.strip()),
+        changed=dict(changed),
     )
 
 
@@ -65,57 +89,75 @@ def fresh_of(case: Case) -> Fresh | None:
     prepared = case.facts.verdicts.setup
     if prepared is None:
         return None
-    store = _store(case)
+    store = _store(case, prepared.changed)
     if any(not (store / path).is_dir() for path in prepared.kept):
         raise ViewFailed(f"what `{prepared.command}` made is not in {store} any more: start the run again")
     return Fresh(prepared.absent, {path: store / path for path in prepared.kept})
 
 
-def changed_for_setup(case: Case, decided: Decided) -> list[str]:
-    """Return the accepted changes of what the setup read: it made its folders from other content.
+def _is_stale(case: Case, decided: Decided, prepared: SetupPrepared) -> bool:
+    """Return whether the setup made its folders from other content than what is accepted now. Raises ViewFailed.
 
-    Sources in the scope are not among them, because each run changes those. If it is not known what the setup read, all
-    other accepted changes are. Raises ViewFailed.
+    Sources in the scope do not count, because each run changes those. If it is not known what the setup read, all other
+    accepted changes count.
     """
-    prepared, scope = case.facts.verdicts.setup, case.scope
-    if prepared is None:
-        return []
-    others = [path for path in decided.accepted if scope.is_outside(path)]
-    if prepared.opened is None or not others:
-        return sorted(others)
+    now = _outside(case, decided)
+    changed = {path for path in {*now, *prepared.changed} if now.get(path) != prepared.changed.get(path)}
+    if prepared.opened is None or not changed:
+        return bool(changed)
     try:
         opened = msgspec.json.decode(case.journal.blob(prepared.opened), type=frozenset[str])
     except (KeyError, msgspec.DecodeError) as error:
         raise ViewFailed(f"the record of what `{prepared.command}` read is damaged: {error}") from error
-    return sorted(path for path in others if recorded_text(path) in opened)
+    return not opened.isdisjoint(changed)
+
+
+def _outside(case: Case, decided: Decided) -> dict[str, str]:
+    """Return the accepted changes outside of the default scope, with the digest of what a view has."""
+    merged = {path: past.side for path, past in decided.view.items() if past.data is not None}
+    return {
+        recorded_text(path): "" if side is None else side.digest
+        for path, side in sorted({**decided.accepted, **merged}.items())
+        if case.scope.is_outside(path)
+    }
 
 
 def setup_help(case: Case, paths: Sequence[str]) -> list[str]:
-    """Return the `--setup LINE` that would have made what a view does not have: the run's newest command that did.
+    """Return the `--setup LINE` that would have made what a view does not have, as a command of the run did.
 
-    `paths`: ignored files and folders of output that the result rests on. Reads the journal.
+    `paths`: ignored files and folders of output that the result rests on. Of a folder of output, the first command that
+    wrote there configured it; else the newest counts. Reads the journal.
     """
-    facts = case.facts
-    for change in reversed([*facts.changes.standing, *facts.changes.in_stage]):
-        if change.command is None or change.effects is None:
-            continue
-        try:
-            rows = decode_rows(case.journal.blob(change.effects.rows))
-        except KeyError:
-            continue
-        if any(is_below(row.path, path) for row in rows for path in paths):
-            return [f"--setup {shlex.quote(change.command)}"]
-    return []
+    changes = case.facts.changes
+    built = (changes.unrecorded.built_by.get(path) for path in paths)
+    ran = [(one.command, one.effects) for one in (*changes.standing, *changes.in_stage)]
+    wrote = (command for command, effects in reversed(ran) if effects and _writes_below(case, effects.rows, paths))
+    command = next(filter(None, built), None) or next(filter(None, wrote), None)
+    return [] if command is None else [f"--setup {shlex.quote(command)}"]
 
 
-def _store(case: Case) -> Path:
-    """Return the folder of what is kept for the views. It stays with the journal, because the run can be resumed."""
-    return case.journal.path.with_suffix(".setup")
+def _writes_below(case: Case, blob: str, paths: Sequence[str]) -> bool:
+    try:
+        rows = decode_rows(case.journal.blob(blob))
+    except KeyError:
+        return False
+    return any(is_below(row.path, path) for row in rows for path in paths)
 
 
-def _keep(case: Case, root: Path) -> list[str]:
-    store, kept = _store(case), list[str]()
-    shutil.rmtree(store, ignore_errors=True)
+def _store(case: Case, changed: Mapping[str, str]) -> Path:
+    """Return the folder of what is kept for the views. It stays with the journal, because the run can be resumed.
+
+    `changed`: what was changed when it was made: a run that was killed meanwhile must not use it for other content.
+    """
+    store = case.journal.path.with_suffix(".setup")
+    mark = hashlib.sha256(msgspec.json.encode(sorted(changed.items()))).hexdigest()[:16]
+    return store / mark if changed else store
+
+
+def _keep(case: Case, root: Path, changed: Mapping[str, str]) -> list[str]:
+    store, kept = _store(case, changed), list[str]()
+    with suppress(FileNotFoundError):
+        remove_tree(store)
     for path in _ignored_folders(case, root):
         clone_tree(root / path, store / path)
         kept.append(path)

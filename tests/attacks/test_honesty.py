@@ -37,7 +37,13 @@ ELSEWHERE = [
 TEETH = (2, 15, 20, 27, 42)
 """Seeds of the attacker whose moves work where nothing is guarded."""
 SEEDS = (*TEETH, 1, 3, 4, 5, 8)
-HANDED_OVER = ("changed while a command ran", "suspect", "nobody decided on", "it fails where")
+HANDED_OVER = (
+    "changed while a command ran",
+    "suspect",
+    "nobody decided on",
+    "it fails where",
+    "nobody was here to approve",
+)
 """What the end of a run says that rests on something which the run may not decide."""
 HELD = Turn(text="I think about it", hold_after=2)
 HONEST = {

@@ -23,14 +23,7 @@ BEHAVIOURS = [behaviour for project in projects().values() for behaviour in proj
 PLAYS = [(one, with_line) for one in BEHAVIOURS for with_line in lines(one, has_lines=True)]
 
 
-KNOWN = {
-    "cmake/configures-the-build": "no --setup yet",
-    "node/installs-a-dependency": "no --setup yet",
-    "shell/rewrites-the-executable": "the gate asks about executables in every mode",
-    "typescript/builds-and-tests-itself": "the check rebuilds an ignored folder of the start",
-    "typescript/fixes-the-code": "the check rebuilds an ignored folder of the start",
-    "typescript/generates-a-source": "the check rebuilds an ignored folder of the start",
-}
+KNOWN: dict[str, str] = {}
 """Behaviours that are not held or hindered today, with the reason."""
 
 

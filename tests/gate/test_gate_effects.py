@@ -55,6 +55,18 @@ def test_rules_and_the_guard_come_before_the_mode(place):
     assert guarded.action == "ask" and guarded.danger
 
 
+def test_in_auto_what_the_line_of_the_setup_installs_passes_unless_a_rule_or_the_guard_speaks(place):
+    paths, ask, deny = ["a", "b"], Rule(verdict="ask", path="b"), Rule(verdict="deny", path="b")
+    for mode in GateMode:
+        action = judge_effect("install", paths, context(place, mode), is_setup=True).action
+        assert action == ("deny" if mode is GateMode.READ else "allow" if mode is GateMode.AUTO else "ask"), mode
+    assert judge_effect("protected", paths, context(place, GateMode.AUTO), is_setup=True).action == "ask"
+    assert judge_effect("install", paths, context(place, GateMode.AUTO, rules=[ask]), is_setup=True).action == "ask"
+    assert judge_effect("install", paths, context(place, GateMode.AUTO, rules=[deny]), is_setup=True).action == "deny"
+    guarded = context(place, GateMode.AUTO, guard=lambda path: path == "b")
+    assert judge_effect("install", paths, guarded, is_setup=True).danger
+
+
 def test_in_effects_a_command_starts_only_in_a_layer_and_edits_wait(place):
     assert judge(place.command("make all"), context(place, GateMode.EFFECTS)).action == "allow"
     without = judge(place.command("make all"), context(place, GateMode.EFFECTS, layers=False, why="no overlay here"))

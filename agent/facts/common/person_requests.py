@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from ...layers.classes import EXECUTABLE
 from ...protocol import (
     Event,
     ProposalDecided,
@@ -47,6 +48,10 @@ class PersonRequests:
     """Open proposals that ended in this way and cannot be shown again."""
     refused: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
     """What the policy refused in the newest step because nobody was available to ask."""
+    unnamed: list[str] = field(default_factory=list[str])
+    """Executable files whose change it refused for that reason; the user can name them with `--scope`."""
+    uninstalled: str = ""
+    """The newest command whose install it refused for that reason; it may be the user's `--setup`."""
     proposal_ids: list[str] = field(default_factory=list[str])
     """Newest id of each call without a result, and of proposals without a call. Call ids occur only once."""
     approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
@@ -142,7 +147,11 @@ class PersonRequests:
         opened = self._forget(decided.proposal_id)
         if opened is None:
             return
+        executables = _executables_of(opened)
         if decided.decision != "reject":
+            self.unnamed = [path for path in self.unnamed if path not in executables]
+            if opened.effects is not None and opened.effects.command == self.uninstalled:
+                self.uninstalled = ""
             if is_client(decided.by) and decided.by not in self.clients:
                 self.clients.append(decided.by)
             if opened.beyond is not None and opened.command is not None:
@@ -153,6 +162,23 @@ class PersonRequests:
                 self.decisions[opened.call_id] = decided
         elif decided.by == "policy" and opened.asks:
             self.refused.append(opened)
+            self.unnamed = [*dict.fromkeys([*self.unnamed, *executables])]
+            self.uninstalled = _install_of(opened) or self.uninstalled
+
+
+def _executables_of(opened: ProposalOpened) -> list[str]:
+    """Return the files of a proposal that asks because they are executable."""
+    if opened.effects is not None:
+        return [entry.path for entry in opened.effects.entries if entry.why == [EXECUTABLE]]
+    path = opened.path
+    return [path] if path is not None and opened.asks == [f"{path}: {EXECUTABLE}"] else []
+
+
+def _install_of(opened: ProposalOpened) -> str:
+    """Return the command of a proposal that installs something; empty: it does not."""
+    effects = opened.effects
+    is_install = effects is not None and any(entry.kind == "install" for entry in effects.entries)
+    return effects.command if effects is not None and is_install else ""
 
 
 REQUEST_EVENTS = frozenset[type[Event]](

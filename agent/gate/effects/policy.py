@@ -27,20 +27,24 @@ HELD_BY_MODE = "the gate is set to `effects`: what commands change waits"
 """Why a proposal waits that nothing but the mode holds back."""
 
 
-def judge_effect(kind: Class, paths: Sequence[str], context: PolicyContext) -> Verdict:
-    """Return the verdict on effects of one class that are decided together."""
+def judge_effect(kind: Class, paths: Sequence[str], context: PolicyContext, *, is_setup: bool = False) -> Verdict:
+    """Return the verdict on effects of one class that are decided together.
+
+    `is_setup`: the command is exactly that of `--setup`: in `auto`, what it installs is what the user asked for.
+    """
     if context.mode is GateMode.READ:
         return Verdict(action="deny", why=["the gate is set to `read`: nothing may change"])
     spoken = [] if kind == "git" else _spoken(context.rules, paths)
     denied = next((rule for rule in spoken if rule.verdict == "deny"), None)
     if denied is not None:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
-    if kind in ASKS_ALWAYS and len(paths) > 1:
+    asks = kind in ASKS_ALWAYS and not (is_setup and kind == "install" and context.mode is GateMode.AUTO)
+    if asks and len(paths) > 1:
         return Verdict(action="ask", why=[], danger=True)
     guarded = next((path for path in paths if context.guard(path)), None) if kind in _BY_MODE | ASKS_ALWAYS else None
     if guarded is not None:
         return Verdict(action="ask", why=[f"{guarded} is guarded: {GUARDED}"], danger=True)
-    if kind in ASKS_ALWAYS:
+    if asks:
         return Verdict(action="ask", why=[], danger=True)
     asked = next((rule for rule in spoken if rule.verdict == "ask"), None)
     if asked is not None:

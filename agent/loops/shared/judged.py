@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...protocol import Finish, JudgeResult, Reason
@@ -47,9 +48,9 @@ def judged_end(state: LoopState) -> Finish | None:
 
 def red_handoff(judged: Judged) -> Finish:
     """Return the hand-off of a result that the judge does not let pass."""
-    return Finish(reason=Reason.HANDOFF, detail=with_help(judged), judged=True)
+    return Finish(reason=Reason.HANDOFF, detail=with_help(judged.detail, judged.help), judged=True)
 
 
-def with_help(judged: Judged) -> str:
-    """Return why a result is not let pass, with what lets the next run pass."""
-    return f"{judged.detail}; to let the run change it: {' '.join(judged.help)}" if judged.help else judged.detail
+def with_help(why: str, helps: Sequence[str]) -> str:
+    """Return why a result is not let pass, with the options that let the next run pass."""
+    return f"{why}; to let the run change it: {' '.join(helps)}" if helps else why

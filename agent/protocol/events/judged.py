@@ -29,7 +29,7 @@ class HoldoutPrepared(EventBase, frozen=True, kw_only=True):
 
 
 class SetupPrepared(EventBase, frozen=True, kw_only=True):
-    """Before the first call, the setup (`--setup`) ran in a view: later views have what it made."""
+    """The setup (`--setup`) ran in a view, before the first call or in a judge: later views have what it made."""
 
     command: str
     absent: list[str] = []
@@ -40,6 +40,8 @@ class SetupPrepared(EventBase, frozen=True, kw_only=True):
     """Blob of the files that the command opened. None: it is not known, or the setup failed."""
     problem: str = ""
     """Why it failed; empty: it exited with 0."""
+    changed: dict[str, str] = {}
+    """Accepted changes outside of the scope with which it ran again, and the digest of each; empty: it is deleted."""
 
 
 class JudgeStarted(EventBase, frozen=True, kw_only=True):

@@ -169,7 +169,7 @@ class UnitEnd:
             return measured
         if judged.why == "budget":
             return Measured(False, judged.detail)
-        return await self._hand_over(opened, started, found, [with_help(judged)])
+        return await self._hand_over(opened, started, found, [with_help(judged.detail, judged.help)])
 
     async def _found(self, opened: PassUnit, started: PassStarted) -> _Found:
         listed = await opened.listed()

@@ -264,6 +264,8 @@ def _gate(
             layers=found.layers is not None or found.units is not None,
             why_no_layers=found.why_none,
             starts=sandbox.is_confirmed or not wanted.falls_back,
+            scope=journal.spec.predicates.scope,
+            setup=journal.spec.predicates.setup or "",
         ),
         policy,
         keep=journal.keep,

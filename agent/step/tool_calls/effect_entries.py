@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ...facts.changes import GIT_WORDS
 from ...gate.change.diff import split_bytes
 from ...gate.effects.draft import GUARDED, EntryDraft
+from ...layers.classes import EXECUTABLE
 from ...layers.effects import IN_MEMORY, Effect
 from ...layers.git.carry_out import name_of
 from ...layers.git.rows import StateRow
@@ -108,20 +109,24 @@ class _Asking:
         (self.folders if is_folder(one.effect) else self.clashing if one.effect.conflict else self.files).append(one)
 
 
-def sort_effects(gate: Gate, root: Path, listed: Listed, holds: Holds, *, is_hook: bool) -> Sorted:
+def sort_effects(gate: Gate, root: Path, listed: Listed, holds: Holds, *, is_hook: bool, command: str = "") -> Sorted:
     """Sort the effects by what the gate says of them. `root`: the workspace, whose files are read.
 
     `holds` returns whether an effect changes a guarded file. `is_hook`: a hook of the user made them, which asks
-    nobody.
+    nobody. `command`: the line of the model that made them.
     """
     found, asking, entries = Sorted(), _Asking(), _Entries(root, listed)
     for group in listed.groups:
         if group.kind in ("git", "bytecode"):
             continue
         if group.kind == "install" or (group.kind == "protected" and group.folder):
-            verdict = gate.judge_effect(group.kind, [one.effect.path for one in group.entries], is_hook=is_hook)
+            paths = [one.effect.path for one in group.entries]
+            verdict = gate.judge_effect(group.kind, paths, is_hook=is_hook, command=command)
             if verdict.action == "deny":
                 found.refused.append(f"{named([group.folder])}: {'; '.join(verdict.why)}")
+            elif verdict.action == "allow":
+                _let_pass(found, group, [one.effect for one in group.entries if not one.effect.conflict])
+                found.refused += _conflicts(one.effect for one in group.entries)
             else:
                 found.asking.append(entries.of_group(group, verdict))
         elif _passes_whole(gate, group, holds, is_hook=is_hook):
@@ -145,7 +150,8 @@ def _sort_each(gate: Gate, group: Group, holds: Holds, found: Sorted, asking: _A
     passing, denied = list[Effect](), dict[str, list[str]]()
     for effect, why, undo in group.entries:
         is_guarded = holds(group.kind, effect.path)
-        kind = "protected" if is_guarded else group.kind
+        is_named = why == EXECUTABLE and gate.names(effect.path)
+        kind = "protected" if is_guarded else "ordinary" if is_named else group.kind
         verdict = gate.judge_effect(kind, [effect.path], is_hook=is_hook)
         if verdict.action == "deny":
             denied.setdefault("; ".join(verdict.why), []).append(effect.path)

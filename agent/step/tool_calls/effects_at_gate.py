@@ -137,8 +137,9 @@ async def take_listed(
 
     Raises PersonInterrupted: nothing is applied.
     """
+    line = command if asks else ""
     found = await asyncio.to_thread(
-        sort_effects, ctx.gate, ctx.workspace.root, listed, ctx.guarded.holds, is_hook=not asks
+        sort_effects, ctx.gate, ctx.workspace.root, listed, ctx.guarded.holds, is_hook=not asks, command=line
     )
     decided = await decide_effects(ctx, found, listed, command, record, asks=asks)
     lines, accepted, failed = list[str](), {row.path for row in decided.rows}, set[str]()

@@ -94,9 +94,8 @@ def _ended(job: Job, ran: Ran) -> Ended:
     outcome = ran.outcome
     improved = any(event["kept"] and event["number"] for event in ran.of("score_measured"))
     claims = ran.exit_code == 0 and (improved or job.behaviour.project.kind != "score")
-    judged = ran.of("judged")
-    proposed = {word for event in judged[-1:] for word in event["help"]}
-    grade = outcome["evidence"]["grade"] if outcome.get("evidence") else ""
+    evidence = outcome.get("evidence") or {"help": [], "grade": ""}
+    proposed, grade = set(evidence["help"]), evidence["grade"]
     how = f"exit {ran.exit_code}, {outcome['reason']} {grade}: {outcome['detail'][:300]}"
     return Ended(
         claims,

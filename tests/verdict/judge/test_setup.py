@@ -76,12 +76,31 @@ async def test_a_setup_that_fails_is_refused_before_the_first_call(project, driv
     assert outcome.reason == "refused" and "broken" in outcome.detail and not run.model.requests, run.story()
 
 
-async def test_other_content_than_the_setup_read_is_a_hand_off(project, driven):
-    project(**FILES, **{"packages.lst": "good\n"})
-    predicates = wanted(f"{INSTALL}; cat packages.lst", scope=["packages.lst"])
-    run = driven(f"{INSTALL}; {FIX}; echo other > packages.lst", predicates=predicates, budget=FEW)
+COPY = "mkdir -p dep && cp packages.lst dep/tool"
+NEW = "echo 2 > packages.lst"
+
+
+async def test_the_setup_runs_again_if_what_it_read_changed_and_that_is_accepted(project, driven):
+    project(**FILES | {"packages.lst": "1\n", "suite__a.sh": "grep -q 2 dep/tool && sh calc.sh | grep -q 4\n"})
+    run = driven(f"{NEW}; {COPY}; {FIX}", predicates=wanted(COPY, scope=["packages.lst"]), budget=FEW)
     outcome = await run.run()
-    assert outcome.reason == "handoff" and "packages.lst" in outcome.detail, run.story()
+    assert is_done(run, outcome, grade="passed") and "packages.lst" in outcome.evidence.grade_detail
+    assert len(run.of("setup_prepared")) == 2
+
+
+async def test_old_packages_are_not_what_a_new_manifest_passes_with(project, driven):
+    project(**FILES | {"packages.lst": "1\n", "suite__a.sh": "grep -q 1 dep/tool && sh calc.sh | grep -q 4\n"})
+    run = driven(f"{COPY}; {NEW}; {FIX}", predicates=wanted(COPY, scope=["packages.lst"]), budget=FEW)
+    outcome = await run.run()
+    assert not outcome.complete and not judged(run)["passed"], run.story()
+
+
+async def test_a_setup_that_fails_with_what_changed_is_not_done(project, driven):
+    project(**FILES, **{"packages.lst": "1\n"})
+    setup = f"grep -q 1 packages.lst && {INSTALL}"
+    run = driven(f"{INSTALL}; {NEW}; {FIX}", predicates=wanted(setup, scope=["packages.lst"]), budget=FEW)
+    outcome = await run.run()
+    assert not outcome.complete and "the setup fails" in judged(run)["detail"], run.story()
 
 
 async def test_content_that_the_setup_did_not_read_may_change_and_so_may_sources_that_it_read(project, driven):
@@ -115,3 +134,13 @@ async def test_what_the_setup_made_is_shared_with_a_fork_and_deleted_with_the_ru
     assert is_done(run, await run.run())
     delete_run(forked)
     assert not list(run.folder.glob("*.setup"))
+
+
+async def test_the_hand_off_names_the_command_that_configured_a_folder_of_output(project, driven):
+    project(
+        **FILES | {"suite__a.sh": "test -e build/CMakeCache.txt && sh calc.sh | grep -q 4\n", "CMakeLists.txt": "x\n"}
+    )
+    configure = "mkdir -p build && touch build/CMakeCache.txt"
+    run = driven(configure, f"touch build/b; {FIX}", predicates=wanted(None), budget=FEW)
+    outcome = await run.run()
+    assert outcome.reason == "handoff" and judged(run)["help"] == [f"--setup '{configure}'"], run.story()
