@@ -93,6 +93,8 @@ class Shown:
     """Commands can reach the network."""
     not_held: list[str] = field(default_factory=list[str])
     """Guarantees that the sandbox cannot give on this machine."""
+    direct: bool = False
+    """Commands write to the workspace itself."""
     mcp: dict[str, McpServerChanged] = field(default_factory=dict[str, McpServerChanged])
     """The MCP servers, by name."""
     gate_mode: GateMode = GateMode.ASK

@@ -109,7 +109,8 @@ def _held(state: ViewState, *, whole: bool) -> Piece | None:
     """Return the sandbox, in full if there is room. That there is none, or that it has gaps, is always shown."""
     if state.sandbox is None:
         return Piece("unsandboxed", "amber")
-    gaps = ["network open"] if state.network else []
+    gaps = ["direct"] if state.direct else []
+    gaps += ["network open"] if state.network else []
     gaps += [f"{len(state.not_held)} not held"] if state.not_held else []
     if gaps:
         return Piece(", ".join([state.sandbox, *gaps]) if whole else gaps[0], "amber")

@@ -49,6 +49,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     """Commands can reach the network, because it was allowed or because there is no sandbox."""
     not_held: list[str] = []
     """Guarantees that the sandbox cannot give on this machine, each in a few words."""
+    direct: bool = False
+    """Commands write to the workspace itself, because layers do not work here."""
     gate: GateMode = GateMode.ASK
     instructions: str | None = None
     skills: list[str] = []
@@ -83,6 +85,8 @@ class RunResumed(EventBase, frozen=True, kw_only=True):
     from_seq: int
     """The last event that the earlier runner recorded."""
     not_held: list[str] = []
+    """As in `run_started`."""
+    direct: bool = False
     """As in `run_started`."""
     notes: list[str] = []
     damaged: list[int] = []

@@ -92,6 +92,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             sandbox=ctx.sandbox.kind,
             network=ctx.sandbox.network,
             not_held=missing_guarantees(ctx.sandbox, ctx.gate.policy.rules),
+            direct=_is_direct(ctx),
             gate=ctx.gate.policy.mode,
             instructions=spec.instructions,
             skills=[skill.name for skill in spec.skills],
@@ -197,8 +198,19 @@ def _resumed_event(ctx: RunContext, notes: list[str], executor: str | None) -> R
     not_held = missing_guarantees(ctx.sandbox, ctx.gate.policy.rules)
     facts = ctx.facts
     return RunResumed(
-        run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes, not_held=not_held, executor=executor
+        run_id=facts.spec.run_id,
+        from_seq=facts.last_seq,
+        notes=notes,
+        not_held=not_held,
+        direct=_is_direct(ctx),
+        executor=executor,
     )
+
+
+def _is_direct(ctx: RunContext) -> bool:
+    """Return whether commands in the sandbox write to the workspace itself."""
+    is_apart = not (ctx.layers is None and ctx.units is None and ctx.stage is None)
+    return ctx.facts.spec.changes_files and ctx.sandbox.kind is not None and not is_apart
 
 
 def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None) -> bool:

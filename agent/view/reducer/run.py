@@ -111,7 +111,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
     state.effort = event.effort or ""
     state.sees_images = event.sees_images
     state.sandbox, state.network = event.sandbox, event.network
-    state.not_held = event.not_held
+    state.not_held, state.direct = event.not_held, event.direct
     state.gate_mode, state.budget = event.gate, event.budget
     if event.finder is not None:
         state.search, state.finder = event.finder, state.finder or FinderFacts.of(event.finder)
@@ -135,7 +135,7 @@ def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
     end_all_blocks(state)
     state.at_call.update(calls)  # their results are reported now
     state.outcome, state.paused, state.sleeping = None, False, None
-    state.not_held = event.not_held
+    state.not_held, state.direct = event.not_held, event.direct
     note(state, stamped, "resumed")
     for line in event.notes:
         note(state, stamped, line)

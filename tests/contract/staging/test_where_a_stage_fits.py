@@ -75,7 +75,7 @@ def test_without_a_place_a_chosen_stage_is_refused_and_the_default_asks(home: Ho
     assert "; the stage cannot be a copy of the workspace: there is no place for it: " in line and "`git init`" in line
     ran = run_in(home, unfit)
     assert gate_of(ran) == "ask" and "not to `stage`: layers do not work here (see" in ran.stdout, ran
-    assert [path.name for path in unfit.iterdir()] == ["kept.txt"]
+    assert ran.of("run_started")[0]["direct"] and [path.name for path in unfit.iterdir()] == ["kept.txt"]
 
 
 def test_without_a_sandbox_a_chosen_stage_is_refused_and_the_default_asks(tmp_path: Path):

@@ -104,6 +104,7 @@ def test_the_title_says_what_holds_commands_and_never_leaves_out_that_nothing_do
     assert "bubblewrap" in title(120) and "network" not in title(120)
     assert "landlock, network open" in title(120, sandbox="landlock", network=True)
     assert "landlock, 2 not held" in title(120, sandbox="landlock", not_held=["UDP", "signals"])
+    assert "bubblewrap, direct" in title(120, direct=True) and "direct" in title(50, direct=True, not_held=["UDP"])
     for width in (120, 80, 50):
         assert "2 not held" in title(width, not_held=["UDP", "signals"])
         assert "unsandboxed" in title(width, sandbox=None, network=True)
