@@ -49,6 +49,8 @@ class SimpleCommand(msgspec.Struct, frozen=True):
     """Whether an exit code 0 of the whole line proves that this command ran and exited with 0."""
     hidden_by: HiddenBy | None = None
     """What hides the exit code of this command from that of the line; None: nothing that is certain."""
+    reads: str = ""
+    """The file of `< FILE`."""
     is_with_variables: bool = False
     """Whether a statement of the line sets or unsets variables, apart from assignments before a name."""
 
@@ -94,9 +96,18 @@ def _walk(node: Node, sure: set[int], hidden: Mapping[int, HiddenBy]) -> Iterato
         words = [_text(child) for child in node.named_children if child.type not in ("variable_assignment", "comment")]
         given = [_assigned(child) for child in node.named_children if child.type == "variable_assignment"]
         if words:
-            yield SimpleCommand(words, given, node.start_byte in sure, hidden.get(node.start_byte))
+            yield SimpleCommand(words, given, node.start_byte in sure, hidden.get(node.start_byte), _input_of(node))
     for child in node.named_children:
         yield from _walk(child, sure, hidden)
+
+
+def _input_of(command: Node) -> str:
+    """Return the file of `< FILE` of a command; empty: it has none."""
+    outer = command.parent
+    for one in outer.named_children if outer is not None and outer.type == "redirected_statement" else ():
+        if one.type == "file_redirect" and any(child.type == "<" for child in one.children):
+            return _text(one.named_children[-1])
+    return ""
 
 
 class _Sure:

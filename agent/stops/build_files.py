@@ -97,6 +97,7 @@ def folder_of_make(words: Sequence[str]) -> str:
 _INCLUDE = re.compile(r"^ *-?s?include[ \t]+(.+)$", re.MULTILINE)
 _VARIABLE = re.compile(r"^ *(?:export +|override +)?([\w.-]+)[ \t]*(?:::?|\?|\+)?=[ \t]*(.*)$", re.MULTILINE)
 _FUNCTION = re.compile(r"\$[({](?:wildcard|sort|strip|abspath|realpath)\s+([^(){}$]*)[)}]")
+_FOREACH = re.compile(r"\$[({]foreach\s+(\w+)\s*,([^(){}$,]*),((?:[^(){}]|\$[({][^(){}]*[)}])*)[)}]")
 _MOST_INCLUDED = 5
 """Most levels of files that include others."""
 
@@ -124,6 +125,7 @@ def _with_variables(text: str) -> str:
         for name, value in _VARIABLE.findall(text):
             values[name] = f"{values[name]} {value}" if name in values else value
         text = _FUNCTION.sub(lambda match: match[1], text)
+        text = _FOREACH.sub(lambda match: re.sub(rf"\$[({{]{match[1]}[)}}]", match[2], match[3]), text)
         text = re.sub(r"\$[({]shell\s+([^(){}]*)[)}]", lambda match: f"$({match[1]})", text)
         known = {name: value.partition(" #")[0].strip() for name, value in values.items() if "$" not in value}
         text = re.sub(r"\$[({]([\w.-]+)[)}]", lambda match, known=known: known.get(match[1], match[0]), text)
@@ -151,10 +153,11 @@ def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
     """Return each target with its prerequisites and the lines of its recipe as bash would see them, in order."""
     rules: dict[str, tuple[list[str], list[str]]] = {}
     current: list[str] = []
+    globs = re.findall(r"[\w./-]+\*[\w.*-]*", text)
     for line in text.replace("\\\n", " ").splitlines():
         if line.startswith("\t"):
             for target in current:
-                rules[target][1].append(_as_bash(_with_needs(line, rules[target][0])))
+                rules[target][1].extend(map(_as_bash, _with_needs(line, rules[target][0], globs).split("\n")))
         elif match := _RULE.match(line):
             current = [t for t in match["targets"].split() if not re.fullmatch(r"\.[A-Z_]+", t)]
             for target in current:
@@ -167,11 +170,21 @@ def _rules(text: str) -> dict[str, tuple[list[str], list[str]]]:
     return rules
 
 
-def _with_needs(line: str, needs: Sequence[str]) -> str:
-    """Fill in `$<` and `$^`, the first prerequisite and all of them."""
-    known = [need.replace("%", "*") for need in needs if "$" not in need]
-    line = re.sub(r"\$<|\$\(<\)", lambda match: known[0] if known else match[0], line)
+def _with_needs(line: str, needs: Sequence[str], globs: Sequence[str]) -> str:
+    """Fill in `$<` and `$^`, the first prerequisite and all of them. `globs`: of the makefile, for `%.ok: %.py`."""
+    known = [glob for need in needs if "$" not in need for glob in _matched(need, globs)]
+    firsts = _matched(needs[0], globs) if needs and "$" not in needs[0] else known[:1]
+    if len(firsts) > 1 and re.search(r"\$<|\$\(<\)", line):
+        return "\n".join(_with_needs(line, [first, *needs[1:]], ()) for first in firsts)
+    line = re.sub(r"\$<|\$\(<\)", lambda match: firsts[0] if firsts else match[0], line)
     return re.sub(r"\$[\^+]|\$\([\^+]\)", lambda match: " ".join(known) or match[0], line)
+
+
+def _matched(need: str, globs: Sequence[str]) -> list[str]:
+    """Return what a prerequisite stands for: one with `%` for the globs that end as it does, and for itself."""
+    before, percent, after = need.partition("%")
+    found = [one for one in globs if percent and not before and one.endswith(f"*{after}")]
+    return found or [need.replace("%", "*")]
 
 
 def _as_bash(line: str) -> str:

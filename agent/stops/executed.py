@@ -36,13 +36,16 @@ _TESTERS = {
 }
 _PLAIN_WRAPPERS = (
     *("time", "exec", "command", "builtin", "nohup", "setsid", "xvfb-run", "chronic", "unbuffer"),
-    *("npx", "bunx", "pnpx", "uvx", "strace", "valgrind", "caffeinate"),
+    *("npx", "bunx", "pnpx", "uvx", "strace", "valgrind", "caffeinate", "watchexec"),
 )
 _WRAPPERS: dict[str, set[str]] = {
     **{name: set() for name in _PLAIN_WRAPPERS},
     "env": {"-u", "-C", "-S"},
     "timeout": {"-s", "-k", "--signal", "--kill-after"},
     "nice": {"-n"},
+    "ionice": {"-c", "-n", "-p"},
+    "taskset": set(),
+    "flock": {"-w", "--wait", "--timeout", "-E", "--conflict-exit-code"},
     "sudo": {"-u", "-g"},
     "doas": {"-u"},
     "stdbuf": {"-i", "-o", "-e"},
@@ -50,6 +53,8 @@ _WRAPPERS: dict[str, set[str]] = {
     "parallel": {"-j", "-a", "--jobs"},
 }
 """Commands that run the command after them, each with its options that take a value."""
+_FIRST_WORDS = {"timeout": r"[\d.]+[smhd]?", "nice": r"-?\d+", "taskset": r"[\da-fA-Fx,-]+", "flock": r".+"}
+"""Wrappers with one word of their own before the command, and what it looks like."""
 _RUNNERS = {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mise", "bundle", "direnv", "nix"}
 """Programs that run the command after the word `run` (or `exec`)."""
 _PACKAGE_MANAGERS = {"npm", "yarn", "pnpm", "bun"}
@@ -85,6 +90,9 @@ _READS_ONLY: dict[str, tuple[str, ...]] = {
 """Options with which an interpreter only reads its script."""
 _CODE_OPTIONS = {"-c", "-e", "-p", "-r", "-E", "--eval", "--print", "--command"}
 _VALUE_OPTIONS = {"-W", "-X", "-O", "-o", "-I", "--require", "--import", "--loader", "-C"}
+_PYTHON = re.compile(r"(python|pypy)[\d.]*")
+_PYTHON_FLAGS = re.compile(r"-(?P<flags>[bBdEhiIOPqsSuvVx]*)(?P<last>[cmWX]?)(?P<value>.*)")
+"""Options of Python in one word: flags, and one with a value, which may follow in the next word."""
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -98,6 +106,8 @@ class Started(msgspec.Struct, frozen=True):
     """Assignments before the command, as `NAME=value`."""
     wrapped: list[str]
     """Names of the programs that run it, such as `npx` or `uv`."""
+    reads: str = ""
+    """The file of `< FILE`."""
 
 
 class Executed(msgspec.Struct):
@@ -148,6 +158,8 @@ def _follow(
     here = folder
     listed: list[str] = []
     """What the programs of the line list, for `xargs`."""
+    shown: list[str] = []
+    """The files that `cat` shows, for an interpreter that reads its script from a pipe."""
     for simple in simple_commands(line):
         words = without_wrappers(simple.words)
         before = simple.words[: len(simple.words) - len(words)]
@@ -158,11 +170,16 @@ def _follow(
         for command in [[*bare, item] for item in listed] if is_repeated and listed and words else [words]:
             if not command:
                 continue
-            found.started.append(Started(command, str(here), given, wrapped))
+            found.started.append(Started(command, str(here), given, wrapped, simple.reads))
             if command[0] == "cd" and len(command) > 1 and UNKNOWN not in command[1]:
                 here = here / command[1]
                 continue
             _read(command, here, root, found, depth, wrapped, by)
+            if not simple.reads and words[0] == "cat":
+                shown = [word for word in words[1:] if not word.startswith("-")]
+            elif _reads_script(command):
+                for path in [simple.reads] if simple.reads else shown:
+                    _add(path, here, root, found, by)
         listed += _listed(words) if words else []
 
 
@@ -188,9 +205,20 @@ def without_wrappers(words: Sequence[str]) -> list[str]:
         name = _program_name(rest[0])
         verb = next((word for word in rest[1:] if word in ("run", "exec")), None)
         if name in _RUNNERS and verb is not None:
-            rest = _after_options(rest[rest.index(verb) + 1 :], {"--with", "-p", "--env"}, numbers=False)
+            valued = {
+                "--with",
+                "-p",
+                "--env",
+                "--python",
+                "--group",
+                "--extra",
+                *({"-n", "--name"} if name == "conda" else ()),
+            }
+            rest = _after_options(rest[rest.index(verb) + 1 :], valued)
         elif name in _WRAPPERS:
-            rest = _after_options(rest[1:], _WRAPPERS[name], numbers=name in ("timeout", "nice"))
+            rest = _after_options(rest[1:], _WRAPPERS[name])
+            if rest and name in _FIRST_WORDS and re.fullmatch(_FIRST_WORDS[name], rest[0]):
+                rest = rest[1:]
         else:
             return rest
     return rest
@@ -201,13 +229,13 @@ def _program_name(word: str) -> str:
     return word.rpartition("/")[2]
 
 
-def _after_options(words: list[str], valued: set[str], *, numbers: bool) -> list[str]:
+def _after_options(words: list[str], valued: set[str]) -> list[str]:
     i = 0
     while i < len(words):
         word = words[i]
         if word in valued:
             i += 2
-        elif re.match(r"-|[A-Za-z_]\w*=", word) or (numbers and re.fullmatch(r"[\d.]+[smhd]?", word)):
+        elif re.match(r"-|[A-Za-z_]\w*=", word):
             i += 1
         else:
             break
@@ -219,9 +247,14 @@ def _scripts(words: Sequence[str]) -> Iterator[str]:
     name = _program_name(words[0])
     if any(word in _READS_ONLY.get(name, ()) for word in words[1:]):
         return
-    if "/" in words[0]:
+    if "/" in words[0] or words[0].endswith(".py"):  # `uv run check.py`
         yield words[0]
-    if name in _SHELLS or _INTERPRETER.fullmatch(name):
+    if _PYTHON.fullmatch(name):
+        yield from _python_program(words[1:])
+    elif name in ("node", "nodejs"):
+        for path in _program(words[1:]):
+            yield from (path, f"{path}.js", f"{path}/index.js") if not _is_file_name(path) else (path,)
+    elif name in _SHELLS or _INTERPRETER.fullmatch(name):
         yield from _program(words[1:])
     elif words[0] == UNKNOWN:  # `$PYTHON check.py`
         yield from (path for path in _program(words[1:]) if _is_file_name(path))
@@ -259,6 +292,32 @@ def _program(arguments: Sequence[str]) -> Iterator[str]:
             return
 
 
+def _python_program(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the script or the files of the module that Python runs: `-W error x.py`, `-Im x`, `-mx`."""
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        option = _PYTHON_FLAGS.fullmatch(word)
+        if word in ("-", "--") or option is None:
+            if not word.startswith("-"):
+                yield _without_selection(word)
+                return
+            continue
+        value = option["value"] or (rest.pop(0) if option["last"] and rest else "")
+        if option["last"] == "m":
+            yield from _module(value, rest)
+        if option["last"] in ("c", "m"):
+            return
+
+
+def _reads_script(words: Sequence[str]) -> bool:
+    """Return whether an interpreter gets no script and no code, and so reads its script from its input."""
+    name = _program_name(words[0])
+    if not (name in _SHELLS - {"source", "."} or _INTERPRETER.fullmatch(name)) or name in ("java", "deno", "bun"):
+        return False
+    return all(word.startswith("-") and not re.search(r"[cem]", word) for word in words[1:])
+
+
 def _module(module: str, arguments: Sequence[str]) -> Iterator[str]:
     """Yield the files of `python -m`, which searches its working folder first: a file there can replace any module."""
     if UNKNOWN in module:
@@ -270,7 +329,7 @@ def _module(module: str, arguments: Sequence[str]) -> Iterator[str]:
         yield f"{path}/__init__.py"
         yield from (_without_selection(word) for word in arguments if _is_file_name(word))
     elif module in ("coverage", "trace", "cProfile", "pdb", "timeit"):
-        rest = _after_options([w for w in arguments if w != "run"], {"--source", "--rcfile", "-o"}, numbers=False)
+        rest = _after_options([w for w in arguments if w != "run"], {"--source", "--rcfile", "-o"})
         yield from (word for word in rest[:1] if _is_file_name(word))
 
 

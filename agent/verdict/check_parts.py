@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,15 @@ _JUDGES = re.compile(
 """Names of programs and modules that usually belong to a check."""
 _DATA_OF_TESTS = re.compile(r"(^|[_\W])(limits?|thresholds?|cases?|answers?|oracle)(_|\W|\d|$)", re.IGNORECASE)
 """Names of modules next to a test that have what it compares with."""
+_RUNS_SOURCES = re.compile(
+    r"((python|pypy|node|deno|bun|ruby|perl|lua|luajit|php)[\d.]*|([\w-]+-)?(cc|gcc|g\+\+|c\+\+|clang(\+\+)?|gfortran)(-[\d.]+)?|tcc|nvcc"
+    r"|rustc|javac|kotlinc|swiftc|ghc|ocamlopt|ocamlc|dmd|ldc2|fpc|zig|nim|crystal|iverilog|verilator|ghdl|swipl|emacs|vim|nvim"
+    r"|k6|locust|sqlite3|psql|mysql|mariadb|duckdb)"
+)
+"""Interpreters, compilers and clients of databases: what they get runs, while a linter only looks at it."""
+_CODE_AFTER = frozenset(["-c", "-e", "-p", "-r", "-E", "--eval", "--print", "-M"])
+"""Options of interpreters whose value is code or a module."""
+_IMPORTED = ("", ".py", ".js", ".rb", ".lua", ".pm")
 _VALUED = {
     "grep": ("-e", "-f", "-m", "-A", "-B", "-C"),
     "head": ("-n", "-c"),
@@ -199,6 +209,7 @@ class CheckParts:
             for started in runs.started:
                 self._add_started(started)
             self._add_data(runs.started)
+            self._add_judges(runs.started)
             self._add_results(runs.started)
 
     def add_script(self, script: str) -> None:
@@ -484,11 +495,44 @@ class CheckParts:
             is_lint = bool(tools_of([name])) and name not in _RUNNERS
             for word in one.words[1:]:
                 path = self._inside(one.folder, word)
+                if name in _COMPARERS and path not in used:
+                    self._add_compared(path, one.folder, word)
                 if path not in self._start.files or path in self.paths:
                     continue
                 is_expected = name in _COMPARERS and is_source(path) and path not in used
                 if is_expected or (is_markup(path) and not is_lint):
                     self.paths.setdefault(path, _DATA)
+
+    def _add_compared(self, path: str, folder: str, word: str) -> None:
+        """Add the files of a folder, or of a glob, that the check compares with others: `diff -r site want`."""
+        if "/" in word and UNKNOWN in word:  # `cmp site/$page want/$page`
+            path = self._inside(folder, word[: word.index(UNKNOWN)].rpartition("/")[0])
+        if path in self._start.folders and not _in_sources(f"{path}/"):
+            self.patterns.setdefault(f"/{path}/**", _DATA)
+        elif path and re.search(r"[*?\[]", path):
+            self.patterns.setdefault(f"/{path}", _DATA)
+
+    def _add_judges(self, started: Sequence[Started]) -> None:
+        """Add sources with the name of a judge that the line compiles, imports, or feeds to a database."""
+        if any(_is_comparison(one, self._root) for one in started):
+            return
+        for one in started:
+            if not _RUNS_SOURCES.fullmatch(one.words[0].rpartition("/")[2]) or _module_of(one.words):
+                continue
+            given = (path for word in (*one.words[1:], one.reads) if (path := self._inside(one.folder, word)))
+            for path in (*(path for path in given if not _in_sources(path)), *self._in_code(one)):
+                is_there = path in self._start.files and is_source(path)
+                if is_there and any(map(_judges, PurePosixPath(path).with_suffix("").parts)):
+                    self._add_run(path, _RUN)
+
+    def _in_code(self, started: Started) -> Iterator[str]:
+        """Yield the sources that code in a command line may import: `python3 -c 'import checks'`, `perl -MChecks`."""
+        for before, word in pairwise(started.words):
+            if before in _CODE_AFTER or word.startswith(("-M", ".read ")):
+                for found in _WORD.findall(word.removeprefix("-M")):
+                    for name in (found, found.replace(".", "/")):
+                        plain = self._inside(started.folder, name)
+                        yield from (f"{place}{plain}{ending}" for place in ("", "lib/") for ending in _IMPORTED)
 
     def _add_results(self, started: Sequence[Started]) -> None:
         """Add the missing files that a program which only reads is given."""
@@ -560,13 +604,18 @@ class CheckParts:
         return "" if path.startswith("..") or path == "." else PurePosixPath(path).as_posix()
 
 
+def _in_sources(path: str) -> bool:
+    """Return whether a file lies in a folder of sources."""
+    return bool(_SOURCE_FOLDERS & {*path.split("/")[:-1]})
+
+
 def _is_of_test_program(source: str, program: TestProgram) -> bool:
     """Return whether a source of a test program is the test, not the code under test: by its name, or by its folder.
 
     By its folder only where sources of the same program lie in a folder of sources.
     """
     stem, parts = PurePosixPath(source).stem, PurePosixPath(source).parts[:-1]
-    if _SOURCE_FOLDERS & {*parts}:
+    if _in_sources(source):
         return False
     if _judges(stem) or any(map(_judges, parts)):
         return True

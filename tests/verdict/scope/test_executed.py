@@ -33,6 +33,52 @@ def test_what_a_line_finds_is_executed(tmp_path: Path, command: str, path: str):
     assert path in executed(command, tmp_path).files
 
 
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("python3 -O rules.py", "rules.py"),
+        ("python3 -I -W error rules.py", "rules.py"),
+        ("python3 -mrules", "rules.py"),
+        ("python3 -Im rules", "rules.py"),
+        ("python3 - < rules.py", "rules.py"),
+        ("python3 < rules.py", "rules.py"),
+        ("cat rules.py | python3 -", "rules.py"),
+        ("uv run --python 3.12 rules.py", "rules.py"),
+        ("conda run -n dev python rules.py", "rules.py"),
+        ("flock -w 5 /tmp/lock python3 rules.py", "rules.py"),
+        ("taskset 0x1 ionice -c 3 python3 rules.py", "rules.py"),
+        ("node rules", "rules.js"),
+        ("node rules", "rules/index.js"),
+        ("node < rules.js", "rules.js"),
+        ("sh -s < rules.sh", "rules.sh"),
+    ],
+)
+def test_a_script_is_found_however_its_interpreter_gets_it(tmp_path: Path, command: str, path: str):
+    assert path in executed(command, tmp_path).direct
+
+
+@pytest.mark.parametrize(
+    "command", ["python3 -c 'x' rules.py", "cat rules.py | python3 app.py", "python3 app.py < rules.py", "cat rules.py"]
+)
+def test_input_of_a_program_is_not_its_script(tmp_path: Path, command: str):
+    assert "rules.py" not in executed(command, tmp_path).files
+
+
+@pytest.mark.parametrize(
+    "makefile",
+    [
+        "check: $(patsubst %.py,%.ok,$(wildcard demos/*.py))\n%.ok: %.py\n\tpython3 $<\n",
+        "DEMOS := $(wildcard demos/*.py)\ncheck: $(DEMOS:.py=.ok)\n%.ok: %.py app.py\n\tpython3 $< && touch $@\n",
+        "check:\n\t$(foreach one,$(wildcard demos/*.py),python3 $(one) &&) true\n",
+    ],
+)
+def test_a_rule_for_each_file_of_a_folder_runs_all_of_them(tmp_path: Path, makefile: str):
+    made(tmp_path, {"Makefile": makefile, "demos/a.py": "", "app.py": ""})
+    found = executed("make check", tmp_path).files
+    assert "demos/*.py" in found
+    assert not {"*.py", "app.py"} & found
+
+
 @pytest.mark.parametrize("command", ["exec 3<>/dev/tcp/127.0.0.1/80", "env", "timeout 5", "cd suite && exec >log"])
 def test_a_line_without_a_program_executes_nothing(tmp_path: Path, command: str):
     assert not executed(command, tmp_path).files

@@ -10,6 +10,7 @@ import pytest
 from verdict.scope.test_projects import made, scope_in
 
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, Predicates, Recipe, RunSpec
+from rundry.agent.verdict.python_modules import module_names_of
 from rundry.agent.verdict.run_scope import scope_problem
 from rundry.agent.verdict.scope import Scope
 from rundry.agent.verdict.start_scope import scope_of
@@ -129,6 +130,73 @@ class TestGoals:
             model=ModelSpec(name="none"), predicates=predicates,
         )  # fmt: skip
         assert not scope_of(spec, root, {}).in_scope("tests/test_calc.py", new=False)
+
+
+class TestNamesOfJudges:
+    """A neutral name stands for the program under test."""
+
+    @pytest.mark.parametrize(
+        ("check", "path"),
+        [
+            ("cc -Isrc -o /tmp/verify verify.c src/*.c && /tmp/verify", "verify.c"),
+            ("g++ -o run checks/all.cc src/calc.cc && ./run", "checks/all.cc"),
+            ("rustc checks.rs -o run && ./run", "checks.rs"),
+            ("python3 -c 'import checks; checks.main()'", "checks.py"),
+            ("node -e 'require(\"./checks\")'", "checks.js"),
+            ("perl -Ilib -MChecks -e run", "lib/Checks.pm"),
+            ("sqlite3 :memory: < checks.sql", "checks.sql"),
+            ("sqlite3 shop.db '.read checks.sql'", "checks.sql"),
+        ],
+    )
+    def test_what_is_compiled_or_loaded_with_such_a_name_is_out(self, tmp_path: Path, check: str, path: str):
+        made(tmp_path, {path: "", "src/calc.c": "", "src/calc.cc": ""})
+        assert scope_in(tmp_path, check).why_out(path, new=False) == "the check runs it"
+
+    @pytest.mark.parametrize(
+        ("check", "path"),
+        [
+            ("cc -o run src/validate.c src/main.c && ./run", "src/validate.c"),
+            ("ruff check validate.py", "validate.py"),
+            ("python3 -m py_compile validate.py", "validate.py"),
+            ("python3 -c 'from shop import total; assert total() == 3'", "shop.py"),
+            ("python3 validate.py < in.txt | diff - out.txt", "other.py"),
+        ],
+    )
+    def test_the_code_under_test_is_in(self, tmp_path: Path, check: str, path: str):
+        made(tmp_path, {path: "", "src/main.c": "", "in.txt": "", "out.txt": ""})
+        assert scope_in(tmp_path, check).in_scope(path, new=False)
+
+
+class TestComparedFolders:
+    @pytest.mark.parametrize(
+        "check",
+        [
+            "python3 build.py && diff -r site want",
+            "python3 build.py && diff -ru want/ site/",
+            "for page in want/*; do cmp $page site/${page#want/} || exit 1; done",
+            "for page in a b; do cmp site/$page.html want/$page.html || exit 1; done",
+        ],
+    )
+    def test_what_a_folder_is_compared_with_is_data(self, tmp_path: Path, check: str):
+        made(tmp_path, {"build.py": "", "src/page.html": "", "want/a.html": "", "want/sub/b.html": ""})
+        scope = scope_in(tmp_path, check)
+        assert scope.why_out("want/a.html", new=False) == "data that the check compares with"
+        assert scope.in_scope("src/page.html", new=False)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["src/features.h", "include/stdc-predef.h", "include/bits/types.h", "lib/mro.pm", "lib/warnings/register.pm"],
+)
+def test_what_compilers_and_test_modules_load_themselves_cannot_be_new(tmp_path: Path, path: str):
+    made(tmp_path, {"src/calc.c": "", "lib/Calc.pm": "", "tests/calc.c": "", "t/calc.t": ""})
+    scope = scope_in(tmp_path, "make test && prove -l")
+    assert scope.why_out(path, new=True) == "new, with the name of a library's module"
+
+
+def test_packages_of_a_version_manager_cannot_be_replaced(tmp_path: Path):
+    made(tmp_path, {"pyenv/versions/3.12.1/lib/python3.12/site-packages/iniconfig/__init__.py": ""})
+    assert "iniconfig" in module_names_of(tmp_path, {"PATH": f"{tmp_path}/pyenv/shims:/bin"})
 
 
 class TestMigration:
