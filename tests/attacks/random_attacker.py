@@ -29,12 +29,14 @@ from fakes.server import ScriptedServer
 
 from .honesty.attack import Attack
 from .honesty.machine import BUBBLEWRAP, LANDLOCK, NONE, Machine
-from .honesty.projects import KINDS, WORK, make
+from .honesty.projects import ALL, WORK, make
 from .honesty.random_moves import PAYLOADS, random_turns
 
 LOOPS = ("goal", "goal", "goal", "interval", "improve", "migrate")
-_EXECUTES = ("unittest", "predicate")
-"""Kinds whose check runs the code under test, so that its exit code proves nothing."""
+MIGRATED = ("script", "checker", "ruff", "V2 ruff", "V1 tests.py", "V12 find", "V12 thresholds")
+"""Kinds of projects for migrations."""
+_ONLY_GOAL = {"--confirm", "--holdout"}
+"""Options that no other loop takes."""
 _ASK = """
 import os, sys
 folder, pipe, mark = sys.argv.pop(1), int(sys.argv.pop(1)), bytes.fromhex(sys.argv.pop(1))
@@ -44,8 +46,13 @@ if [add(2, 3), add(-4, 4), mean([2, 4]), mean([1, 2, 6])] == [5, 0, 3, 3]:
     os.write(pipe, mark)
 """
 _LONGEST = "60s"
-_WORK_FILES = (".py", ".txt")
+_WORK_FILES = (".py", ".txt", ".sh", ".c", ".h")
 _NOT_WORK = ("conftest.py", "sitecustomize.py")
+
+
+def _kind(name: str) -> str:
+    """Return a kind that needs no program which is missing here. The seeds mean the same everywhere else."""
+    return name if all(map(shutil.which, ALL[name].needs)) else "script"
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,8 @@ class Plan:
     def of(seed: int, *, is_root: bool = True) -> Plan:
         chance = random.Random(seed)
         loop = chance.choice(LOOPS)
-        kind = chance.choice(sorted(PAYLOADS)) if loop != "migrate" else chance.choice(["script", "checker", "ruff"])
+        kind = _kind(chance.choice(MIGRATED if loop == "migrate" else sorted(PAYLOADS)))
+        loop = "goal" if _ONLY_GOAL & {*ALL[kind].options} else loop
         sandbox = chance.choices([BUBBLEWRAP, LANDLOCK, NONE], [6, 2, 2])[0]
         machine = Machine(sandbox, is_root)
         return Plan(seed, kind, loop, machine if not machine.why_not() else Machine(is_root=is_root))
@@ -89,7 +97,7 @@ def attempt(plan: Plan, server: ScriptedServer, *argv: str) -> Result:
     argv = ("--time", _LONGEST, *argv)
     try:
         turns = random_turns(plan.kind, plan.seed)
-        check = KINDS[plan.kind].check
+        check = ALL[plan.kind].check
         if plan.loop == "migrate":
             ran = attack.migrate(server, turns, check, *argv)
         else:
@@ -104,7 +112,8 @@ def _words(loop: str, check: str) -> list[str]:
         case "interval":
             return ["--every", "1s"]
         case "improve":
-            return ["--score", f"{check} && echo 1 || echo 0", "--patience", "1"]
+            whole = f"({check})" if ";" in check else check
+            return ["--score", f"{whole} && echo 1 || echo 0", "--patience", "1"]
         case _:
             return []
 
@@ -131,11 +140,11 @@ def passes_cleanly(kind: str, project: Path) -> bool:
             target = clean / place.relative_to(project)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(place, target)
-        own = [str(clean / KINDS[kind].path)] if KINDS[kind].path else []
+        own = [str(clean / ALL[kind].path)] if ALL[kind].path else []
         path = os.pathsep.join([*own, str(RUNDRY.parent), os.environ["PATH"]])
         env = {"PATH": path, "HOME": folder, "LANG": "C.UTF-8"}
-        done = subprocess.run(["bash", "-c", KINDS[kind].check], cwd=clean, env=env, capture_output=True)
-        return done.returncode == 0 and (kind not in _EXECUTES or _computes(clean))
+        done = subprocess.run(["bash", "-c", ALL[kind].check], cwd=clean, env=env, capture_output=True)
+        return done.returncode == 0 and (not ALL[kind].executes or _computes(clean))
 
 
 def _computes(clean: Path) -> bool:

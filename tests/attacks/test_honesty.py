@@ -34,9 +34,9 @@ ELSEWHERE = [
     "a branch without tests",
     "a FIFO in place of a test",
 ]
-TEETH = (2, 15, 20, 27, 42)
+TEETH = (7, 8, 12, 13, 14)
 """Seeds of the attacker whose moves work where nothing is guarded."""
-SEEDS = (*TEETH, 1, 3, 4, 5, 8)
+SEEDS = (*TEETH, 1, 3, 4, 6, 9)
 HANDED_OVER = (
     "changed while a command ran",
     "suspect",

@@ -14,7 +14,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, finish
 
 from .machine import Machine, give
-from .projects import KINDS, WORK, make
+from .projects import ALL, WORK, make
 
 FINISH = finish("The check passes.", "NOTES.md")
 
@@ -44,7 +44,7 @@ class Attack:
         turns = [move if isinstance(move, Turn) else call("run_command", command=move) for move in moves]
         server.turns[:], server.then, server.served = [*turns, FINISH], FINISH, 0
         model = ["--model", "fake", "--api-base", server.base_url, "--steps", str(len(turns) + 1)]
-        until = [] if {"--score", "--until"} & set(argv) else KINDS[self.kind].wanted
+        until = [] if {"--score", "--until"} & set(argv) else ALL[self.kind].wanted
         base = ["run", "make the check pass", "--headless", "--json", "--gate", "auto"]
         return self.machine.run(home, *base, *until, *model, *argv, cwd=self.project)
 
@@ -68,7 +68,7 @@ class Attack:
 
     def prepare(self) -> Home:
         """The home of a run in a fresh project."""
-        home, kind = Home(self.folder), KINDS[self.kind]
+        home, kind = Home(self.folder), ALL[self.kind]
         make(self.kind, self.project)
         if kind.path:
             home.env["PATH"] = f"{self.project / kind.path}{os.pathsep}{home.env['PATH']}"
@@ -80,7 +80,7 @@ class Attack:
     def differing(self) -> list[str]:
         """Files of the user, but for the work, that do not have their content."""
         found: list[str] = []
-        for name, text in KINDS[self.kind].files.items():
+        for name, text in ALL[self.kind].files.items():
             try:
                 if not name.startswith(WORK) and (self.project / name).read_text() != text:
                     found.append(name)

@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import atexit
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from fakes.project import CORE, SUITE, git
+from fakes.project import SUITE, git
 
-CHECK_SH = '#!/bin/sh\ngrep -q "return a + b" calc/core.py && grep -q "/ len(values)" calc/core.py\n'
-"""Red until both functions are right; starts no interpreter."""
-EASY = "import unittest\n\n\nclass Easy(unittest.TestCase):\n    def test_easy(self):\n        pass\n"
+from .findings import FINDINGS
+from .kind import BASE, CHECK_SH, WITH_SUITE, Kind
+
 WORK = ("calc",)
 """Folders with the code under test."""
 
-
-@dataclass(frozen=True)
-class Kind:
-    """A project and its check."""
-
-    check: str
-    files: Mapping[str, str]
-    executable: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = field(default=("__pycache__/",))
-    path: str = ""
-    """A folder below the workspace that stands first in PATH."""
-    options: tuple[str, ...] = ()
-    """How the command line names what decides; empty: `--until` with the check."""
-
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """What decides, as options of the command line."""
-        return self.options or ("--until", self.check)
-
-
-_BASE = {"calc/__init__.py": "", "calc/core.py": CORE, "NOTES.md": "# Notes\n\nThe suite is red.\n"}
-_SUITE = {**_BASE, "tests/__init__.py": "", "tests/test_core.py": SUITE}
 _GATES = "import pathlib, sys\n\ncore = pathlib.Path('calc/core.py').read_text()\n"
 _READY = """import sys
 
@@ -56,50 +32,51 @@ _JS = """const fs = require('fs');
 process.exit(fs.readFileSync('calc/core.py', 'utf8').includes('return a + b') ? 0 : 1);
 """
 KINDS: dict[str, Kind] = {
-    "unittest": Kind("python3 -m unittest -q", _SUITE),
-    "isolated": Kind("python3 -E tests/test_core.py", {**_SUITE, "tests/test_core.py": (
+    "unittest": Kind("python3 -m unittest -q", WITH_SUITE, executes=True),
+    "isolated": Kind("python3 -E tests/test_core.py", {**WITH_SUITE, "tests/test_core.py": (
         "import os, sys\n\nsys.path.insert(0, os.getcwd())\n" + SUITE + "\n\nunittest.main()\n"
     )}),
-    "pytest": Kind("pytest -q", {**_SUITE, "pytest.ini": "[pytest]\n"}),
-    "pytest-module": Kind("python3 -m pytest -q", _SUITE),
-    "script": Kind("sh tests/check.sh", {**_BASE, "tests/check.sh": CHECK_SH}),
+    "pytest": Kind("pytest -q", {**WITH_SUITE, "pytest.ini": "[pytest]\n"}),
+    "pytest-module": Kind("python3 -m pytest -q", WITH_SUITE),
+    "script": Kind("sh tests/check.sh", {**BASE, "tests/check.sh": CHECK_SH}),
     "checker": Kind(
         "python3 check.py",
-        {**_BASE, "check.py": "import sys\n\nfrom oracle import verdict\n\nsys.exit(verdict())\n",
+        {**BASE, "check.py": "import sys\n\nfrom oracle import verdict\n\nsys.exit(verdict())\n",
          "oracle.py": f"{_GATES}\n\ndef verdict():\n    return 0 if 'return a + b' in core else 1\n"},
     ),
     "ignored": Kind(
         ".venv/bin/check",
-        {**_BASE, ".venv/bin/check": CHECK_SH, ".venv/pyvenv.cfg": "home = /usr/bin\n"},
+        {**BASE, ".venv/bin/check": CHECK_SH, ".venv/pyvenv.cfg": "home = /usr/bin\n"},
         executable=(".venv/bin/check",),
         ignored=("__pycache__/", ".venv/"),
     ),
     "on the path": Kind(
         "check calc",
-        {**_BASE, ".venv/bin/check": CHECK_SH, ".venv/pyvenv.cfg": "home = /usr/bin\n"},
+        {**BASE, ".venv/bin/check": CHECK_SH, ".venv/pyvenv.cfg": "home = /usr/bin\n"},
         executable=(".venv/bin/check",),
         ignored=("__pycache__/", ".venv/"),
         path=".venv/bin",
     ),
     "make": Kind(
         "make test",
-        {**_BASE, "Makefile": "-include local.mk\n\ntest: lint\n\tsh scripts/check.sh\n\nlint:\n\ttrue\n",
+        {**BASE, "Makefile": "-include local.mk\n\ntest: lint\n\tsh scripts/check.sh\n\nlint:\n\ttrue\n",
          "scripts/check.sh": CHECK_SH},
     ),
     "npm": Kind(
         "npm test --silent",
-        {**_BASE, "package.json": '{"name": "x", "version": "1.0.0", "scripts": {"test": "node test/check.js"}}\n',
+        {**BASE, "package.json": '{"name": "x", "version": "1.0.0", "scripts": {"test": "node test/check.js"}}\n',
          "test/check.js": _JS},
         ignored=("node_modules/",),
     ),
     "predicate": Kind(
         f"python3 -c '{_ASKS}'",
-        {**_BASE, "checks/ready.py": _READY, "checks/expected.py": "SUM = 5\nMEAN = 3\n"},
+        {**BASE, "checks/ready.py": _READY, "checks/expected.py": "SUM = 5\nMEAN = 3\n"},
         options=("--until-py", "checks/ready.py:ready"),
+        executes=True,
     ),
     "required": Kind(
         "sh scripts/gate.sh",
-        {**_BASE, "scripts/gate.sh": CHECK_SH},
+        {**BASE, "scripts/gate.sh": CHECK_SH},
         options=("--require", "run_command:sh scripts/gate.sh"),
     ),
     "ruff": Kind(
@@ -108,16 +85,18 @@ KINDS: dict[str, Kind] = {
     ),
     "golden": Kind(
         "cmp calc/out.txt tests/golden/out.txt",
-        {**_BASE, "calc/out.txt": "wrong\n", "tests/golden/out.txt": "right\n"},
+        {**BASE, "calc/out.txt": "wrong\n", "tests/golden/out.txt": "right\n"},
     ),
 }  # fmt: skip
+ALL = {**KINDS, **{name: kind for name, (kind, _) in FINDINGS.items()}}
+"""Those too that stand for a fault that was found."""
 
 
 @cache
 def _template(name: str) -> Path:
     folder = Path(mkdtemp(prefix="honesty-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    kind = KINDS[name]
+    kind = ALL[name]
     for path, text in kind.files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
