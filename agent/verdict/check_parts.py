@@ -104,6 +104,11 @@ _JUDGES = re.compile(
 """Names of programs and modules that usually belong to a check."""
 _DATA_OF_TESTS = re.compile(r"(^|[_\W])(limits?|thresholds?|cases?|answers?|oracle)(_|\W|\d|$)", re.IGNORECASE)
 """Names of modules next to a test that have what it compares with."""
+_NAMED_DATA = re.compile(r"""["'`]([\w./-]+\.\w+)["'`]""")
+_REFERENCES = re.compile(
+    r"(^|[/_.-])(references?|refs?|want(ed)?|gold|truth|answers?|cases?|corpus|out|output|correct)[/_.-]", re.I
+)
+"""Parts of names of files with what a test compares with."""
 _RUNS_SOURCES = re.compile(
     r"((python|pypy|node|deno|bun|ruby|perl|lua|luajit|php)[\d.]*|([\w-]+-)?(cc|gcc|g\+\+|c\+\+|clang(\+\+)?|gfortran)(-[\d.]+)?|tcc|nvcc"
     r"|rustc|javac|kotlinc|swiftc|ghc|ocamlopt|ocamlc|dmd|ldc2|fpc|zig|nim|crystal|iverilog|verilator|ghdl|swipl|emacs|vim|nvim"
@@ -224,6 +229,8 @@ class CheckParts:
             if not (why == "it has tests" and self.paths.get(path)):
                 self.paths.setdefault(path, why)
         tests = [path for path in self._start.sources if is_test_name(path) or path in self._start.tests]
+        for path in tests[:_MOST]:
+            self._add_compared_in_test(path)
         for path in tests:
             if not is_test_folder(_folder(path)):  # there, all that lies next to it is a test by its name
                 self._follow(path, is_test=True)
@@ -244,6 +251,15 @@ class CheckParts:
                     named = self._inside(folder, word)
                     if named in self._start.files:
                         self.paths.setdefault(named, "named by a file that an earlier run changed")
+
+    def _add_compared_in_test(self, test: str) -> None:
+        """Add pages, styles and SQL that a test names and whose name says that it compares with them."""
+        for match in _NAMED_DATA.finditer(read_text(self._root / test) or ""):
+            for folder in (".", _folder(test) or "."):
+                path = self._inside(folder, match[1])
+                is_data = is_markup(path) or path.endswith(".sql")
+                if is_data and path in self._start.files and _REFERENCES.search(path):
+                    self.paths.setdefault(path, _DATA)
 
     def _add_rust_tests(self, path: str) -> None:
         """Add the files of modules that the compiler reads only for tests: `#[cfg(test)] mod checks;`."""
