@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import random
 import shutil
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -134,6 +136,7 @@ class Trial:
         self.home = Home(self.root)
         (self.root / "temp").mkdir()
         self.home.env["TMPDIR"] = str(self.root / "temp")
+        self.home.env["XDG_CACHE_HOME"] = str(_shared_cache())
         in_passes = self.plan.loop in ("interval", "improve", "tries")
         self.user = User(self.project, self.plan.seed, rarely_shares=in_passes)
         self.looker, self.frozen = Looker(self.project), Frozen(self.root)
@@ -280,6 +283,14 @@ def attempt(plan: Plan, *, keeps: bool = False) -> Outcome:
         else:
             shutil.rmtree(root, ignore_errors=True)
         return outcome
+
+
+@cache
+def _shared_cache() -> Path:
+    """A folder in which the sandbox is tried out once for all seeds of this process."""
+    folder = Path(mkdtemp(prefix="actor-cache-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _is_whole(path: Path) -> bool:
