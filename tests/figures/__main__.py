@@ -8,14 +8,10 @@ cd tests && python -m figures --against HEAD~20  # beside those of another revis
 from __future__ import annotations
 
 import argparse
-import io
-import subprocess
 import sys
-import tarfile
-import tempfile
 from pathlib import Path
 
-from .source import ROOT
+from .source import ROOT, tree_at
 from .table import NAMES, Figure, figures
 
 
@@ -35,15 +31,8 @@ def main() -> int:
 
 def at_revision(repository: Path, ref: str) -> list[Figure]:
     """Measure a git revision in a temporary folder."""
-    archive = subprocess.run(["git", "archive", ref], cwd=repository, capture_output=True, check=False)
-    if archive.returncode:
-        sys.exit(archive.stderr.decode().strip())
-    with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
-            if hasattr(tarfile, "data_filter"):  # since Python 3.11.4; git made the archive
-                tar.extraction_filter = tarfile.data_filter
-            tar.extractall(folder)
-        return figures(Path(folder))
+    with tree_at(repository, ref) as root:
+        return figures(root)
 
 
 def print_table(rows: list[Figure], earlier: list[Figure] | None, ref: str | None) -> None:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import ast
+import io
+import subprocess
+import sys
+import tarfile
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +71,20 @@ def read_tree(root: Path) -> list[Source]:
     paths = (path for top in ALL for path in (root / top).rglob("*.py") if "__pycache__" not in path.parts)
     named = sorted((path.relative_to(root).as_posix(), path) for path in paths)
     return [Source(name, path.read_text(encoding="utf-8")) for name, path in named if not name.startswith(DEMO)]
+
+
+@contextmanager
+def tree_at(repository: Path, ref: str) -> Iterator[Path]:
+    """Lay out a git revision in a temporary folder."""
+    archive = subprocess.run(["git", "archive", ref], cwd=repository, capture_output=True, check=False)
+    if archive.returncode:
+        sys.exit(archive.stderr.decode().strip())
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+            if hasattr(tarfile, "data_filter"):  # since Python 3.11.4; git made the archive
+                tar.extraction_filter = tarfile.data_filter
+            tar.extractall(folder)
+        yield Path(folder)
 
 
 def code_of(sources: list[Source]) -> list[Source]:

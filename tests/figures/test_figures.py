@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .__main__ import at_revision
 from .docstrings import short_docstrings
+from .house import MOVES, constructor_callbacks, cutters, moves_left, shared_names, single_importers
 from .imports import circles, import_graph, longest_chain
 from .source import Source, code_of, read_tree
 from .table import NAMES, figures
@@ -169,3 +170,34 @@ def test_an_unknown_figure_is_refused_with_the_names_of_all():
     ran = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
     assert "'walks', 'chain', 'types', 'circles'" in ran.stderr
+
+
+def test_the_figures_of_the_house_count_single_importers_callbacks_shared_names_and_cut_texts(tmp_path: Path):
+    code = tree(
+        tmp_path,
+        {
+            "agent/gate/view.py": "from collections.abc import Callable\nKeep = Callable[[bytes], str]\n",
+            "agent/gate/panel.py": (
+                "from .view import Keep\n"
+                "class Panel:\n"
+                "    def __init__(self, keep: Keep, content: bytes) -> None: ...\n"
+                "def _short(text: str) -> str:\n"
+                "    return text[:9] + '…'\n"
+            ),
+            "tui/view.py": "from textual import Content\nclass View:\n    def __init__(self, row: Content): ...\n",
+        },
+    )
+    assert [place.path for place in single_importers(code)] == ["agent/gate/view.py"]
+    assert [place.what for place in constructor_callbacks(code)] == ["Panel.keep: Keep"]
+    assert [place.path for place in shared_names(code)] == ["agent/gate/view.py", "tui/view.py"]
+    assert [place.what for place in cutters(code)] == ["_short"]
+
+
+def test_a_move_is_left_until_its_old_module_is_gone_or_its_new_one_is_there(tmp_path: Path):
+    lines = MOVES.read_text(encoding="utf-8").splitlines()
+    moved, joined = (next(line for line in lines if f" {kind} " in line) for kind in ("->", "=>"))
+    tree(tmp_path, {f"{line.split()[0]}.py": "" for line in (moved, joined)})
+    assert sorted(moves_left(tmp_path)) == sorted([moved, joined])
+    tree(tmp_path, {f"{moved.split()[2]}.py": ""})
+    (tmp_path / f"{joined.split()[0]}.py").unlink()
+    assert moves_left(tmp_path) == []
