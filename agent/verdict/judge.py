@@ -238,7 +238,9 @@ class _Judge:
         if decided.unknown:
             names = {line.partition(": ")[0] for line in decided.unknown}
             asked = [one.path for one in decided.undecided if one.path in names]
-            return self._red("unknown", f"what some files were before is not known: {_few(decided.unknown)}", asked)
+            step = "" if asked else ": start the run again"
+            detail = f"what some files were before is not known ({_few(decided.unknown)}){step}"
+            return self._red("unknown", detail, asked)
         if self._fewer and not decided.undecided:
             return self._few_tests()
         if _is_untouched(self._case, decided):

@@ -277,7 +277,7 @@ def _make_copy(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
     """Make a view where there are no layers: a copy of the workspace, changed as `taken` says."""
     start = layers.start
     if start is None:
-        raise ViewFailed("the copy of the workspace that was made at the start is gone")
+        raise ViewFailed("the copy of the workspace that was made at the start is gone, so start the run again")
     try:
         layer = layers.open(JUDGE)
         try:

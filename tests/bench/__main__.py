@@ -32,6 +32,7 @@ from . import (
     gate_bench,
     guard_bench,
     idle,
+    judge_bench,
     layers_bench,
     stream,
 )
@@ -50,6 +51,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "dask": dask_bench.measure,
     "gate": gate_bench.measure,
     "guard": guard_bench.measure,
+    "judge": lambda folder: asyncio.run(judge_bench.measure()),
     "layers": lambda folder: asyncio.run(layers_bench.measure(folder)),
     "attach": attach.measure,
     "growth": growth.measure,
