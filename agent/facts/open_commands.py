@@ -35,8 +35,8 @@ class OpenCommands:
                     self.running.add(call_id)
             case ToolFinished(call_id=call_id):
                 self.running.discard(call_id)
-            case ScopeSet(in_copy=in_copy):
-                self.write_live = in_copy
+            case ScopeSet(in_copy=in_copy, no_views=no_views):
+                self.write_live = in_copy or bool(no_views)
             case CheckStarted():
                 self.running.add(_CHECK)
             case CheckFinished():

@@ -111,14 +111,11 @@ async def evidence_at_end(facts: RunFacts, events: Recorder, guarded: Guarded) -
     return evidence_of(facts, await guarded.report())
 
 
-def not_held_unguarded(facts: RunFacts, sandbox: Sandbox, guard: Guard, *, judges: bool) -> list[str]:
-    """Return the notes to show before a run without a sandbox: what commands can change that its verdict depends on.
-
-    `judges`: whether its results are judged.
-    """
+def not_held_unguarded(facts: RunFacts, sandbox: Sandbox, guard: Guard) -> list[str]:
+    """Return the notes to show before a run without a sandbox: what commands can change that its verdict depends on."""
     if sandbox.kind is not None or guard or not is_decided(facts.spec):
         return []
-    return [UNHELD_OUTSIDE if judges and "none" not in facts.spec.predicates.guard else UNHELD]
+    return [UNHELD if "none" in facts.spec.predicates.guard else UNHELD_OUTSIDE]
 
 
 def is_decided(spec: RunSpec) -> bool:

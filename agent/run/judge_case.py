@@ -19,6 +19,7 @@ from ..verdict.holdout import prepare_holdout
 from ..verdict.planting import prepare_plants
 from ..verdict.setup import prepare_setup
 from ..verdict.view import ViewFailed
+from .undecided import layers_folder
 
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
@@ -34,15 +35,23 @@ def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit 
     """Return what the judge needs of a run that is judged. `ctx`: the run's, whose files are the workspace or a stage.
 
     `unit`: an open unit that has the result; `case_now` finds that of a stage. `facts`: whose predicates hold; None:
-    those of the run.
+    those of the run. Raises ViewFailed if it is not known what the run may change.
     """
-    layers, scope = ctx.views, ctx.scope
-    assert layers is not None and scope is not None  # the loop asks for a judge only then
+    scope, noted = ctx.scope, ctx.facts.verdicts.scope
+    if scope is None or noted is None:
+        raise ViewFailed("an older version of rundry began this run, and did not note what it may change")
+    try:
+        base = layers_folder(ctx)
+    except OSError as error:
+        raise ViewFailed(f"what the run changed cannot be read: {error}") from error
     left = ctx.usage.seconds_for_work()
     return Case(
         facts=facts or ctx.facts,
         journal=ctx.journal,
-        layers=layers,
+        views=ctx.views,
+        no_views=ctx.no_views,
+        had_views=not noted.no_views,
+        base=base,
         workspace=ctx.workspace if ctx.stage is None else ctx.stage.workspace,
         sandbox=ctx.sandbox,
         env=ctx.env,
@@ -92,7 +101,7 @@ def case_of_stage(ctx: RunContext, listed: Listed) -> Case:
 
 async def prepare_views(ctx: RunContext) -> None:
     """Prepare, before the first call, what a view has for the setup, and the second check. Raises PersonInterrupted."""
-    if not ctx.judges or ctx.facts.step:
+    if not ctx.judges or ctx.views is None or ctx.facts.step:
         return
     with ctx.usage.running():
         await ctx.activity.interruptible(prepare_setup(case_of(ctx)))
@@ -103,6 +112,6 @@ async def prepare_judge(ctx: RunContext) -> None:
     """Prepare the views, and the tests that can be planted if the goal is not met. Raises PersonInterrupted."""
     await prepare_views(ctx)
     checks = ctx.facts.verdicts.checks.values()
-    if ctx.judges and not ctx.facts.step and checks and not all(check.passed for check in checks):
+    if ctx.views is not None and ctx.judges and not ctx.facts.step and checks and not all(check.passed for check in checks):
         with ctx.usage.running():
             await ctx.activity.interruptible(prepare_plants(case_of(ctx)))

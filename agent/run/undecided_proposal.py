@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..verdict.places import Contents, PathPast
 
 RESTS = "The check passes only with these changes, and nobody decided on them"
+OPEN = "Nobody decided on these changes, and no view can show whether the check needs them"
 KEEP = "Nobody decided on these changes, which are in the workspace"
 
 
@@ -39,7 +40,8 @@ class UndecidedDraft(NamedTuple):
 async def undecided_draft(case: Case, paths: Sequence[str]) -> UndecidedDraft | None:
     """Return the proposal about these paths; None: nothing of them is undecided any more."""
     now = await asyncio.to_thread(decided_of, case)
-    return await asyncio.to_thread(draft_of, now, paths, case.root, case.journal, title=RESTS)
+    title = RESTS if case.views is not None else OPEN
+    return await asyncio.to_thread(draft_of, now, paths, case.root, case.journal, title=title)
 
 
 def draft_of(

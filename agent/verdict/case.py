@@ -39,7 +39,14 @@ class Case:
     facts: RunFacts
     """Whose predicates hold: of the run, or of a try or an item in its unit."""
     journal: Journal
-    layers: RunLayers
+    views: RunLayers | None
+    """Where views are made; None: none can be made here."""
+    no_views: str
+    """Why; empty: they can be made."""
+    had_views: bool
+    """Whether they could be made when the run began. If none can now, no result passes."""
+    base: Path
+    """The layers' folder of the workspace, where runs kept old contents."""
     workspace: Workspace
     """That of the user, also if a unit is judged."""
     sandbox: Sandbox
@@ -59,6 +66,12 @@ class Case:
     """How many checks of items run at the same time."""
     unit: JudgedUnit | None = None
     """The unit that has the result; None: the workspace has it."""
+
+    @property
+    def layers(self) -> RunLayers:
+        """Where views are made, of a case that has some."""
+        assert self.views is not None  # the judge looked
+        return self.views
 
     @property
     def root(self) -> Path:

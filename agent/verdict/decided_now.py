@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,7 @@ from .places import StoredContents
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
     from ..journal.journal import Journal
+    from ..layers.rows import Row
     from ..layers.start_copy import StartCopy
     from .history import UnitChanges
 
@@ -52,10 +54,17 @@ def decided_now(
     roots = [root for root in (place, workspace, start and start.root) if root is not None]
     contents = StoredContents(journal, Kept(base), ledger, roots)
     noted = without_committed(ledger.read(), workspace)
-    rows = start.changed() if start is not None and facts.changes.unrecorded.has_gaps else ()
+    rows = _since_start(facts, start)
     read = read_history(facts, journal, noted, Present(place or workspace), workspace, unit, rows)
     history = read.history if unit is not None else _with_copies(read.history, journal, base, workspace)
     return DecidedNow(decide(history, read.now, scope, contents), contents)
+
+
+def _since_start(facts: RunFacts, start: StartCopy | None) -> Sequence[Row] | None:
+    """Return what differs from the start, if only that tells it; None: there is no copy of the start."""
+    if start is None:
+        return None
+    return start.changed() if facts.changes.unrecorded.has_gaps else ()
 
 
 def _with_copies(history: History, journal: Journal, base: Path, workspace: Path) -> History:
@@ -78,7 +87,7 @@ def note_undecided(
     with ledger.locked():
         contents = found.contents
         noted = without_committed(ledger.read(), workspace)
-        rows = copied.changed() if copied is not None and facts.changes.unrecorded.has_gaps else ()
+        rows = _since_start(facts, copied)
         read = read_history(facts, journal, noted, Present(workspace), workspace, since_start=rows)
         decided = decide(read.history, read.now, scope, contents)
         run, head = facts.spec.run_id, head_of(workspace)

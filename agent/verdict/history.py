@@ -16,6 +16,7 @@ from ..facts.unrecorded import EVERYWHERE
 from ..journal.encoding import recorded_text
 from ..layers.effects import Side
 from ..layers.rows import Row, decode_git, decode_rows
+from ..protocol import LoopKind
 from .decided import END, History, Step, Writer, is_same_file
 from .repository_changes import repository_changes
 
@@ -59,12 +60,12 @@ def read_history(
     present: Present,
     workspace: Path,
     unit: UnitChanges | None = None,
-    since_start: Sequence[Row] = (),
+    since_start: Sequence[Row] | None = None,
 ) -> Read:
     """Read what changed. Raises OSError if the workspace cannot be opened.
 
     `present`: of the workspace, or of the view of `unit`, if a unit is open. `since_start`: what differs from the
-    start, if something of the run could change it without a record.
+    start, if something of the run could change it without a record; None: there is no copy of the start.
     """
     changes, folds = facts.changes, _ignores_case(workspace)
     reading = _Reading(journal, folds, END if unit is None else unit.begin)
@@ -72,8 +73,8 @@ def read_history(
         reading.add(change)
     if unit is not None:
         reading.add_unit(unit)
-    reading.add_start(since_start)
-    writers = list(_writers(facts, unit, reading))
+    reading.add_start(since_start or ())
+    writers = list(_writers(facts, unit, reading, has_start=since_start is not None))
     outputs = {*changes.unrecorded.outputs, *noted.outputs}
     outputs |= {one.folder for one in writers if not one.why and one.folder != EVERYWHERE}
     git = repository_changes(workspace, reading.git)
@@ -234,8 +235,11 @@ def _with_entry(steps: Sequence[Step], entry: Entry, now: Side | None) -> list[S
     return [Step(entry.before, entry.after, 0), *steps]
 
 
-def _writers(facts: RunFacts, unit: UnitChanges | None, reading: _Reading) -> Iterator[Writer]:
-    """Yield what could write without a record. In a unit nobody but the run writes, and its list has all of it."""
+def _writers(facts: RunFacts, unit: UnitChanges | None, reading: _Reading, *, has_start: bool) -> Iterator[Writer]:
+    """Yield what could write without a record. In a unit nobody but the run writes, and its list has all of it.
+
+    `has_start`: there is a copy of the start, with which the workspace was compared.
+    """
     if unit is not None:
         listed = frozenset(reading.key(row.path) for row in unit.rows)
         yield Writer(EVERYWHERE, unit.begin, only=listed)
@@ -244,9 +248,9 @@ def _writers(facts: RunFacts, unit: UnitChanges | None, reading: _Reading) -> It
         for folder in one.folders:
             why = f"{one.what} could write there, and nothing recorded what"
             is_output = folder != EVERYWHERE and folder not in live
-            why = "" if is_output or one.is_compared else why
+            why = "" if is_output or (one.is_compared and has_start) else why
             yield Writer(folder, one.begin, END if one.end is None else one.end, why)
-    if facts.spec.commit_hooks:
+    if facts.spec.commit_hooks and facts.spec.loop in (LoopKind.GOAL, LoopKind.CHAT):  # passes record what they did
         yield Writer(EVERYWHERE, 0, END, _GIT_HOOKS)
 
 

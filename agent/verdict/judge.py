@@ -58,6 +58,8 @@ async def judge(case: Case) -> Judged:
     """Return the judgement of a result whose predicates hold in the workspace. Records only that it begins."""
     began = time.monotonic()
     try:
+        if case.views is None and (case.had_views or case.facts.spec.predicates.holdout is not None):
+            raise ViewFailed(case.no_views)
         found = await _rounds(case)
         if found.passed and case.facts.spec.predicates.holdout is not None:
             found = await _held_out(case, found)
@@ -87,6 +89,8 @@ def still_judged(case: Case, judged: Judged | None) -> Judged | None:
 async def _rounds(case: Case) -> Judged:
     """Judge the result, and begin again once if a file that the run changed was changed meanwhile."""
     now = await asyncio.to_thread(decided_of, case)
+    if case.views is None:
+        return _Judge(case, now.decided, now.contents).judged_in_place()
     case.record(JudgeStarted(checks=_names(case), undecided_count=len(now.decided.undecided)))
     found = await _Judge(case, now.decided, now.contents).judged()
     again = await asyncio.to_thread(decided_of, case)
@@ -114,12 +118,15 @@ async def _held_out(case: Case, judged: Judged) -> Judged:
 
 def decided_of(case: Case) -> DecidedNow:
     """Return what is decided now. Raises ViewFailed. Blocks."""
-    unit, base, workspace = case.unit, case.layers.contents_base, case.workspace.root
+    unit, workspace = case.unit, case.workspace.root
+    start = None if case.views is None else case.views.start
     try:
         if unit is None:
-            return decided_now(case.facts, case.journal, base, workspace, case.scope, start=case.layers.start)
+            return decided_now(case.facts, case.journal, case.base, workspace, case.scope, start=start)
         changes, place = unit.changes, unit.root
-        return decided_now(unit.run, case.journal, base, workspace, case.scope, unit=changes, place=place)
+        return decided_now(
+            unit.run, case.journal, case.base, workspace, case.scope, unit=changes, place=place, start=start
+        )
     except (OSError, ValueError) as error:
         raise ViewFailed(f"what the run changed cannot be read: {error}") from error
 
@@ -232,6 +239,18 @@ class _Judge:
         counts = {one.command: TestCounts(one.counted.ran, one.failing or 0) for one in counted if one.counted}
         return msgspec.structs.replace(self._green(), plant="; ".join(words), counts=counts)
 
+    def judged_in_place(self) -> Judged:
+        """Judge a result for which no view can be made: it passes if nothing is undecided but output."""
+        if early := self._without_view():
+            return early
+        why = f"and no view can show whether the checks need it: {self._case.no_views}"
+        if left := [one for one in self._decided.undecided if one.what != "output"]:
+            names, files = [one.path for one in left], [one.path for one in left if one.what != "git"]
+            return self._red("undecided", f"nobody decided on {_few(names)}, {why}", files)
+        if self._required:
+            return self._red("unknown", f"`{self._required[0]}` did not run on its own, {why}")
+        return self._few_tests() if self._fewer else self._green()
+
     def _without_view(self) -> Judged | None:
         """Return the judgement if it needs no view, or none is possible; None: a view is needed."""
         decided = self._decided
@@ -245,7 +264,7 @@ class _Judge:
             return self._few_tests()
         if _is_untouched(self._case, decided):
             return self._green()
-        if not self._fits():
+        if self._case.views is not None and not self._fits():
             return self._red("budget", "the time that is left is not enough to judge the result")
         return None
 
@@ -416,7 +435,7 @@ class _Judge:
     def _green(self) -> Judged:
         case, decided = self._case, self._decided
         widened = [path for path in decided.accepted if case.scope.is_widened(path, new=True)]
-        lacks = list[str]()
+        lacks = [f"no view could be made: {case.no_views}"] if case.views is None else list[str]()
         if case.scope.everything:
             lacks.append("the run may change everything (--guard none)")
         elif widened:

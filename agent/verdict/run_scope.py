@@ -23,11 +23,23 @@ class _Events(Protocol):
     def record(self, event: Event) -> object: ...
 
 
-def record_scope(journal: Journal, events: _Events, scope: Scope, *, in_copy: bool, added: Sequence[str] = ()) -> None:
-    """Store the scope, and record it. `in_copy`: as of the event. `added`: what a person added to it."""
+def record_scope(
+    journal: Journal, events: _Events, scope: Scope, *, in_copy: bool, no_views: str, added: Sequence[str] = ()
+) -> None:
+    """Store the scope, and record it. `in_copy`, `no_views`: as of the event. `added`: what a person added to it."""
     blob, by = journal.keep(msgspec.json.encode(scope)), "person" if added else "program"
     lines = scope.listing()
-    events.record(ScopeSet(scope=blob, line=scope.line(), listing=lines, added=list(added), by=by, in_copy=in_copy))
+    events.record(
+        ScopeSet(
+            scope=blob,
+            line=scope.line(),
+            listing=lines,
+            added=list(added),
+            by=by,
+            in_copy=in_copy,
+            no_views=no_views,
+        )
+    )
 
 
 def scope_of_run(verdicts: Verdicts, journal: Journal, root: Path) -> Scope | None:

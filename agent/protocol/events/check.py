@@ -59,6 +59,8 @@ class ScopeSet(EventBase, frozen=True, kw_only=True):
     by: str = "program"
     in_copy: bool = False
     """There are no layers here: results are judged in copies, with one of the workspace that was made at the start."""
+    no_views: str = ""
+    """Why results are judged in place: no view can be made here. Empty: it can."""
 
 
 class GuardSealed(EventBase, frozen=True, kw_only=True):

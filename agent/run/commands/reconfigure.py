@@ -249,6 +249,7 @@ def add_scope(ctx: RunContext, globs: Sequence[str]) -> str | None:
     if refused := scope_problem(globs):
         return refused
     known = ctx.facts.verdicts.scope
-    in_copy = known is not None and known.in_copy
-    record_scope(ctx.journal, ctx.events, scope.with_added(globs), in_copy=in_copy, added=globs)
+    assert known is not None  # `scope` is read from it
+    new = scope.with_added(globs)
+    record_scope(ctx.journal, ctx.events, new, in_copy=known.in_copy, no_views=known.no_views, added=globs)
     return None

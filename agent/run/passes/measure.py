@@ -10,7 +10,7 @@ import msgspec
 
 from ...layers.remedies import LayerRefused
 from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
-from ...step.checks.guarded_check import run_guarded_check
+from ...step.checks.judged_check import run_judged_check
 from ...step.resources.activity import PersonInterrupted
 from ...stops.score import ScorePlace, is_better, is_within_noise, noise_of, read_score, score_place, why_elsewhere
 from ...verdict.scoring import run_in_view, view_of
@@ -44,7 +44,7 @@ class Measured:
 
 async def measure_baseline(ctx: RunContext, spec: ImproveSpec) -> WorkResult:
     """Measure the score before anything is changed. If that fails, the result has a fault."""
-    case = case_of(ctx) if ctx.judges else None
+    case = case_of(ctx) if ctx.views is not None else None
     try:
         values, seconds, place = await _scores(ctx, spec, None, case)
     except PersonInterrupted:
@@ -205,7 +205,7 @@ async def _output(
 
     async def run(environment: CheckEnvironment) -> Finished:
         with ctx.usage.running():
-            running = ctx.sandbox.run(
+            running = environment.sandbox.run(
                 spec.score,
                 ctx.workspace.root,
                 msgspec.structs.replace(environment.access, readable=programs_of_user(spec.score, ctx.workspace.seen)),
@@ -223,7 +223,8 @@ async def _output(
                 done = await ctx.activity.interruptible(run_in_view(case, view, spec.score, seconds))
         else:
             record = ctx.events.bound(None, None)
-            done, uncounted = await run_guarded_check(ctx, spec.score, run, lambda done: done.exit_code == 0, record)
+            done, place = await run_judged_check(ctx, spec.score, run, record)
+            uncounted = place.why_unknown
             ctx.files.mark_changed()
     except LayerRefused as refused:
         return f"was not run: {refused}", 0.0

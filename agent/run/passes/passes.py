@@ -227,7 +227,7 @@ class Passes:
         ctx.files.forget_changed()
         if self._goal_tries is None:  # a goal run has just checked its tree
             await verify(ctx, ctx.events.bound(None, None), claim=False, baseline=True, compared=False)
-            if ctx.judges and not ctx.facts.step:
+            if ctx.judges and ctx.views is not None and not ctx.facts.step:
                 await ctx.activity.interruptible(prepare_plants(case_of(self.ctx)))
         ctx.stalls.forget(None)
         green = met(LoopState(ctx.facts)) is not None
@@ -308,8 +308,8 @@ class Passes:
     async def _judge(self, ctx: RunContext, started: PassStarted, why: str, is_whole: bool) -> Measured | None:
         """Return the verdict on the pass, or None if a person must be asked about a suspect check first.
 
-        `ctx`: whose files are those of the pass. If its result is judged, its score is measured afterwards. Raises
-        PersonInterrupted.
+        `ctx`: whose files are those of the pass. Where the judge makes views, its score is measured in one later.
+        Raises PersonInterrupted.
         """
         wanted = ctx.facts.spec.predicates.exist
         if wanted:
@@ -321,7 +321,7 @@ class Passes:
                 asks = started.tries == 1 and self.is_undecided
                 return None if asks else Measured(False, describe_failure(ctx.facts))
             why = fired
-        if self._improve is not None and not ctx.judges:
+        if self._improve is not None and ctx.views is None:
             return await judge_score(ctx, self._improve, started.number, self.facts.chosen, None)
         if self._improve is not None:
             return Measured(True, why)

@@ -23,8 +23,11 @@ from ...protocol import FileChanged, Judged, PassKept, PatchKept, Reason, ToolFi
 from ...protocol.text.counts import plural
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.apply_effects import apply_effects
+from ...step.tool_calls.direct_changes import look_before, record_changes, writes_nowhere_in
 from ...step.tool_calls.effect_entries import sort_effects
 from ...step.tool_calls.effects_at_gate import Decided, decide_effects
+from ...verdict.judge import not_judged
+from ...verdict.view import ViewFailed
 from ...workspace.errors import StaleFile
 from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.sandbox.git_folders.refs import ID, read_refs
@@ -156,15 +159,17 @@ class UnitEnd:
         ctx, spec = self._ctx, self._ctx.facts.spec
         if spec.tries is not None and opened.work is not None:  # it was judged when it was chosen
             return measured
-        case = case_of_pass(opened, found.listed)
         try:
+            case = case_of_pass(opened, found.listed)
             judged = await judge_unit(ctx, case)
-            if judged.passed and spec.improve is not None:
+            if judged.passed and spec.improve is not None and ctx.views is not None:  # else it was measured in place
                 scored = await judge_score(ctx, spec.improve, started.number, self._facts.chosen, case)
                 return replace(scored, why=f"{scored.why}{_left_out(judged)}")
         except PersonInterrupted:  # the pass stays open
             await opened.open_again()
             raise
+        except ViewFailed as failed:
+            return await self._hand_over(opened, started, found, [not_judged(failed).detail])
         if judged.passed:
             return measured
         if judged.why == "budget":
@@ -218,7 +223,12 @@ class UnitEnd:
         await apply_effects(ctx, opened.layers, opened.unit.layer, listed.groups, accepted, name, record, kept)
         remark = ""
         if ctx.hooks is not None and made.commit is not None and (own := await self._repository()) is not None:
+            before = await look_before(ctx, record)
             await ctx.hooks.after(own)
+            changed = await record_changes(
+                ctx, before, "the hook post-commit", record, read_only=writes_nowhere_in(ctx)
+            )
+            await ctx.guarded.restore_all(record, changed.protected)
             remark = ctx.hooks.take_notes()
         result = self.finish_kept(started, remark)
         await _forget(opened)

@@ -23,7 +23,7 @@ from ...step.tool_calls.commits import skipped_hooks_note
 from ...stops.hidden_exit import hidden_exit_notes
 from ...verdict.ledger import Ledger
 from ...verdict.start_scope import scope_of
-from ...verdict.which import decides, judges
+from ...verdict.which import is_judged
 from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
@@ -39,7 +39,7 @@ from .surroundings.layers import close_layers, first_mode, layers_of
 from .surroundings.mcp import with_servers
 from .surroundings.stage import close_places, stage_of, view_of
 from .surroundings.variables import commands_env
-from .surroundings.views import NOT_JUDGED, Views, views_of
+from .surroundings.views import Views, views_of
 from .tree_tools import asked_guard, guard_of
 from .worktree_preflight import check_run_folder, make_run_worktree
 
@@ -87,11 +87,8 @@ async def _assembled(
         notes += await git.commits.first_check()
     guarding = partial(_guard_words, listing, ctx.guarded)
     notes += await with_progress(ctx.guarded.start(), inputs.tell, guarding)
-    for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard, judges=judges(spec, tree.views)):
+    for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
         ctx.guarded.add_not_held(line)
-    is_said = any(note.startswith(NOT_JUDGED) for note in notes)
-    if not facts.started and decides(spec) and not judges(spec, tree.views) and not is_said:
-        notes.append(f"{NOT_JUDGED}: the grade of a green result is `passed`")
     if not facts.started and spec.predicates.setup is not None and not _uses_setup(spec, tree):
         notes.append("--setup is not used, because the result of this run is not judged")
     if not facts.started:
@@ -105,7 +102,7 @@ async def _assembled(
 
 
 def _uses_setup(spec: RunSpec, tree: Tree) -> bool:
-    return spec.loop.traits.has_children or judges(spec, tree.views)
+    return spec.loop.traits.has_children or (is_judged(spec) and tree.views is not None)
 
 
 async def _scope(ctx: RunContext) -> Scope | None:
@@ -198,17 +195,17 @@ async def _tree(
     facts = inputs.facts
     stage = await stage_of(facts, mode, found, workspace, sandbox) if stages else None
     needs_copy = stages or (found.layers is None and found.units is not None)
-    copied = await views_of(inputs, workspace, sandbox, found) if needs_copy else Views()  # of the user's workspace
-    notes += [copied.line] if copied.line else []
+    views = Views(found.layers, "", found.why_none)
+    if needs_copy:  # of the user's workspace
+        views = await views_of(inputs, workspace, sandbox, found)
+    notes += [views.line] if views.line else []
     if stage is not None:
         workspace, sandbox = view_of(stage)
     elif stages and spec.stage_patch is not None:
         notes.append(f"--stage-patch {spec.stage_patch} is not written, because this run is not staged")
     deciding = guard_of(spec, workspace.root, env)
     layers = found.layers if stage is None else None
-    views = found.layers or copied.layers
-    is_judged = (not facts.started or facts.verdicts.scope is not None) and judges(spec, views)
-    guard = asked_guard(spec) if is_judged else deciding
+    guard = asked_guard(spec)
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     is_own = spec.home != spec.workspace  # `--worktree`
     files = ChangeTracker()
@@ -223,7 +220,8 @@ async def _tree(
         is_own=is_own or stage is not None,
         layers=layers,
         units=found.units,
-        views=views,
+        views=views.layers,
+        no_views=views.why_none,
         why_no_layers=found.why_none,
         unit=None if stage is None else stage.unit,
         stage=stage,

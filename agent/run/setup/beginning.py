@@ -120,7 +120,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
 def _record_scope(ctx: RunContext, scope: Scope | None) -> None:
     if scope is not None:
         is_copied = ctx.views is not None and ctx.views.start is not None
-        record_scope(ctx.journal, ctx.events, scope, in_copy=is_copied)
+        record_scope(ctx.journal, ctx.events, scope, in_copy=is_copied, no_views=ctx.no_views)
 
 
 def _record_stage(ctx: RunContext) -> None:

@@ -160,6 +160,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         layers=tree.layers,
         units=tree.units,
         views=tree.views,
+        no_views=tree.no_views,
         unit=tree.unit,
         stage=tree.stage,
         headless=inputs.order.is_headless,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...model.endpoint import is_local_server
 from ...protocol import Refusal, RunSpec
 from ...verdict.holdout import held_out_files
-from ...verdict.which import judges
+from ...verdict.which import is_judged
 
 if TYPE_CHECKING:
     from ...step.resources.tree import Tree
@@ -39,6 +39,6 @@ def _why_not_run(spec: RunSpec, tree: Tree) -> str:
         return f"the result is not judged in layers here ({tree.why_no_layers or 'this run has none'})"
     if spec.finder is not None and spec.finder.executor is not None:
         return "the items are checked on other machines, where its files are not hidden"
-    if not (spec.loop.traits.has_children or judges(spec, views)):
+    if not (spec.loop.traits.has_children or is_judged(spec)):
         return "the result of this run is not judged"
     return ""

@@ -11,7 +11,7 @@ import msgspec
 from ...loops.shared.state import LoopState, met
 from ...protocol import Confirmed, Evidence, Finish, Reason, confirmation_words
 from ...step.checks.verify import verify
-from ...verdict.judge import judge, still_judged
+from ...verdict.judge import judge, not_judged, still_judged
 from ...verdict.view import ViewFailed
 from ..confirming.during_run import confirm_result
 from ..evidence import evidence_of
@@ -56,11 +56,11 @@ async def result_in_place(ctx: RunContext) -> InPlace:
 
 async def _judgement(ctx: RunContext, before: Judged | None) -> Judged:
     """Return the judgement of what is in the workspace. `before`: the one of the stage."""
-    case = dataclasses.replace(case_of(ctx), until=None)  # the run has ended: its time does not count any more
     try:
+        case = dataclasses.replace(case_of(ctx), until=None, had_views=False)  # a person has just decided on all
         known = await asyncio.to_thread(still_judged, case, before)
-    except ViewFailed:  # the judge names the reason
-        known = None
+    except ViewFailed as failed:
+        return not_judged(failed)
     if known is not None and not known.undecided_count:  # else the user's files of now may need an undecided change
         return known
     return await judge(case)

@@ -11,6 +11,8 @@ from ...loops.shared.judged import with_help
 from ...loops.shared.passes import steps_used
 from ...protocol import ImproveSpec, Judged, PassStarted, Reason, TryMeasured
 from ...stops.score import is_better
+from ...verdict.judge import not_judged
+from ...verdict.view import ViewFailed
 from ..passes.changes import changed_lines
 from ..passes.left_patch import UNREADABLE
 from ..passes.measure import Measured, Score, measure, record_no_score, record_score
@@ -33,9 +35,9 @@ async def measure_try(ctx: RunContext, attempt: Attempt) -> None:
     why, score = await _why_not(ctx, attempt), None
     if why is None and spec is not None:
         try:
-            case = case_of_try(attempt, await attempt.opened.listed()) if own.judges else None
+            case = case_of_try(attempt, await attempt.opened.listed()) if own.views is not None else None
             score = await measure(own, spec, _pass_facts(ctx), case)
-        except UNREADABLE as error:
+        except (*UNREADABLE, ViewFailed) as error:
             why = f"its files cannot be used again: {error}"
     if score is not None and score.value is None:
         why = f"the score could not be measured: the command {score.why_not}"
@@ -77,6 +79,8 @@ async def judge_try(ctx: RunContext, attempt: Attempt, measured: TryMeasured) ->
         return None
     try:
         found = await judge_unit(ctx, case_of_try(attempt, await attempt.opened.listed()))
+    except ViewFailed as failed:
+        found = not_judged(failed)
     except UNREADABLE as error:
         found = Judged(grade="passed", passed=False, why="unknown", detail=f"its files cannot be read: {error}")
     if found.passed:

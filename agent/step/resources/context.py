@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...verdict.run_scope import scope_of_run
-from ...verdict.which import judges
+from ...verdict.which import is_judged
 
 if TYPE_CHECKING:
     import msgspec
@@ -142,7 +142,9 @@ class RunContext:
     units: RunLayers | None = None
     """Where passes, tries and items work: layers or copies; None: there are none, or this is one of them."""
     views: RunLayers | None = None
-    """Where the judge makes its views, over the workspace of the user; None: nothing of this run is judged."""
+    """Where the judge makes its views, over the workspace of the user; None: it can make none, see `no_views`."""
+    no_views: str = ""
+    """Why the judge can make no views; empty: it can, or nothing is judged."""
     unit: Unit | None = None
     """The unit of work in which everything happens: `workspace` is its view, and commands enter it; None: none."""
     stage: Stage | None = None
@@ -161,7 +163,7 @@ class RunContext:
     @property
     def judges(self) -> bool:
         """Whether a green result is judged without the changes that nobody decided on (decision 0040)."""
-        return self.facts.verdicts.scope is not None and judges(self.facts.spec, self.views)
+        return is_judged(self.facts.spec)
 
     @property
     def scope(self) -> Scope | None:

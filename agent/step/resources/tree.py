@@ -38,7 +38,9 @@ class Tree:
     units: RunLayers | None = None
     """Where passes, tries and items of the run work; None: it has none, or this is the tree of one."""
     views: RunLayers | None = None
-    """Where the judge makes its views; None: nothing is judged here."""
+    """Where the judge makes its views; None: it can make none."""
+    no_views: str = ""
+    """Why the judge can make no views; empty: it can, or nothing is judged."""
     unit: Unit | None = None
     """The unit of work whose view `workspace` is; None: it is a folder of its own."""
     stage: Stage | None = None
