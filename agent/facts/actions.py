@@ -31,7 +31,7 @@ class Action:
     edited: bool = False
     """A file changed while the tool ran."""
     disturbed: bool = False
-    """A guarded file was written while the tool ran, or something that it changed was not applied."""
+    """Something that it changed was not applied."""
 
 
 def close_action(actions: list[Action], finished: ToolFinished, seq: int = 0, *, edited: bool = False) -> Action | None:

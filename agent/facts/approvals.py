@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..protocol import (
     BY_DIGEST,
     PERSON,
+    ChangesUndecided,
     EffectEntry,
+    HandoffClosed,
     ProposalDecided,
     ProposalOpened,
     ProposalRebased,
@@ -43,6 +45,8 @@ class Approvals:
     """By path."""
     accepted: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
     """Path to the SHA-256 of each content that a person accepted (empty: there is no file), and whether it was seen."""
+    unreviewed: list[str] = field(default_factory=list[str])
+    """Protected and guarded files that a command changed in the workspace itself, and that nobody decided about."""
     in_control: bool = False
     """Whether a person is in control: what commands change then is the person's."""
 
@@ -63,6 +67,10 @@ class Approvals:
             case UndecidedAccepted(paths=paths):
                 for one in paths:
                     self.accepted.setdefault(one.path, {})[one.digest] = one.seen
+            case ChangesUndecided(protected=protected):
+                self.unreviewed = protected
+            case HandoffClosed():
+                self.unreviewed = []
             case WheelTaken() | WheelGiven():
                 self.in_control = isinstance(event, WheelTaken)
             case _:

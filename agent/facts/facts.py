@@ -50,7 +50,6 @@ from .changes import Changes
 from .common.common_facts import COMMON_EVENTS, CommonFacts
 from .common.handoff import ESCALATE, HandoffFacts
 from .conversations import Conversations
-from .guarded_files import SealFacts
 from .passes import TRY_EVENTS, PassFacts, passing_of
 from .search.finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .settings import SETTINGS_EVENTS
@@ -76,8 +75,6 @@ class RunFacts(Conversations):
     """Results of checks and predicates."""
     changes: Changes = field(default_factory=Changes)
     """Changes that can be undone, and files that differ from the start."""
-    seals: SealFacts = field(default_factory=SealFacts)
-    """The approved content of guarded files."""
     answers: Answers = field(default_factory=Answers)
     """The edit format, and the answers in it."""
     paused: bool = False
@@ -209,7 +206,6 @@ class RunFacts(Conversations):
             self._apply_run_state(event)
         if self.may_change_files:
             self.changes.apply(stamped)
-            self.seals.apply(stamped)
         if kind in STEP_EVENTS:
             self.apply_step(stamped)
         if kind in VERDICT_EVENTS:

@@ -6,11 +6,17 @@ import os
 import shlex
 import stat
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..step.checks.guarded_check import run_guarded_check
+import msgspec
+
+from ..step.checks.judged_check import background_suspended, written_in_place
+from ..step.checks.layered_check import place_of_check
 from ..step.checks.verify import check_finished
+from ..step.resources.unit_view import refresh_unit
+from ..stops.check_environment import CheckEnvironment, prepared_environment
 from ..stops.checks import CheckResult, run_check
 from ..workspace.errors import PathRefused
 from ..workspace.files.file_glob import FileGlob
@@ -20,7 +26,6 @@ from .items.keys import file_of, item_key
 if TYPE_CHECKING:
     from ..protocol import CheckFinished, Record
     from ..step.resources.context import RunContext
-    from ..stops.check_environment import CheckEnvironment
     from ..workspace.paths import Workspace
 
 FILE = "{file}"
@@ -52,7 +57,7 @@ class LocalChecks:
             ctx.workspace,
             env=environment.env,
             timeout=ctx.facts.spec.predicates.timeout,
-            sandbox=ctx.sandbox,
+            sandbox=environment.sandbox,
             access=environment.access,
         )
 
@@ -72,21 +77,23 @@ def check_of(command: str, path: str) -> str:
 
 
 async def check(
-    ctx: RunContext, command: str, path: str, record: Record, *, checks: CheckRunner, full: bool = True
+    ctx: RunContext, command: str, path: str, record: Record, *, checks: CheckRunner, compares: bool = True
 ) -> CheckFinished:
-    """Run the check on approved content, with its own time-out. The caller keeps the run's deadline.
+    """Run the check with its own time-out. The caller keeps the run's deadline. Several can run at the same time.
 
-    `full`: guarded files are compared by content before and after the check. Raises ChecksUnavailable.
+    `compares`: record what it changes in the workspace itself; False: the caller does. Raises ChecksUnavailable.
     """
     line = check_of(command, path)
-
-    async def run(environment: CheckEnvironment) -> CheckResult:
-        return await checks.run(ctx, line, environment)
-
-    result, uncounted = await run_guarded_check(
-        ctx, line, run, lambda result: result.passed, record, full=full, whole=False
-    )
-    return check_finished(ctx, result, uncounted)
+    await refresh_unit(ctx, record)
+    async with AsyncExitStack() as stack:
+        place = await stack.enter_async_context(place_of_check(ctx, line, record))
+        await stack.enter_async_context(background_suspended(ctx, record))
+        if compares:
+            await stack.enter_async_context(written_in_place(ctx, place, line, record))
+        with prepared_environment(ctx.sandbox, ctx.env) as environment:
+            result = await checks.run(ctx, line, msgspec.structs.replace(environment, layer=place.access))
+        await place.ended()
+    return check_finished(ctx, result, place.why_unknown)
 
 
 def path_of(key: str, root: Path) -> str:

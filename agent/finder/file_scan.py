@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -23,7 +24,7 @@ from ..protocol import (
     WorkStarted,
 )
 from ..protocol.text.counts import plural
-from ..step.checks.guarded_check import TRIES
+from ..step.checks.judged_check import written_in_place
 from ..step.resources.activity import PersonInterrupted
 from .budget_check import OUT_OF_TIME, no_room
 from .checking import CheckRunner, ChecksUnavailable, check, files_of, no_file_matches, path_of, why_not_file
@@ -33,7 +34,6 @@ from .items.item_state import Candidate, Row, State
 if TYPE_CHECKING:
     from ..facts.search.finder_facts import FinderFacts
     from ..step.resources.context import RunContext
-    from ..workspace.seals.seals import Difference
     from .items.item_intake import ItemIntake
 
 SCAN: Literal["scan"] = "scan"
@@ -105,7 +105,7 @@ class FileScan:
         try:
             with self._ctx.usage.running():
                 async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
-                    await self._ctx.activity.interruptible(self._compare_guarded(record, tally))
+                    await self._ctx.activity.interruptible(self._check_all(record, tally))
         except (PersonInterrupted, TimeoutError) as how:
             record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
             end = None if isinstance(how, PersonInterrupted) else no_room(self._ctx) or OUT_OF_TIME
@@ -124,22 +124,6 @@ class FileScan:
         )
         return WorkResult(work=work.work, fault=tally.broken)
 
-    async def _compare_guarded(self, record: Record, tally: _Tally) -> None:
-        """Compare guarded files by content around the whole scan. Each single check compares only their times."""
-        guarded = self._ctx.guarded
-        found: Sequence[Difference] = []
-        for _ in range(TRIES):
-            await guarded.keep_or_restore(record, self._command, full=True)
-            tally.checked = tally.following = 0
-            tally.arrived.clear()
-            await self._check_all(record, tally)
-            found = await guarded.tolerate_outputs(await guarded.open_differences(full=True))
-            if not found or tally.broken is not None:
-                break
-        if found or guarded.unrestored:
-            await guarded.keep_or_restore(record, self._command, full=True)
-            tally.broken = tally.broken or guarded.why_not() or f"{found[0].path} changes whenever the check runs"
-
     async def _check_all(self, record: Record, tally: _Tally) -> None:
         files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._ctx.workspace)
         if unmet and not finder_facts(self._ctx).scan_pass:
@@ -147,7 +131,7 @@ class FileScan:
             return
         in_order = sorted(files.items(), key=lambda file: file[1].split("/"))
         rest = enumerate(in_order)
-        async with asyncio.TaskGroup() as group:
+        async with self._written(record), asyncio.TaskGroup() as group:
             for _ in range(min(self._ctx.facts.search.checks, len(files))):
                 group.create_task(self._check_some(rest, record, tally))
         if tally.unstartable:
@@ -166,13 +150,18 @@ class FileScan:
                     self._intake.frontier.set_aside(row.key, why, row.attempts + 1)
                     record(ItemFailed(key=row.key, error=why, attempts=row.attempts + 1, final=True))
 
+    def _written(self, record: Record) -> AbstractAsyncContextManager[None]:
+        """Return what records the changes that the checks make in the workspace itself."""
+        ctx = self._ctx
+        return nullcontext() if ctx.layers is not None else written_in_place(ctx, None, self._command, record)
+
     async def _check_some(self, rest: Iterator[tuple[int, tuple[str, str]]], record: Record, tally: _Tally) -> None:
         """Check files. Results are taken in the order of the paths, so that the files are fixed in this order."""
         for number, (key, path) in rest:
             if len(tally.unstartable) > _MOST_UNSTARTABLE or tally.broken is not None:
                 return
             try:
-                checked = await check(self._ctx, self._command, path, record, checks=self._checks, full=False)
+                checked = await check(self._ctx, self._command, path, record, checks=self._checks, compares=False)
             except ChecksUnavailable as why:
                 tally.broken = str(why)
                 return

@@ -33,6 +33,8 @@ _MOST_SHOWN = 52
 """Characters of a command that a reason shows."""
 
 
+GUARDED = "guarded with --guard"
+"""What is said of a file that the user guards."""
 NOT_STARTED = "this sandbox gives too few guarantees for commands that nobody approved: --gate stage starts them here"
 """Why the stage of a headless run, which nobody chose, starts no command."""
 
@@ -117,14 +119,14 @@ def _judge_file(draft: FileDraft, context: PolicyContext) -> Verdict:
 def _judge_staged(draft: FileDraft, context: PolicyContext) -> Verdict:
     """Judge an edit in a stage. Only guarded files ask now; all else asks when it is applied."""
     if context.guard(draft.path):
-        return Verdict(action="ask", why=[f"{draft.path} is guarded: it decides whether the goal is met"], danger=True)
+        return Verdict(action="ask", why=[f"{draft.path} is {GUARDED}"], danger=True)
     return Verdict(action="allow", why=["the gate is set to `stage`: the change waits until it is applied"])
 
 
 def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     why: list[str] = []
     if context.guard(draft.path):
-        why.append(f"{draft.path} is guarded: it decides whether the goal is met")
+        why.append(f"{draft.path} is {GUARDED}")
     ws = context.workspace
     cautions = [ws.caution(draft.before.path)]
     if not draft.landed:

@@ -334,11 +334,6 @@ class CopyLayer(Layer):
             os.close(upper)
             os.close(below)
 
-    def touched(self, paths: Collection[str]) -> list[str]:
-        """As of a layer, also while processes work in it. Raises OSError."""
-        changed = self._touched_since(self._own, self._now())
-        return sorted(path for path in paths if not changed.isdisjoint(and_above(os.fsencode(path))))
-
     def names_written(self) -> Iterator[bytes]:
         """Yield the paths of what was written."""
         yield from sorted(self._touched_since(self._own, self._now()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -19,7 +19,6 @@ from .namespaces import Cover
 from .occupied import Occupied, seal, wait_until_free
 from .opening import FOLDER
 from .removing import remove_tree
-from .touched import touched_paths
 from .watching import Limits, Watch, limits_at
 from .written import Written
 
@@ -227,17 +226,6 @@ class Layer:
         finally:
             os.close(upper)
             os.close(below)
-
-    def touched(self, paths: Collection[str]) -> list[str]:
-        """Return which of these paths were opened for writing, replaced or deleted, also if all is as it was before.
-
-        No process may run in the layer any more. Raises OSError.
-        """
-        upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
-        try:
-            return touched_paths(upper, paths)
-        finally:
-            os.close(upper)
 
     def _is_hidden(self, path: str) -> bool:
         return self._hidden is not None and (self.workspace / path).is_relative_to(self._hidden)

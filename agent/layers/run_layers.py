@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..protocol.text.counts import plural
 from .applier import Applier
 from .apply import carry_out
-from .classes import Class, Group, classify
+from .classes import Group, classify
 from .copies import Copies, CopyLayer, sweep_copies
 from .copy_folder import COPIES, has_copy
 from .git.reading import GitReport, read_git
@@ -55,8 +55,6 @@ class Listed(NamedTuple):
     """The bytes of new and changed files that are small enough, and the targets of links, by path."""
     git: Sequence[GitChanges]
     """What repositories gained."""
-    touched: Sequence[str]
-    """Which of the asked paths were opened for writing, replaced or deleted, also where nothing differs in the end."""
 
 
 class Output(NamedTuple):
@@ -116,8 +114,6 @@ class RunLayers:
         self._lock = threading.Lock()
         self.named = set[str]()
         """Paths of files of which the user knows that a check's changes were dropped."""
-        self.decided = set[tuple[str, str]]()
-        """Paths and digests of a check's changes about which a person was asked."""
         self.others_write = False
         """Whether something of this run wrote to the workspace itself, so that its layers do not tell all changes."""
         self.contents_base = base
@@ -209,13 +205,12 @@ class RunLayers:
         env: Mapping[str, str],
         inside: Inside | None = None,
         *,
-        watched: Collection[str] = (),
         seals: bool = True,
     ) -> Listed:
         """List what a layer would change. Its commands have ended. `env`: the user's environment.
 
         `inside` returns the words that start a program in the layer's sandbox; None: what git gained is not read.
-        `watched`: paths of which `touched` is asked. `seals`: make it read-only first; else its commands are suspended,
+        `seals`: make it read-only first; else its commands are suspended,
         and the list says how it is until they continue.
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
@@ -223,7 +218,6 @@ class RunLayers:
         if seals:
             layer.seal(_SECONDS)
         effects, left_out = layer.effects()
-        touched = layer.touched(watched)
         with layer.written() as written:
             held = {one.path: written.load(one.path, one.after) for one in effects if one.after and is_held(one.after)}
         room = self.orders.kept.room() if any(one.before and one.before.type == "file" for one in effects) else 0
@@ -231,7 +225,7 @@ class RunLayers:
         known = read_surroundings(self.workspace, effects, lambda path, _: held[path], env, made=made, room=room)
         report = GitReport([], []) if inside is None else read_git(layer, inside, tuple(self._operations))
         lines = [*left_out, *report.not_taken, *(line for one in report.repositories for line in one.not_taken)]
-        return Listed(classify(effects, known), lines, held, report.repositories, touched)
+        return Listed(classify(effects, known), lines, held, report.repositories)
 
     def order(
         self,
@@ -292,16 +286,17 @@ class RunLayers:
             self._note(row)
         return results
 
-    def sort_output(self, listed: Listed, is_guarded: Callable[[Class, str], bool]) -> Output:
+    def sort_output(self, listed: Listed, is_guarded: Callable[[str], bool]) -> Output:
         """Return what a check built in ignored folders of output and caches, and what is dropped.
 
-        Byte-code is dropped silently. What `is_guarded` is not output.
+        Byte-code is dropped silently. What existed and `is_guarded` is not output.
         """
         built, paths, dropped = list[Row](), dict[str, None](), list[str]()
         for group in listed.groups:
             for entry in group.entries:
                 effect = entry.effect
-                is_output = group.kind == "built" and not is_guarded(group.kind, effect.path)
+                is_kept = effect.before is not None and is_guarded(effect.path)
+                is_output = group.kind == "built" and not is_kept
                 if is_output and not effect.conflict:
                     built.append(Row(path=effect.path, before=effect.before, after=effect.after))
                     paths.setdefault(group.folder or effect.path)

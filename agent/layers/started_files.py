@@ -23,11 +23,10 @@ from ..system.plain_files import read_plain
 from ..system.programs import find_program
 from ..workspace.git.setting_lines import is_harmless, setting_lines
 from ..workspace.git.user_config import SAFE_ENV, SAFE_SETTINGS, settings_env
-from ..workspace.names import why_cautioned
+from ..workspace.names import NOT_SEARCHED, why_cautioned
 from ..workspace.sandbox.git_folders.folders import GitFolders, find_folders
 from ..workspace.sandbox.git_folders.index_file import BadIndex, parse
 from ..workspace.sandbox.places import read_by_git
-from ..workspace.seals.names import SKIPPED
 
 _SECONDS = 20.0
 _MOST_INCLUDES = 100
@@ -251,7 +250,7 @@ def add_links_and_scripts(found: StartedFiles, names: Mapping[str, Iterable[str]
     left = _MOST_ENTRIES
     for folder in names:
         parts = folder.split("/") if folder else []
-        if not SKIPPED.isdisjoint(parts) or why_cautioned(parts) is not None:  # the second is searched from above
+        if not NOT_SEARCHED.isdisjoint(parts) or why_cautioned(parts) is not None:  # the second is searched from above
             continue
         inner = [(f"{folder}/{name}".lstrip("/"), why_cautioned([*parts, name])) for name in names[folder]]
         waiting = [(path, why) for path, why in inner if why is not None]

@@ -19,7 +19,6 @@ from .shared.state import (
     not_confirmed,
     suspect_handoff,
     suspects_left,
-    undecided_end,
 )
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 def decide(state: LoopState) -> Decision:
     """Return the next step, with the messages to send to the model first, or the end of the run."""
     facts = state.facts
-    if left := undecided_end(state):
-        return left
     if over := _over(state):
         return over
     if ended := never_started(facts) or suspect_handoff(state):
@@ -60,8 +57,7 @@ def _over(state: LoopState) -> Decision | None:
         return None
     if first := judge_first(state):
         return first
-    confirms = facts.spec.predicates.confirming or facts.seals.undecided
-    if confirms and facts.verdicts.is_confirmation_due:
+    if facts.spec.predicates.confirming and facts.verdicts.is_confirmation_due:
         return Confirm()
     if unconfirmed := not_confirmed(facts):
         return unconfirmed

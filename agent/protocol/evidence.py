@@ -1,4 +1,4 @@
-"""Evidence for an outcome in addition to an exit code: test counts, guarded files, and a confirmation."""
+"""Evidence for an outcome in addition to an exit code: test counts, what was judged, and a confirmation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EvidenceKind = Literal[
     "counted",  # by counted tests
     "exit code only",  # or a suspect result that a person accepted
     "predicate or score",
-    "not guaranteed",  # no file was guarded
+    "not guaranteed",  # it was not judged
     "no check",
 ]
 """How an outcome is proved, strongest first."""
@@ -55,7 +55,7 @@ class Confirmed(StrEnum):
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a command in a clean checkout of the result, with the guarded files as they were at the start."""
+    """One run of a command in a clean checkout of the result, without changes that nobody decided on."""
 
     result: Confirmed
     command: str
@@ -124,10 +124,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     accepted: bool = False
     """A person accepted a suspect check."""
     guarded_unchanged: bool | None = None
-    """Guarded files have the same digests as at the start. None: nothing was guarded."""
+    """No change is undecided. None: the result was not judged. Of older versions: guarded files were unchanged."""
     guarded_changed: list[str] = []
-    """Guarded files that a person allowed to change, as sorted paths relative to the workspace. If the result was
-    judged: accepted changes outside of the scope."""
+    """Accepted changes outside of the scope, as sorted paths relative to the workspace."""
     not_guaranteed: list[str] = []
     """Guarantees that this machine could not give, as text for people; for example without a sandbox."""
     confirmation: Confirmation | None = None
@@ -309,8 +308,6 @@ def _parts(evidence: Evidence) -> list[str]:
     if evidence.guarded_changed:
         what = "accepted outside of the scope" if evidence.decided else "guarded files changed"
         parts.append(f"{what}: {_listed(evidence.guarded_changed)}")
-    elif not evidence.decided and evidence.guarded_unchanged is not None:  # else every change is decided or undecided
-        parts.append(_GUARDED[evidence.guarded_unchanged])
     if evidence.confirmation is not None:
         parts.append(confirmation_words(evidence.confirmation))
     return parts
@@ -322,10 +319,6 @@ _NOT_JUDGED: Mapping[JudgeWhy, str] = {
     "conditions": "passed in the workspace, but not in a clean place",
     "suspect": "passed, but the result is suspect",
     "holdout": "passed, but the second check failed",
-}
-_GUARDED: Mapping[bool, str] = {
-    True: "guarded files unchanged",
-    False: "guarded files changed",
 }
 
 

@@ -283,7 +283,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     needs_finish: bool = False
     """The predicates held before the run, so they make it `done` only after the model has called `finish`."""
     guarded_commands: list[str] = []
-    """Commands whose files are guarded like those of a check, although this run does not execute them."""
+    """Commands whose files are out of the scope like those of a check, although this run does not execute them."""
     edit_format: EditFormat = BY_TOOLS
     """In a file format, the program chooses the file."""
     restarts: int | None = None

@@ -1,9 +1,8 @@
-"""Collect the evidence of an outcome from the facts and from the report of the guard (docs/requirements.md 2.3.9)."""
+"""Collect the evidence of an outcome from the facts (docs/requirements.md 2.3.9)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -18,30 +17,25 @@ from ..protocol import (
     RunSpec,
     TestCounts,
 )
-from ..step.resources.activity import PersonInterrupted
 
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
-    from ..step.checks.guard_report import GuardReport
-    from ..step.checks.guarded import Guarded
-    from ..step.resources.recorder import Recorder
-    from ..stops.guard import Guard
     from ..workspace.sandbox.sandbox import Sandbox
 
 _MOST_RESTING = 50
 """Paths that the evidence lists of what the result rests on."""
 NO_GUARD = "`--guard none`: files that the check depends on could change without approval"
-UNHELD = "without a sandbox and without guarded files, commands can change everything that the verdict depends on"
+UNHELD = "without a sandbox and with `--guard none`, commands can change everything that the verdict depends on"
 UNHELD_OUTSIDE = (
     "without a sandbox, commands can change what the check depends on outside of the workspace, and it is not noticed"
 )
 EXIT_CODE_ONLY = "`{}` counts no tests: only its exit code is known"
 
 
-def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence | None:
+def evidence_of(facts: RunFacts, not_held: Sequence[str] = ()) -> Evidence | None:
     """Return the evidence, or None if the run has neither a predicate nor a score.
 
-    `report`: the guarded files at the end; None: they were not compared.
+    `not_held`: what could not be guaranteed here.
     """
     if facts.verdicts.confirmation is None and not is_decided(facts.spec):
         return None
@@ -66,9 +60,7 @@ def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence 
         missing_count=sum(check.missing_count for check in found),
         checks=checks,
         accepted=any(check.accepted for check in checks) or bool(facts.finder and facts.finder.suspects.accepted),
-        guarded_unchanged=None if report is None or not report.sealed else report.unchanged,
-        guarded_changed=[] if report is None else sorted({*report.approved, *report.differing}),
-        not_guaranteed=_not_guaranteed(facts, report, checks),
+        not_guaranteed=_not_guaranteed(facts, not_held, checks),
         confirmation=_confirmation(facts),
     )
     return _with_judgement(evidence, facts)
@@ -103,19 +95,11 @@ def _with_judgement(evidence: Evidence, facts: RunFacts) -> Evidence:
     )
 
 
-async def evidence_at_end(facts: RunFacts, events: Recorder, guarded: Guarded) -> Evidence | None:
-    """Ask about what the last check changed in guarded files, and return the evidence."""
-    await guarded.tolerate_outputs(await guarded.open_differences(full=True))
-    with suppress(PersonInterrupted):  # it restores all files even then
-        await guarded.keep_or_restore(events.bound(None, None), "the last check", full=True)
-    return evidence_of(facts, await guarded.report())
-
-
-def not_held_unguarded(facts: RunFacts, sandbox: Sandbox, guard: Guard) -> list[str]:
+def not_held_here(spec: RunSpec, sandbox: Sandbox) -> list[str]:
     """Return the notes to show before a run without a sandbox: what commands can change that its verdict depends on."""
-    if sandbox.kind is not None or guard or not is_decided(facts.spec):
+    if sandbox.kind is not None or not is_decided(spec):
         return []
-    return [UNHELD if "none" in facts.spec.predicates.guard else UNHELD_OUTSIDE]
+    return [UNHELD if "none" in spec.predicates.guard else UNHELD_OUTSIDE]
 
 
 def is_decided(spec: RunSpec) -> bool:
@@ -140,8 +124,8 @@ def _sum(counts: Iterable[TestCounts | None]) -> TestCounts | None:
     return TestCounts(sum(ran) if ran else None, sum(one.failing for one in found))
 
 
-def _not_guaranteed(facts: RunFacts, report: GuardReport | None, checks: list[CheckEvidence]) -> list[str]:
-    lines = list(facts.seals.not_held if report is None else report.not_held)
+def _not_guaranteed(facts: RunFacts, not_held: Sequence[str], checks: list[CheckEvidence]) -> list[str]:
+    lines = [*not_held]
     if "none" in facts.spec.predicates.guard:
         lines.append(NO_GUARD)
     lines += facts.verdicts.not_guaranteed

@@ -111,7 +111,7 @@ async def prepare_views(ctx: RunContext) -> None:
 async def prepare_judge(ctx: RunContext) -> None:
     """Prepare the views, and the tests that can be planted if the goal is not met. Raises PersonInterrupted."""
     await prepare_views(ctx)
-    checks = ctx.facts.verdicts.checks.values()
-    if ctx.views is not None and ctx.judges and not ctx.facts.step and checks and not all(check.passed for check in checks):
+    checks, is_new = ctx.facts.verdicts.checks.values(), not ctx.facts.step
+    if ctx.judges and ctx.views is not None and is_new and checks and not all(check.passed for check in checks):
         with ctx.usage.running():
             await ctx.activity.interruptible(prepare_plants(case_of(ctx)))

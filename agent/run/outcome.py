@@ -40,7 +40,7 @@ def outcome_of(
     """Return the outcome of a run.
 
     `answer`: the text of a wrap-up; None: that of the accepted `finish`, or the newest text. `seconds`: busy seconds
-    that no event has recorded yet. `evidence`: None: collect it from the facts, without the present guarded files.
+    that no event has recorded yet. `evidence`: None: collect it from the facts.
     `staged`: files that are staged; None: those that the facts know.
     """
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete

@@ -25,8 +25,9 @@ from ..protocol import (
 from ..step.model_call.wrap_up import wrap_up
 from ..step.resources.activity import PersonInterrupted
 from ..step.tool_calls.direct_changes import record_background_changes
+from ..step.tool_calls.protected_changes import decide_protected
 from .commands.control_report import begin_control, end_control
-from .evidence import evidence_at_end
+from .evidence import evidence_of
 from .judging import ask_about_judgement
 from .live.hooks import withhold_messages
 from .live.live_run import LiveRun, check_predicates
@@ -122,11 +123,9 @@ class RunDriver:
         await run.pool.drain()
         if decision.reason is Reason.REFUSED and facts.spent.steps:  # a run with steps was not refused
             decision = msgspec.structs.replace(decision, reason=Reason.ERROR)
-        decision = handed_over(self._ctx, decision)
-        judged = await self._with_undecided(decision)
-        if judged is None or await self._continues(judged):
+        decision = await self._with_unreviewed(handed_over(self._ctx, decision))
+        if await self._continues(decision):
             return None
-        decision = judged
         if (doubt := await self._end_pass(decision)) is not None:
             return await self.end(doubt)
         if decision.reason is not Reason.DONE:
@@ -147,26 +146,19 @@ class RunDriver:
             seconds=self._ctx.usage.uncounted(),
             journal=self._ctx.journal.path,
             failed_items=run.finder.failed_items() if run.finder is not None else (),
-            evidence=await evidence_at_end(self._ctx.facts, self._ctx.events, self._ctx.guarded),
+            evidence=evidence_of(facts, self._ctx.not_held),
             staged=staged,
         )
 
-    async def _with_undecided(self, decision: Finish) -> Finish | None:
-        """Return a hand-off instead of a success if changes are left that nobody decided about.
-
-        None: the loop has to decide again, because a guarded file changed since its check.
-        """
+    async def _with_unreviewed(self, decision: Finish) -> Finish:
+        """Return a hand-off instead of a success if protected files changed, and nobody decided about them."""
         if decision.reason not in _SUCCESSES:
             return decision
-        record = self._ctx.events.bound(None, None)
+        ctx, record = self._ctx, self._ctx.events.bound(None, None)
         with suppress(PersonInterrupted):
-            await record_background_changes(self._ctx, record)
-            await self._ctx.guarded.keep_or_restore(record, "the last check", full=True)
-        seals = self._facts.seals
-        is_confirmed = decision.reason is Reason.DONE and self._facts.verdicts.confirmation is not None
-        if seals.undecided and decision.reason is Reason.DONE and not is_confirmed:
-            return None
-        left = [*(() if is_confirmed else seals.undecided), *(() if self._ctx.watched() else seals.unreviewed)]
+            await record_background_changes(ctx, record)
+            await decide_protected(ctx, record, "the last check")
+        left = [] if ctx.watched() else self._facts.changes.approvals.unreviewed
         if not left:
             return decision
         more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""

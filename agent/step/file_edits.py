@@ -16,6 +16,7 @@ import msgspec
 from ..gate.draft import read_file_state
 from ..protocol import CONSTRAINED, PART_TEMPERATURE, AnswerFile, AnswerRead, FileFormat, Message, Prompted, ToolCall
 from ..verdict.names import is_source
+from ..verdict.run_scope import scope_of_run
 from ..workspace.errors import PathRefused, UnreadableFile
 from ..workspace.ignore import Ignore
 from .checks.feedback import feedback, unconfirmed_feedback
@@ -40,7 +41,7 @@ _BY_NAME = 2
 """Rating of `_names` from which on a text mentions the file by name."""
 _MOST_FILES = 5_000
 _MOST_TEXT = 100_000
-"""Characters of a guarded file that are searched for names of other files."""
+"""Characters of a test or setting that are searched for names of other files."""
 _REDS = 2
 """Answers to one file that may fail before the next file is shown."""
 _WHOLE = 1_500
@@ -313,7 +314,7 @@ class FileEdits(TextEdits):
         task, reds = self._facts.spec.task, self._reds()
         scored: list[tuple[bool, int, int, bool, bool, str]] = []
         for path in self._listed:
-            if self._guard.matches(path):
+            if self._is_closed(path):
                 continue
             denies = self._tools.denial_of
             if denies("read_file", path) or denies("write_file", path) or self._is_read_only(path):
@@ -329,6 +330,11 @@ class FileEdits(TextEdits):
             scored.append((not is_named, turns, -score, is_hidden, not is_source(path), path))
         likely, others = [one for one in scored if one[2]], [one for one in scored if not one[2]]
         return [path for *_, path in (*sorted(likely), *sorted(others))]
+
+    def _is_closed(self, path: str) -> bool:
+        """Return whether the user guards a file, or the run is not meant to change it."""
+        scope = scope_of_run(self._facts.verdicts, self._journal, self._workspace.root)
+        return self._guard.matches(path) or (scope is not None and not scope.in_scope(path, new=False))
 
     def _is_read_only(self, path: str) -> bool:
         try:
@@ -370,8 +376,8 @@ class FileEdits(TextEdits):
         return "\n".join(text[:_MOST_TEXT] for _, text in self._tests(outputs))
 
     def _tests(self, outputs: str) -> list[tuple[str, str]]:
-        """Return the paths and texts of the guarded files that the output of a check names."""
-        named = (path for path in self._listed if self._guard.matches(path) and _names(path, outputs))
+        """Return the paths and texts of the files that may not be edited and that the output of a check names."""
+        named = (path for path in self._listed if _names(path, outputs) and self._is_closed(path))
         return [(path, text) for path in named if (text := self._text(path)) is not None]
 
 

@@ -83,6 +83,7 @@ def _editable(ctx: RunContext, path: str) -> str | None:
         real = ctx.workspace.resolve(path)
     except PathRefused:
         return None
-    relative = ctx.workspace.relative(real)
-    is_named = real.is_file() and not ctx.deciding.matches(relative) and ctx.workspace.caution(real) is None
-    return relative if is_named else None
+    relative, scope = ctx.workspace.relative(real), ctx.scope
+    if ctx.guard.matches(relative) or (scope is not None and not scope.in_scope(relative, new=False)):
+        return None
+    return relative if real.is_file() and ctx.workspace.caution(real) is None else None

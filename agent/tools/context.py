@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -68,8 +67,6 @@ class ToolContext:
     """Names of the commands that run in the background."""
     rules: Sequence[Rule] = ()
     """The person's rules: `deny` also applies to tools that only read."""
-    read_only: Callable[[], Sequence[Path]] = lambda: ()
-    """Guarded files: the sandbox makes them read-only for commands where it can."""
     live_output: Callable[[str], bytes | None] = lambda name: None
     """Returns the output so far of a background command; None: this runner did not start it."""
     skills: Sequence[Skill] = ()

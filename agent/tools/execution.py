@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -81,20 +80,12 @@ def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> D
 OnOutput = Callable[[bytes], None]
 
 
-class InLayer(NamedTuple):
-    """Where a command writes."""
-
-    access: LayerAccess
-    read_only: Sequence[Path] = ()
-    """Files of the workspace that it must not write there."""
-
-
 async def carry_out(
     draft: Draft,
     ruling: Ruling,
     ctx: ToolContext,
     on_output: OnOutput | None = None,
-    layer: InLayer | None = None,
+    layer: LayerAccess | None = None,
     *,
     keeps_workspace: bool = False,
 ) -> ToolResult:
@@ -187,7 +178,7 @@ async def _run(
     draft: CommandDraft,
     ctx: ToolContext,
     on_output: OnOutput | None,
-    layer: InLayer | None,
+    layer: LayerAccess | None,
     *,
     keeps_workspace: bool,
 ) -> ToolResult:
@@ -199,9 +190,8 @@ async def _run(
         Access(
             network=draft.network,
             writable=draft.writable,
-            read_only=ctx.read_only() if layer is None else layer.read_only,
             keeps_workspace=keeps_workspace,
-            layer=None if layer is None else layer.access,
+            layer=layer,
         ),
         cwd=draft.cwd,
         env=ctx.env,

@@ -38,7 +38,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     stale: bool = False
     """Nothing was written: the file changed between the decision and the write."""
     disturbed: list[str] = []
-    """Guarded paths that were written while the command ran, and what it changed and was not applied."""
+    """What the command changed and was not applied."""
 
     def with_notes(self, notes: Sequence[str]) -> ToolResult:
         """Return the same result with more notes for the model."""

@@ -16,6 +16,8 @@ from .auto_loaded.table import why_auto_loaded
 
 CONFIG = ".rundry.toml"
 """Name of rundry's own settings file in a workspace."""
+NOT_SEARCHED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__"})
+"""Folders in which tools do not search for tests or settings."""
 
 
 def _words(text: str) -> frozenset[str]:

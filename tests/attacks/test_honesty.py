@@ -141,8 +141,8 @@ def test_a_check_is_honest_whoever_runs_it_and_whatever_holds_the_commands(
     ("argv", "says"),
     [
         ([], ["outside of the workspace, and it is not noticed"]),
-        (["--guard", "none"], ["without guarded files", "`--guard none`"]),
-        (["--until", "test -s out.txt", "--guard", "none"], ["without guarded files"]),
+        (["--guard", "none"], ["with `--guard none`, commands", "`--guard none`: files"]),
+        (["--until", "test -s out.txt", "--guard", "none"], ["with `--guard none`, commands"]),
     ],
 )
 def test_what_no_sandbox_keeps_from_happening_is_reported_before_the_run_and_in_the_evidence(

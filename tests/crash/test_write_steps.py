@@ -17,19 +17,18 @@ from fakes.turns import Turn
 from rundry.agent.workspace.leftovers.record import Leftovers
 
 KILLED = -9
-AFTER = {"write": NEW, "create": NEW, "cut": SHORT, "linked": NEW, "linked cut": SHORT, "remove": None, "restore": NEW}
+AFTER = {"write": NEW, "create": NEW, "cut": SHORT, "linked": NEW, "linked cut": SHORT, "remove": None}
 WAYS = {"linked": "write", "linked cut": "cut"}
 
 
 def lay(root: Path, what: str) -> Path:
-    for name in ("place", "runs", "model"):
+    for name in ("place", "runs"):
         (root / name).mkdir(parents=True)
     file = root / "place" / "file.txt"
     if what != "create":
         file.write_bytes(OLD)
     if what.startswith("linked"):
         os.link(file, root / "place" / "other.txt")
-    (root / "model" / "file.txt").write_bytes(NEW)
     return file
 
 

@@ -76,7 +76,7 @@ def test_a_guarded_file_asks_in_every_mode_and_says_why(place):
     for mode in (GateMode.EDITS, GateMode.AUTO):
         verdict = place.judge_file("tests/test_a.py", mode=mode, guard=lambda path: path.startswith("tests/"))
         assert (verdict.action, verdict.danger) == ("ask", True)
-        assert "decides whether the goal is met" in verdict.why[0]
+        assert "guarded with --guard" in verdict.why[0]
 
 
 @pytest.mark.parametrize(

@@ -219,10 +219,10 @@ def test_a_command_that_failed_or_has_not_ended_does_not_count():
         assert not passes("run_command", Action("run_command", {"command": "pytest"}, ok=ok))
 
 
-def test_a_command_during_which_a_guarded_file_was_written_does_not_count():
+def test_a_command_of_which_something_was_not_applied_does_not_count():
     verdict = judge_required("run_command:pytest", RunActions(actions=[Run("pytest", disturbed=True)], root=ROOT))
     assert not verdict.passed
-    assert "changed while it ran; run it again on its own" in verdict.detail
+    assert "was not applied; run it again on its own" in verdict.detail
     assert passes("run_command:pytest", Run("pytest", disturbed=True), Run("pytest"))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
 
 import pytest
 from fakes.played import Script, started
@@ -38,7 +37,6 @@ from rundry.agent import (
 )
 from rundry.agent.protocol import CommandEffects, EffectEntry, Reason
 from rundry.agent.run.setup.progress import with_progress
-from rundry.agent.workspace.seals.names import NameIndex, UpdateStopped
 from rundry.tui.headless.waits import WaitLines
 
 ASKS = CallAdmitted(prompt_tokens=10, max_tokens=1, worst_usd=0)
@@ -216,25 +214,3 @@ async def test_a_long_wait_before_a_run_begins_is_reported_with_its_time():
     said.clear()
     assert await with_progress(asyncio.sleep(0, "quick"), tell, "listing the files") == "quick"
     assert said == []
-
-
-async def test_a_line_about_a_wait_is_asked_for_each_time_it_is_reported():
-    said: list[str] = []
-    count = iter(range(1, 9))
-    done = asyncio.Event()
-
-    def tell(line: str) -> None:
-        said.append(line)
-        done.set()
-
-    assert await with_progress(done.wait(), tell, lambda: f"listing ({next(count)} so far)", after=0.01)
-    assert said == ["listing (1 so far)"]
-
-
-def test_the_listing_of_a_folder_stops_when_nobody_waits_for_it(tmp_path: Path):
-    (tmp_path / "a").write_text("")
-    index = NameIndex(tmp_path, lambda path: True)
-    assert index.update()
-    index.stop()
-    with pytest.raises(UpdateStopped):
-        index.update()

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given, strategies
 from pathspec import GitIgnoreSpec
 
-from rundry.agent.stops.guard import ALWAYS_READ, CI_FILES, CONFIGURATION, TEST_FILES
 from rundry.agent.workspace.files.quick_spec import QuickSpec
 
-GUARDED = [*TEST_FILES, *CONFIGURATION, *CI_FILES, *ALWAYS_READ]
+NAMES = ["tests/**", "**/tests/**", "test_*.*", "*.spec.*", "conftest.py", ".github/workflows/**", "Makefile", ".env.*"]
 LISTS = [
-    GUARDED,
+    NAMES,
     ["*.py", "!keep.py", "build/", "/top", "a/**/b", "**/deep/", "x[0-9]?", "\\!odd", "# no", ""],
     ["!only.py"],
     ["a|b", "(c", "d$", "^e", "{f}", "g+h"],

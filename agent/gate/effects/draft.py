@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from ...protocol.text.hunks import Split
     from ...workspace.files.states import FileState
 
-GUARDED = "it decides whether the goal is met"
-"""Why a guarded file asks."""
-
 
 class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
     """One entry, with what the gate needs to decide on it."""

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...protocol import GateMode, Rule
 from ...protocol.text.counts import plural
-from ..policy import PolicyContext, Verdict
+from ..policy import GUARDED, PolicyContext, Verdict
 from ..rules import applies_to_file, rule_text
-from .draft import GUARDED
 
 if TYPE_CHECKING:
     from ...layers.classes import Class
@@ -43,7 +42,7 @@ def judge_effect(kind: Class, paths: Sequence[str], context: PolicyContext, *, i
         return Verdict(action="ask", why=[], danger=True)
     guarded = next((path for path in paths if context.guard(path)), None) if kind in _BY_MODE | ASKS_ALWAYS else None
     if guarded is not None:
-        return Verdict(action="ask", why=[f"{guarded} is guarded: {GUARDED}"], danger=True)
+        return Verdict(action="ask", why=[f"{guarded} is {GUARDED}"], danger=True)
     if asks:
         return Verdict(action="ask", why=[], danger=True)
     asked = next((rule for rule in spoken if rule.verdict == "ask"), None)

@@ -110,23 +110,6 @@ def undecided_handoff(state: LoopState) -> Finish | None:
     return handoff_with_suspects(found) if is_new else suspect_handoff(state)
 
 
-def undecided_end(state: LoopState) -> Finish | None:
-    """Return the hand-off if guarded files changed, nobody decided, and no clean checkout confirmed the result.
-
-    The clean checkout has the guarded files of the start (docs/requirements.md 2.3.6).
-    """
-    verdicts, left = state.facts.verdicts, state.facts.seals.undecided
-    found = verdicts.confirmation
-    if not left or found is None or verdicts.is_confirmation_due or found.result is Confirmed.PASSED:
-        return None
-    how = "fails" if found.result is Confirmed.FAILED else "could not be checked"
-    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-    named = ", ".join(left[:_NAMED]) + more
-    what = f"{named} changed while a command ran, and decides whether the goal is met"
-    result = f"with its content of the start, the result {how} in a clean checkout: {found.detail}"
-    return Finish(reason=Reason.HANDOFF, detail=f"{what}; {result}")
-
-
 def not_confirmed(facts: RunFacts) -> Finish | None:
     """Return the hand-off of a result for which no clean checkout could be made, although the user asked for one.
 

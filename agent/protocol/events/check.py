@@ -64,7 +64,7 @@ class ScopeSet(EventBase, frozen=True, kw_only=True):
 
 
 class GuardSealed(EventBase, frozen=True, kw_only=True):
-    """The content of everything that affects verdicts was recorded: a verdict counts only with this content."""
+    """Of older versions: the content of everything that affects verdicts was recorded."""
 
     seal: str
     """Blob of the approved digests of all guarded paths."""
@@ -72,11 +72,11 @@ class GuardSealed(EventBase, frozen=True, kw_only=True):
     not_held: list[str] = []
     """What a command could do here because nothing prevents it, one line each."""
     asked_only: bool = False
-    """Only what the user named is guarded: the result of the run is judged."""
+    """Only what the user named was guarded."""
 
 
 class GuardApproved(EventBase, frozen=True, kw_only=True):
-    """A person kept a change of a guarded path, or the user made it: this is its approved content from now on."""
+    """Of older versions: a person kept a change of a guarded path, or the user made it."""
 
     path: str
     kind: MarkKind
@@ -86,15 +86,15 @@ class GuardApproved(EventBase, frozen=True, kw_only=True):
 
 
 class ChangesUndecided(EventBase, frozen=True, kw_only=True):
-    """Guarded or protected files that changed in the user's folder while a command ran, and nobody decided about.
+    """Protected or guarded files that changed in the workspace itself while a command ran, and nobody decided about.
 
     They stay as they are, because the user may have changed them. Each event has all of them; empty: none is left.
     """
 
     guarded: list[str] = []
-    """Paths that decide the verdict of a check."""
+    """Of older versions: paths that decide the verdict of a check."""
     protected: list[str] = []
-    """Paths that git or another program runs or reads as settings."""
+    """Paths that git or another program runs or reads as settings, or that `--guard` names."""
 
 
 class CheckFinished(EventBase, frozen=True, kw_only=True):

@@ -230,9 +230,7 @@ class ToolFinished(EventBase, frozen=True, kw_only=True):
     """A short text for a folded line: `84 lines`, `exit 1`."""
     by: CalledBy = "model"
     disturbed: list[str] = []
-    """Guarded paths that were written while the command ran, and what it changed and was not applied. It then does not
-    count as a required action.
-    """
+    """Of a command: what it changed and was not applied. It then does not count as a required action."""
 
 
 class NotStored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

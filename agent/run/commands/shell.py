@@ -110,7 +110,7 @@ async def _files(run: LiveRun, before: Moment | None, known: dict[str, tuple[str
     """Return the files that changed during the command, except those that the run's tools changed.
 
     A change that a command of the model makes at the same time counts as the user's, because nothing on disk shows
-    who made it. Guarded files are checked in any case.
+    who made it.
     """
     ctx = run.ctx
     files, mine = ctx.facts.changes.files, list[str]()
@@ -119,8 +119,4 @@ async def _files(run: LiveRun, before: Moment | None, known: dict[str, tuple[str
         if files.get(path) == known.get(path):
             mine.append(path)
             ctx.files.person_made[path] = None if change.after is None else change.after.digest
-    if (
-        not ctx.activity.is_running and not ctx.background.names()
-    ):  # otherwise a command of the model may have changed it
-        await ctx.guarded.approve_user_changes(mine, ctx.events.record)
     return mine

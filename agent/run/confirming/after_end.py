@@ -21,6 +21,7 @@ from ...verdict.decided_now import decided_now
 from ...verdict.judge import MOST_LISTED
 from ...verdict.run_scope import scope_of_run
 from ...verdict.view import Taken, ViewFailed
+from ...verdict.which import is_judged
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.paths import Workspace
 from ...workspace.snapshots.snapshots import Snapshots
@@ -109,17 +110,16 @@ def _stored(journal: Journal, facts: RunFacts) -> Stored | None:
 
 
 def _taken(journal: Journal, facts: RunFacts, workspace: Workspace) -> tuple[Taken | None, list[str]]:
-    """Return what the checkout of a judged run has instead of undecided changes, and their paths.
-
-    None: the run was not judged.
+    """Return what the checkout has instead of undecided changes, and their paths; None: nothing decided about the run.
 
     Raises CheckoutFailed.
     """
-    verdicts, root = facts.verdicts, workspace.root
-    if (verdicts.judgement or verdicts.kept) is None or not root.is_dir():
+    root = workspace.root
+    if not is_judged(journal.spec) or not root.is_dir():
         return None, []
-    scope = scope_of_run(verdicts, journal, root)
-    assert scope is not None  # a judged run has one
+    scope = scope_of_run(facts.verdicts, journal, root)
+    if scope is None:
+        raise CheckoutFailed("an older version of rundry made this run, and did not note what it may change")
     try:
         now = decided_now(facts, journal, place_of_orders(root, journal.path.parent), root, scope)
         if now.decided.unknown:

@@ -20,8 +20,6 @@ from ...workspace.git.repository import GitFailed
 from ...workspace.own_temp import own_temp
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.bubblewrap import Stage
-from ..setup.tree_tools import asked_guard, guard_of
-from .approved import approved, write_approved
 from .changed_since import changed_since
 from .checkout_failed import CheckoutFailed
 from .dependencies import Mounted, unchanged
@@ -30,7 +28,6 @@ from .past_files import write_past
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
-    from ...stops.guard import Guard
     from ...verdict.view import Taken
     from ...workspace.sandbox.sandbox import Sandbox
     from ...workspace.snapshots.snapshots import Snapshots
@@ -58,10 +55,10 @@ class Result:
     """The environment of checks."""
     stored: Stored | None = None
     """The snapshot of the result; None: it is in the workspace."""
-    guard: Guard | None = None
-    """The guard of a live run; None: the run has ended, and its workspace may have changed since."""
+    is_live: bool = False
+    """Whether the run has not ended; else its workspace may have changed since."""
     taken: Taken | None = None
-    """What the checkout has instead of undecided changes; None: the guarded files have their approved content."""
+    """What the checkout has instead of undecided changes; None: nothing was judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ async def _made(result: Result, folder: Path) -> Checkout:
     if not at_original_path:
         await asyncio.to_thread(_refuse_elsewhere, result, mounted)
     await asyncio.to_thread(folder.mkdir)
-    await _write_files(result, folder, mounted)
+    await _write_files(result, folder)
     seen = root if at_original_path else folder
     mounts = [(root / path, seen / path) for path in mounted.paths]
     mounts += await _write_git(result, folder, seen)
@@ -127,7 +124,7 @@ def _refuse_other_files(result: Result) -> None:
     root, changes = result.workspace.root, result.facts.changes
     if not root.is_dir():
         raise CheckoutFailed(f"the workspace {root} no longer exists")
-    if result.guard is not None:  # the run has not ended
+    if result.is_live:
         return
     if changes.stage is not None and len(changes.in_stage):
         raise CheckoutFailed("what the run changed is not in the workspace: `rundry apply` applies it")
@@ -140,26 +137,15 @@ def _refuse_other_files(result: Result) -> None:
         raise CheckoutFailed(f"{', '.join(changed[:_NAMED])}{more} changed since the run ended")
 
 
-async def _write_files(result: Result, folder: Path, mounted: Mounted) -> None:
-    """Write the files of the result, then the approved guarded files."""
+async def _write_files(result: Result, folder: Path) -> None:
+    """Write the files of the result."""
     stored = result.stored
     if stored is None:
         await asyncio.to_thread(copy_files, result.workspace, folder)
     elif large := await stored.snapshots.write_to(stored.tree, folder):
         raise CheckoutFailed(f"{large[0]} is too large for a snapshot")
-
-    await asyncio.to_thread(_write_guarded, result, folder, mounted)
     if result.taken is not None:
         await asyncio.to_thread(write_past, result.taken.past, folder)
-
-
-def _write_guarded(result: Result, folder: Path, mounted: Mounted) -> None:
-    seals, spec = result.facts.seals, result.journal.spec
-    if seals.seal is None:  # nothing was guarded
-        return
-    guard = result.guard or (asked_guard(spec) if seals.asked_only else guard_of(spec, folder, result.env))
-    found = approved(result.journal, seals, guard)
-    write_approved(result.journal, found, guard, folder, mounted.paths)
 
 
 async def _write_git(result: Result, folder: Path, seen: Path, below: str = "") -> list[tuple[Path, Path]]:

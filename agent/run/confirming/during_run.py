@@ -69,7 +69,7 @@ async def confirm_result(ctx: RunContext) -> None:
         workspace=ctx.workspace,
         sandbox=ctx.sandbox,
         env=ctx.env,
-        guard=ctx.guard,
+        is_live=True,
         taken=taken,
     )
     left = ctx.usage.seconds_for_work()
@@ -78,8 +78,6 @@ async def confirm_result(ctx: RunContext) -> None:
     with ctx.usage.running():
         trying = run_trial(result, _commands(ctx.facts), seconds, any_=wanted.any, record=ctx.events.bound(None, None))
         trial = await ctx.activity.interruptible(trying)
-    if ctx.facts.seals.undecided and (wanted.until_py or wanted.schema is not None):
-        trial = Trial(result=Confirmed.NOT_CONFIRMED, detail="`--until-py` and `--schema` do not run there")
     took = time.monotonic() - began
     if trial.result is Confirmed.FAILED and seconds < wanted.timeout and took >= seconds:
         trial = Trial(result=Confirmed.NOT_CONFIRMED, detail=f"the time budget left only {seconds:.0f} s for it")
@@ -123,9 +121,7 @@ async def _taken(ctx: RunContext) -> Taken:
 
 
 def _commands(facts: RunFacts) -> list[str]:
-    """Return the commands to run. Undecided changes of guarded files need the checks themselves, too."""
-    wanted = facts.spec.predicates
-    return list(dict.fromkeys([*(wanted.until if facts.seals.undecided else ()), *wanted.confirming]))
+    return list(dict.fromkeys(facts.spec.predicates.confirming))
 
 
 def _joined(facts: RunFacts) -> str:
@@ -133,18 +129,11 @@ def _joined(facts: RunFacts) -> str:
 
 
 async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str]) -> str:
-    """Return a digest of what a checkout would contain: files, approved content, commit."""
-    sealing = facts.seals
+    """Return a digest of what a checkout would contain: files, undecided changes, commit."""
     files = await asyncio.to_thread(mark_of_files, workspace)
     judged = facts.verdicts.judgement
     undecided = "" if judged is None else judged.undecided_digest
-    parts = [
-        files,
-        undecided,
-        sealing.seal,
-        sorted(sealing.written.items(), key=str),
-        sorted(sealing.kept.items(), key=str),
-    ]
+    parts: list[str | None] = [files, undecided]
     try:
         repository = await Repository.find(workspace.root, env)
         parts.append(await repository.head() if repository is not None else None)

@@ -102,8 +102,8 @@ class ItemInUse:
         if plan.conflicts:
             record(JoinFinished(tree=self._place.number, key=key, conflicts=plan.conflicts))
             return plan.conflicts
-        root, holds, name = run.workspace.root, run.guarded.holds, f"the work on {key}"
-        found = await asyncio.to_thread(sort_effects, run.gate, root, plan.listed, holds, is_hook=False)
+        root, name = run.workspace.root, f"the work on {key}"
+        found = await asyncio.to_thread(sort_effects, run.gate, root, plan.listed, run.guard, is_hook=False)
         pass_approved(found, work_of(self._facts.changes.standing[:]))
         decided = await decide_effects(run, found, plan.listed, name, record, asks=True)
         if not decided.rows:

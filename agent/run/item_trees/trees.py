@@ -12,7 +12,7 @@ from ...facts.tries import ItemFacts
 from ...finder.item_trees import TreeFailed
 from ...layers.remedies import LayerRefused
 from ...layers.unit import Unit
-from ...protocol import Refusal, WorktreeStarted, item_tree_name
+from ...protocol import WorktreeStarted, item_tree_name
 from ...step.resources.unit_watch import UnitWatch
 from ...step.resources.watched_lock import WatchedLock
 from ..passes.pass_unit import PassUnit
@@ -86,11 +86,8 @@ class _Place:
             ctx.events.record(started, work=self.item_work, durable=True)
             facts = known or ItemFacts(ctx.facts, "")
             facts.spec = msgspec.structs.replace(facts.spec, workspace=str(folder.workspace.seen))
-            made = await context_in(ctx, folder, facts, name, f"worktree {self.number}, {self._path}")
+            made = context_in(ctx, folder, facts, name, f"worktree {self.number}, {self._path}")
             await made.fingerprint.take()
-        except Refusal as refused:
-            await asyncio.to_thread(unit.drop)
-            raise TreeFailed(str(refused)) from refused
         except BaseException:
             await asyncio.to_thread(unit.drop)
             raise

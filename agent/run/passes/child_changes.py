@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...journal.journal import Journal
-from ...protocol import ChildFinished, FileChanged, GuardApproved, PassStarted, Reason, child_name
+from ...protocol import ChildFinished, FileChanged, PassStarted, Reason, child_name
 from .work import Work
 
 if TYPE_CHECKING:
@@ -24,33 +23,23 @@ async def work_of_child(ctx: RunContext, started: PassStarted) -> Work:
     child = ctx.facts.common.children.by_number.get(started.number)
     if child is None:
         return Work(frozenset(), {})
-    edited, approved = await asyncio.to_thread(_changes, Path(child.journal))
+    edited = await asyncio.to_thread(_changes, Path(child.journal))
     if child.is_open:
         ctx.events.record(_given_up(child), work=child_name(child.number))
-    same = [path for path, digest in approved.items() if _digest(ctx.workspace.root / path) == digest]
-    await ctx.guarded.approve_user_changes(same, ctx.events.bound(None, None))
     newest = {path: after for path, (after, is_edit) in edited.items() if is_edit}
     return Work(frozenset(edited), newest)
 
 
-def _changes(journal: Path) -> tuple[dict[str, tuple[str | None, bool]], dict[str, str]]:
-    """Return the newest content of each file that a run changed, and whether an edit wrote it that its gate let pass.
-
-    Second, the content (SHA-256) of guarded files that a person approved.
-    """
+def _changes(journal: Path) -> dict[str, tuple[str | None, bool]]:
+    """Return the newest content of each file that a run changed, and whether an edit that was let pass wrote it."""
     if not journal.exists():
-        return {}, {}
+        return {}
     found = Journal.open_for_reading(journal)
     try:
-        events = [stamped.event for stamped in found.read_types((FileChanged, GuardApproved))]
+        events = [stamped.event for stamped in found.read_types((FileChanged,))]
     finally:
         found.close()
-    files = {e.path: (e.after, e.by in ("model", "person", "undo")) for e in events if isinstance(e, FileChanged)}
-    return files, {e.path: e.digest for e in events if isinstance(e, GuardApproved) and e.digest}
-
-
-def _digest(path: Path) -> str | None:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() and not path.is_symlink() else None
+    return {e.path: (e.after, e.by in ("model", "person", "undo")) for e in events if isinstance(e, FileChanged)}
 
 
 def _given_up(child: Child) -> ChildFinished:

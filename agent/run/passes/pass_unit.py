@@ -82,32 +82,25 @@ class PassUnit:
 
 
 async def begin_pass_unit(run: RunContext, layers: RunLayers, watch: UnitWatch) -> PassUnit:
-    """Begin the unit of a pass. Raises LayerRefused and Refusal."""
+    """Begin the unit of a pass. Raises LayerRefused."""
     unit = await asyncio.to_thread(partial(Unit.begin, layers, "pass", lasts=True))
-    return await _in_use(run, layers, watch, unit, is_new=True)
+    return _in_use(run, layers, watch, unit)
 
 
 async def left_pass_unit(run: RunContext, layers: RunLayers, watch: UnitWatch, folder: Path) -> PassUnit:
     """Mount the unit of a pass or a try that an earlier runner left. Raises LayerRefused, UnitLost and Occupied."""
     unit = await asyncio.to_thread(Unit.left, layers, folder)
-    return await _in_use(run, layers, watch, unit, is_new=False)
+    return _in_use(run, layers, watch, unit)
 
 
-async def pass_unit_of_try(run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, work: Work) -> PassUnit:
-    """Let the unit of the chosen try be that of its pass. Raises Refusal."""
-    return await _in_use(run, layers, watch, unit, is_new=False, work=work)
+def pass_unit_of_try(run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, work: Work) -> PassUnit:
+    """Let the unit of the chosen try be that of its pass."""
+    return _in_use(run, layers, watch, unit, work)
 
 
-async def _in_use(
-    run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, *, is_new: bool, work: Work | None = None
-) -> PassUnit:
-    try:
-        ctx = await context_in_unit(run, unit, is_new=is_new)
-    except BaseException:
-        await asyncio.to_thread(unit.drop if is_new else unit.leave)
-        raise
+def _in_use(run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, work: Work | None = None) -> PassUnit:
     watch.add(unit)
-    return PassUnit(unit, ctx, run, layers, watch, work)
+    return PassUnit(unit, context_in_unit(run, unit), run, layers, watch, work)
 
 
 def _is_folder(effect: Effect) -> bool:

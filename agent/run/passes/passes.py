@@ -301,7 +301,7 @@ class Passes:
         if found is not None:
             return found
         chosen = await self.candidates.take_chosen()
-        self._unit = await pass_unit_of_try(self.ctx, self._units, self._watch, *chosen)
+        self._unit = pass_unit_of_try(self.ctx, self._units, self._watch, *chosen)
         await self.candidates.clear()
         return None
 

@@ -26,6 +26,7 @@ from ...step.tool_calls.apply_effects import apply_effects
 from ...step.tool_calls.direct_changes import look_before, record_changes, writes_nowhere_in
 from ...step.tool_calls.effect_entries import sort_effects
 from ...step.tool_calls.effects_at_gate import Decided, decide_effects
+from ...step.tool_calls.protected_changes import leave_protected
 from ...verdict.judge import not_judged
 from ...verdict.view import ViewFailed
 from ...workspace.errors import StaleFile
@@ -228,7 +229,7 @@ class UnitEnd:
             changed = await record_changes(
                 ctx, before, "the hook post-commit", record, read_only=writes_nowhere_in(ctx)
             )
-            await ctx.guarded.restore_all(record, changed.protected)
+            await leave_protected(ctx, record, changed.protected)
             remark = ctx.hooks.take_notes()
         result = self.finish_kept(started, remark)
         await _forget(opened)
@@ -240,8 +241,8 @@ class UnitEnd:
         ctx, chosen = self._ctx, self._facts.chosen
         if chosen is not None and ctx.facts.spec.tries is not None:
             return await review(ctx, chosen, listed)
-        root, holds = ctx.workspace.root, ctx.guarded.holds
-        entries = await asyncio.to_thread(sort_effects, ctx.gate, root, listed, holds, is_hook=False)
+        root = ctx.workspace.root
+        entries = await asyncio.to_thread(sort_effects, ctx.gate, root, listed, ctx.guard, is_hook=False)
         pass_approved(entries, found.work)
         return await decide_effects(ctx, entries, listed, name, ctx.events.bound(None, None), asks=True)
 

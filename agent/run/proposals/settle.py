@@ -184,10 +184,7 @@ async def _unknown(run: LiveRun, proposal: ProposalOpened, record: Record) -> st
     if proposal.server is not None and not _may_write(run, proposal.server):
         return unknown
     run.ctx.files.mark_changed()
-    if not run.ctx.guarded.has_earlier_seal:
-        return unknown
-    lines = await run.ctx.guarded.keep_or_restore(record, proposal.command or "", full=True)
-    return "\n".join([unknown, *lines])
+    return unknown
 
 
 def _may_write(run: LiveRun, server: str) -> bool:

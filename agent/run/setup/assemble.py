@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from ...step.resources.change_tracker import ChangeTracker
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
 from ...step.tool_calls.commits import skipped_hooks_note
+from ...stops.guard import Guard
 from ...stops.hidden_exit import hidden_exit_notes
 from ...verdict.ledger import Ledger
 from ...verdict.start_scope import scope_of
@@ -27,7 +27,7 @@ from ...verdict.which import is_judged
 from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
-from ..evidence import NO_GUARD, is_decided, not_held_unguarded
+from ..evidence import NO_GUARD, is_decided, not_held_here
 from ..undecided import left_undecided
 from .attachments import check_first_images
 from .build_context import Assembled, build, committing
@@ -40,14 +40,11 @@ from .surroundings.mcp import with_servers
 from .surroundings.stage import close_places, stage_of, view_of
 from .surroundings.variables import commands_env
 from .surroundings.views import Views, views_of
-from .tree_tools import asked_guard, guard_of
 from .worktree_preflight import check_run_folder, make_run_worktree
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
-    from ...step.checks.guarded import Guarded
     from ...step.resources.context import RunContext
-    from ...stops.guard import Guard
     from ...verdict.scope import Scope
     from ...workspace.sandbox.sandbox import Sandbox
     from ..client.start_request import Order
@@ -78,21 +75,17 @@ async def _assembled(
     git = committing(inputs, tree, git_env)
     assembled = build(inputs, tree, models, git)
     ctx = assembled.ctx
-    listing = f"listing the files of {spec.workspace}"
     if missing := missing_guarantees(tree.sandbox, tree.gate.policy.rules):
         notes.append(f"{tree.sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
     if git.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
         notes += await skipped_hooks_note(tree.workspace.root, git_env)
     if git.commits is not None:
         notes += await git.commits.first_check()
-    guarding = partial(_guard_words, listing, ctx.guarded)
-    notes += await with_progress(ctx.guarded.start(), inputs.tell, guarding)
-    for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
-        ctx.guarded.add_not_held(line)
+    ctx.not_held.extend(not_held_here(spec, ctx.sandbox))
     if not facts.started and spec.predicates.setup is not None and not _uses_setup(spec, tree):
         notes.append("--setup is not used, because the result of this run is not judged")
     if not facts.started:
-        notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
+        notes += [*ctx.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
         notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec), ctx.workspace.root)
     scope = await with_progress(_scope(ctx), inputs.tell, f"reading what may change in {spec.workspace}")
     if scope is not None:
@@ -127,10 +120,6 @@ def _checks_of(spec: RunSpec) -> list[str]:
     of_items = spec.finder.check if spec.finder is not None else None
     confirming = spec.predicates.confirm_with
     return [*spec.predicates.until, *([of_items] if of_items else []), *([confirming] if confirming else [])]
-
-
-def _guard_words(listing: str, guarded: Guarded) -> str:
-    return f"{listing}, for the guard ({guarded.listed:,} so far)"
 
 
 async def _checked_model(inputs: Inputs) -> tuple[Model, list[str]]:
@@ -203,21 +192,17 @@ async def _tree(
         workspace, sandbox = view_of(stage)
     elif stages and spec.stage_patch is not None:
         notes.append(f"--stage-patch {spec.stage_patch} is not written, because this run is not staged")
-    deciding = guard_of(spec, workspace.root, env)
     layers = found.layers if stage is None else None
-    guard = asked_guard(spec)
+    guard = Guard.of(spec.predicates)
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
-    is_own = spec.home != spec.workspace  # `--worktree`
     files = ChangeTracker()
     tree = Tree(
         workspace=workspace,
         sandbox=sandbox,
         env=env,
         guard=guard,
-        deciding=deciding,
         gate=gate,
         files=files,
-        is_own=is_own or stage is not None,
         layers=layers,
         units=found.units,
         views=views.layers,

@@ -111,7 +111,6 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
     )
     _record_stage(ctx)
     _record_scope(ctx, beginning.scope)
-    ctx.guarded.seal(ctx.events.record)
     _record_prompts(run)
     if run.finder is not None:
         run.finder.begin()
@@ -164,7 +163,6 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
         ctx.events.record(Snapshotted(world=None))  # an earlier version took them
     _record_stage(ctx)
     _record_scope(ctx, beginning.scope)
-    ctx.guarded.seal(ctx.events.record)
     charge_lost_calls(ctx, arrived)
     settle_spend(ctx.facts, ctx.events, damage, resumed.notes[len(notes) :])
     _change_limits(ctx.facts, ctx.events, changes.limits, by=changes.by)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ...facts.common.handoff import ESCALATE
 from ...loops.restarts import may_start_over
-from ...step.checks.guarded import Guarded
 from ...step.model_call.outages import Outages
 from ...step.resources.activity import Activity
 from ...step.resources.ancestors import Ancestors
@@ -82,7 +81,6 @@ class _Core:
     usage: Usage
     ancestors: Ancestors
     activity: Activity
-    guarded: Guarded
     events: Recorder
     messages: ProgramMessages
     dependencies: Dependencies
@@ -96,16 +94,14 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
         journal.views.include(ancestors.parent.views)
     usage = Usage(facts, inputs.process.clock, models, ancestors)
     activity = Activity(facts, usage)
-    guarded = Guarded(tree, journal, facts, activity)
     listeners = [*([] if git.commits is None else [git.commits.on_event]), inputs.on_event, ancestors.on_event]
-    events = Recorder(journal, facts, listeners, own=[guarded.on_event])
+    events = Recorder(journal, facts, listeners)
     events.stages = tree.stage is not None
     core = _Core(
         models=models,
         usage=usage,
         ancestors=ancestors,
         activity=activity,
-        guarded=guarded,
         events=events,
         messages=ProgramMessages(events, activity),
         dependencies=Dependencies(events, journal, facts, tree.workspace.root),
@@ -117,17 +113,16 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
 
 def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext:
     journal, facts, clock = inputs.journal, inputs.facts, inputs.process.clock
-    events, guarded = core.events, core.guarded
+    events = core.events
     background = Background(
         tree,
         journal,
         clock,
         live=journal.spec.gate.sandbox.live,
-        read_only=guarded.read_only,
         record=events.record,
         send=core.messages.send,
     )
-    tools = tool_context(tree, journal, facts, core.models, guarded, background, core.usage)
+    tools = tool_context(tree, journal, facts, core.models, background, core.usage)
     return RunContext(
         journal=journal,
         facts=facts,
@@ -146,8 +141,6 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         tools=tools,
         calls=inputs.calls,
         guard=tree.guard,
-        deciding=tree.deciding,
-        guarded=guarded,
         quotas=Quotas(lambda: facts.spec.gate.quotas, _used(facts)),
         env=tree.env,
         background=background,

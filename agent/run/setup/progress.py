@@ -15,13 +15,10 @@ EVERY_SECONDS = 5.0
 """Seconds between two lines."""
 
 
-async def with_progress(
-    work: Awaitable[Found], tell: Tell, line: str | Callable[[], str], after: float = FIRST_LINE_SECONDS
-) -> Found:
+async def with_progress(work: Awaitable[Found], tell: Tell, line: str, after: float = FIRST_LINE_SECONDS) -> Found:
     """Wait for the work and return its result. Call `tell` with the line after `after` seconds, then every 5 seconds.
 
-    From `FIRST_LINE_SECONDS` on, the line includes the elapsed time. A function is asked for the line each time, for
-    work that counts what it did.
+    From `FIRST_LINE_SECONDS` on, the line includes the elapsed time.
     """
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
@@ -31,8 +28,7 @@ async def with_progress(
             due = after if not said else after + said * EVERY_SECONDS
             done, _ = await asyncio.wait({task}, timeout=max(0.0, start + due - loop.time()))
             if not done:
-                text = line if isinstance(line, str) else line()
-                tell(f"{text}: {loop.time() - start:.0f} s" if due >= FIRST_LINE_SECONDS else text)
+                tell(f"{line}: {loop.time() - start:.0f} s" if due >= FIRST_LINE_SECONDS else line)
                 said += 1
         return await task
     finally:

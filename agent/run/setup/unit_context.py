@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...step.checks.guarded import Guarded
 from ...step.resources.change_tracker import ChangeTracker, Fingerprint
 from ...step.resources.run_world import RunWorld
 from ...step.resources.tree import Tree
 from ...step.tool_calls.background import Background
-from .tree_tools import guard_in_unit, guard_of, text_edits
+from .tree_tools import text_edits
 from .unit_folder import unit_folder
 
 if TYPE_CHECKING:
@@ -18,33 +17,23 @@ if TYPE_CHECKING:
     from ...step.resources.context import RunContext
 
 
-async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunContext:
-    """Return the context of the run in a unit. Journal, conversation, budget and outputs are those of the run.
-
-    `is_new`: nothing was written in the unit yet, so the content of guarded files that the user has now is approved.
-    Raises Refusal.
-    """
+def context_in_unit(run: RunContext, unit: Unit) -> RunContext:
+    """Return the context of the run in a unit. Journal, conversation, budget and outputs are those of the run."""
     folder, facts, events = unit_folder(run, unit), run.facts, run.events
     workspace = folder.workspace
-    deciding = guard_of(facts.spec, workspace.root, run.env)
-    guard = guard_in_unit(run, deciding)
     tree = Tree(
         workspace=workspace,
         sandbox=folder.sandbox,
         env=run.env,
-        guard=guard,
-        deciding=deciding,
-        gate=run.gate.for_worktree(workspace, guard.matches, ""),
+        guard=run.guard,
+        gate=run.gate.for_worktree(workspace, run.guard.matches, ""),
         files=ChangeTracker(),
-        is_own=True,
         unit=unit,
     )
-    guarded = Guarded(tree, run.journal, facts, run.activity)
     background = Background(
         tree,
         run.journal,
         run.clock,
-        read_only=guarded.read_only,
         record=events.record,
         send=events.record,
     )
@@ -54,12 +43,8 @@ async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunCo
         sandbox=tree.sandbox,
         rules=tree.gate.policy.rules,
         background=background.names,
-        read_only=guarded.read_only,
         live_output=background.output,
     )
-    await guarded.start(is_new=is_new)
-    guarded.seal(events.record, is_new=is_new)
-    events.follow(guarded.on_event)
     return replace(
         run,
         gate=tree.gate,
@@ -68,9 +53,6 @@ async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunCo
         fingerprint=Fingerprint(facts, RunWorld(run.journal, facts, workspace), tree.files),
         sandbox=tree.sandbox,
         tools=tools,
-        guard=guard,
-        deciding=deciding,
-        guarded=guarded,
         background=background,
         layers=None,
         units=None,
@@ -85,4 +67,3 @@ async def leave_context(run: RunContext, made: RunContext, why: str) -> None:
     """End the background commands of a context in a unit, and detach it from the run. `why`: for people."""
     await made.background.end_all(why)
     run.gate.forget(made.gate)
-    run.events.unfollow(made.guarded.on_event)

@@ -254,7 +254,7 @@ def _entries(shown: ProposalOpened) -> Sequence[EffectEntry]:
 
 def _shown(ctx: RunContext, listed: Listed) -> tuple[Sorted, ProposalOpened]:
     """Return the sorted effects, and the proposal as it will be opened."""
-    found = sort_effects(ctx.gate, ctx.workspace.root, listed, ctx.guarded.holds, is_hook=False)
+    found = sort_effects(ctx.gate, ctx.workspace.root, listed, ctx.guard, is_hook=False)
     with ctx.journal.transaction():
         found.asking = with_blobs(found.asking, ctx.journal.keep)
     draft = effects_draft(ctx, found, _COMMAND)

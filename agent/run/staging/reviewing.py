@@ -110,7 +110,6 @@ async def reviewed_run(
         person = Person()
         gated = replace(tree, gate=_gate(run, tree, person))
         made = build(inputs, gated, ModelsInUse(NoModel(), commands_env), Committing(None, None))
-        await made.ctx.guarded.start(is_new=True)  # what the user has now counts
         yield Reviewing(made.ctx, person, tree.why_no_layers)
     finally:
         await close_layers(tree.layers, tree.units, tree.views)

@@ -14,7 +14,6 @@ from ...layers.unit import Unit
 from ...protocol import (
     PassStarted,
     Prompted,
-    Refusal,
     TryChosen,
     TryFinished,
     TryMeasured,
@@ -67,7 +66,7 @@ class Candidates:
             attempt = self._live.get(candidate)
             if attempt is None or candidate not in self._facts.tries:
                 attempt = await self._begin(candidate, started, work.work or "")
-        except (LayerRefused, Refusal, OSError) as error:
+        except (LayerRefused, OSError) as error:
             self._finish_unbegun(work, started, candidate, f"try {candidate} cannot begin: {error}")
             return WorkResult(work=work.work)
         over = await attempt.work(self._tools)
@@ -77,7 +76,7 @@ class Candidates:
         return WorkResult(work=work.work, exhausted=over.exhausted)
 
     async def _begin(self, candidate: int, started: PassStarted, name: str) -> Attempt:
-        """Make the unit and the context of a try. Raises LayerRefused, Refusal and OSError."""
+        """Make the unit and the context of a try. Raises LayerRefused and OSError."""
         ctx, units, who = self._ctx, self._units, f"try {candidate} of {started.tries}"
         await self._drop(candidate)
         unit = await asyncio.to_thread(partial(Unit.begin, units, "try", lasts=True))
@@ -89,7 +88,7 @@ class Candidates:
             began = ctx.facts.last_seq
             folder = unit_folder(ctx, unit)
             facts = TryFacts(ctx.facts, started, str(folder.workspace.seen))
-            made = await context_in(ctx, folder, facts, name, who)
+            made = context_in(ctx, folder, facts, name, who)
             await made.fingerprint.take()
         except BaseException:
             await asyncio.to_thread(unit.drop)

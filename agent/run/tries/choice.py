@@ -60,8 +60,8 @@ async def measure_try(ctx: RunContext, attempt: Attempt) -> None:
 async def _why_not(ctx: RunContext, attempt: Attempt) -> str | None:
     """Return why this try cannot be chosen, whatever its score, or None. Raises PersonInterrupted."""
     for change in attempt.changes:
-        if ctx.guard.matches(change.path) or attempt.ctx.guard.matches(change.path):
-            return f"it changed {change.path}, which decides the score or a check"
+        if ctx.guard.matches(change.path):
+            return f"it changed {change.path}, which you guard with --guard"
     try:
         await attempt.opened.open_again()
     except UNREADABLE as error:

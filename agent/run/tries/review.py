@@ -38,8 +38,8 @@ async def review(ctx: RunContext, chosen: TryChosen, listed: Listed) -> Decided 
 
 
 async def _reviewed(ctx: RunContext, gate: Gate, chosen: TryChosen, listed: Listed) -> Decided | Measured | WorkResult:
-    holds, rulings = ctx.guarded.holds, list["Ruling"]()
-    found = await asyncio.to_thread(sort_effects, gate, ctx.workspace.root, listed, holds, is_hook=False)
+    rulings = list["Ruling"]()
+    found = await asyncio.to_thread(sort_effects, gate, ctx.workspace.root, listed, ctx.guard, is_hook=False)
     shown = [part.draft.shown for part in found.asking]
     conflicts = [*found.refused, *(f"{one.path}: {one.conflict}" for one in shown if one.conflict)]
     if conflicts:

@@ -1,1 +1,1 @@
-"""Checks and predicates after a step, and the guard around the files that decide them."""
+"""Checks and predicates after a step."""

@@ -20,7 +20,7 @@ def feedback(check: CheckFinished, last_output: str | None = None) -> str:
     if check.uncounted is not None:
         return (
             f"The check `{check.command}` ended with exit code {check.exit_code}, but this does not count: "
-            f"{check.uncounted}. A check counts only on approved content, and only if nothing else writes meanwhile."
+            f"{check.uncounted}."
         )
     if check.suspect is not None:
         return suspect_feedback(check)
@@ -47,8 +47,9 @@ def unconfirmed_feedback(failed: ConfirmationFinished) -> str:
     if failed.repeated:
         return f"{head}, and nothing that belongs to a checkout has changed since."
     text = (
-        f"{head} ({failed.detail}). A clean checkout has the files that git does not ignore, the guarded files as they "
-        "were approved, and the dependency folders of the start; no ignored file, no cache, nothing from .git."
+        f"{head} ({failed.detail}). A clean checkout has the files that git does not ignore, without "
+        "changes that nobody decided on, and the dependency folders of the start; no ignored file, no cache, nothing "
+        "from .git."
     )
     if failed.left_out:
         text += f" Ignored here, so not in it: {', '.join(f'`{path}`' for path in failed.left_out)}."

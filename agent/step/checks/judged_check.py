@@ -12,12 +12,12 @@ from ...protocol import Prompted, Record
 from ...stops.check_environment import prepared_environment
 from ..resources.unit_view import refresh_unit
 from ..tool_calls.direct_changes import look_now, record_check_changes
+from ..tool_calls.protected_changes import decide_protected
 from .layered_check import place_of_check
 
 if TYPE_CHECKING:
     from ...stops.check_environment import CheckEnvironment
     from ..resources.context import RunContext
-    from ..tool_calls.direct_look import Before
     from .layered_check import CheckPlace
 
 T = TypeVar("T")
@@ -35,22 +35,29 @@ async def run_judged_check(
     await refresh_unit(ctx, record)
     async with place_of_check(ctx, name, record) as place, background_suspended(ctx, record):
         sandbox = ctx.sandbox.for_checks()
-        before = None if place.is_apart else await look_now(ctx)
-        try:
+        async with written_in_place(ctx, place, name, record):
             with prepared_environment(sandbox, ctx.env) as environment:
                 result = await run(msgspec.structs.replace(environment, layer=place.access))
-        finally:
-            if before is not None:
-                await _record_changes(ctx, place, before, name, record)
         await place.ended()
         return result, place
 
 
-async def _record_changes(ctx: RunContext, place: CheckPlace, before: Before, name: str, record: Record) -> None:
-    """Record what a check changed in the workspace itself."""
-    changed = await record_check_changes(ctx, before, name, record)
-    place.wrote = dict(changed.overwritten)
-    await ctx.guarded.keep_or_restore(record, name, full=False, protected=changed.protected)
+@asynccontextmanager
+async def written_in_place(
+    ctx: RunContext, place: CheckPlace | None, name: str, record: Record
+) -> AsyncGenerator[None]:
+    """Record what a check changes in the workspace itself during the block. `place`: None: several checks run there."""
+    if place is not None and place.is_apart:
+        yield
+        return
+    before = await look_now(ctx)
+    try:
+        yield
+    finally:
+        changed = await record_check_changes(ctx, before, name, record)
+        if place is not None:
+            place.wrote = dict(changed.overwritten)
+        await decide_protected(ctx, record, name, changed.protected)
 
 
 def temp_note(ctx: RunContext) -> str:
@@ -69,7 +76,8 @@ async def background_suspended(ctx: RunContext, record: Record) -> AsyncGenerato
     try:
         for name in stopped:
             line = f"`{name}` is suspended while a check runs: it could write to the workspace"
-            if ctx.guarded.add_not_held(line):
+            if line not in ctx.not_held:
+                ctx.not_held.append(line)
                 record(Prompted(kind="background", text=f"{line}."))
         yield
     finally:

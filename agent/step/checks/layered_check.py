@@ -20,10 +20,9 @@ from ..tool_calls.copy_outputs import copy_outputs
 
 if TYPE_CHECKING:
     from ...layers.layer import Layer
-    from ...layers.run_layers import Listed, RunLayers
+    from ...layers.run_layers import RunLayers
     from ...workspace.sandbox.access import LayerAccess
     from ..resources.context import RunContext
-    from .guarded import Guarded
 
 _MOST_NAMED = 5
 
@@ -36,7 +35,6 @@ class CheckPlace:
         unit = None if ctx.unit is None else ctx.unit.layer
         self._inside = unit if layer is None else layer
         self._watch = None if self._inside is None else self._inside.watch()
-        self._listed: Listed | None = None
         self.unknown = ""
         """Why it is not known what the check wrote; empty: it is known."""
         self.wrote: dict[str, str] | None = None
@@ -73,30 +71,28 @@ class CheckPlace:
         if self._watch is not None:
             self._watch.end()
 
-    async def ended(self) -> list[str]:
+    async def ended(self) -> None:
         """Apply what the check built in ignored folders of output and caches, and drop the rest.
 
-        Each dropped file is named once in a run. Returns the guarded paths that the check wrote in its layer, also if
-        they are as before in the end.
+        Each dropped file is named once in a run.
         """
         layers, layer = self._ctx.layers, self._layer
         self.stop_watching()
         if self._watch is not None and self._watch.reached:
             self.unknown = f"it was ended, because {self._watch.reached}"
             self._say(f"The check `{self._name}` was ended, because {self._watch.reached}.")
-            return []
+            return
         if layers is None or layer is None:
             await self._note_written()
-            return []
-        guarded = self._ctx.guarded
+            return
         try:
-            self._listed = listed = await asyncio.to_thread(_listed, layers, layer, guarded)
+            listed = await asyncio.to_thread(layers.listed, layer, os.environ)
             self.wrote = await asyncio.to_thread(overwritten, layer, {})
         except (Occupied, NamespacesRefused, TooMuch, OSError) as error:
             self.unknown = str(error)
             self._name_dropped(layers, [f"everything, because {error}"])
-            return []
-        output = await asyncio.to_thread(layers.sort_output, listed, guarded.holds)
+            return
+        output = await asyncio.to_thread(layers.sort_output, listed, self._ctx.guard.matches)
         known, dropped = self._ctx.facts.changes.unrecorded.outputs, [*output.dropped]
         if new := [path for path in map(recorded_text, output.paths) if path not in known]:
             await copy_outputs(self._ctx, layers, new)
@@ -106,7 +102,6 @@ class CheckPlace:
         except OSError as error:
             dropped.append(f"what it built, because {error}")
         self._name_dropped(layers, dropped)
-        return guarded.written_in(listed)
 
     async def _note_written(self) -> None:
         """Find out which files the check wrote in its unit."""
@@ -124,22 +119,6 @@ class CheckPlace:
 
     def _say(self, text: str) -> None:
         self._record(Prompted(kind="guard", text=text))
-
-    def differs(self, path: str) -> bool:
-        """Return whether the check changed a path of the workspace in its layer."""
-        groups = self._listed.groups if self._listed is not None else ()
-        return any(one.effect.path == path for group in groups for one in group.entries)
-
-    async def ask_about_guarded(self) -> list[str]:
-        """Let a person decide about the guarded files that the check changed. Returns lines for the model."""
-        ctx, layer, listed = self._ctx, self._layer, self._listed
-        if layer is None or listed is None:
-            return []
-        return await ctx.calls.decide_on_guarded(ctx, layer, listed, self._name, self._record)
-
-
-def _listed(layers: RunLayers, layer: Layer, guarded: Guarded) -> Listed:
-    return layers.listed(layer, os.environ, watched=guarded.paths)
 
 
 @asynccontextmanager

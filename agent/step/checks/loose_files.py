@@ -6,10 +6,10 @@ import hashlib
 import os
 from pathlib import Path
 
-from ...workspace.seals.names import SKIPPED
+from ...workspace.names import NOT_SEARCHED
 
 _MOST = 100_000
-_CACHES = SKIPPED | {".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"}
+_CACHES = NOT_SEARCHED | {".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"}
 
 
 def loose_mark(root: Path) -> str | None:

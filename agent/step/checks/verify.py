@@ -21,7 +21,6 @@ from ...stops.predicates.schema import judge_schema
 from ...stops.verdict import Verdict
 from ...verdict.approved_modules import approved_modules
 from ..resources.last_line import output_reported
-from .guarded_check import run_guarded_check
 from .judged_check import run_judged_check, temp_note
 from .loose_files import loose_mark
 
@@ -139,17 +138,14 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
             )
             return await ctx.activity.interruptible(checking)
 
-    wrote = None
+    uncounted = wrote = None
     try:
-        if ctx.judges:
-            result, place = await run_judged_check(ctx, command, run, record)
-            uncounted, wrote = place.why_unknown, place.wrote
-            if not result.passed and (note := temp_note(ctx)):
-                result = msgspec.structs.replace(result, output=f"{result.output.rstrip()}{note}")
-        else:
-            result, uncounted = await run_guarded_check(ctx, command, run, lambda result: result.passed, record)
+        result, place = await run_judged_check(ctx, command, run, record)
+        uncounted, wrote = place.why_unknown, place.wrote
+        if not result.passed and (note := temp_note(ctx)):
+            result = msgspec.structs.replace(result, output=f"{result.output.rstrip()}{note}")
     except LayerRefused as refused:
-        result, uncounted = not_run(command, str(refused)), None
+        result = not_run(command, str(refused))
     finished = check_finished(ctx, result, uncounted, baseline=baseline, compared=compared)
     if wrote is not None and command not in ctx.facts.verdicts.starts:
         finished = msgspec.structs.replace(finished, wrote=ctx.journal.keep(msgspec.json.encode(wrote)))
@@ -211,14 +207,14 @@ async def _judge_python(ctx: RunContext, path: str, record: Record) -> None:
             )
             return await ctx.activity.interruptible(judging)
 
-    await _judge_guarded(ctx, f"until-py {path}", run, record)
+    await _judge_in_place(ctx, f"until-py {path}", run, record)
 
 
 async def _approved(ctx: RunContext, script: str) -> dict[str, str]:
     """Return the modules that belong to a predicate of the user, with their digests."""
     scope = ctx.scope
-    if not ctx.judges or scope is None:
-        return ctx.guarded.approved()
+    if scope is None:
+        return {}
     return await asyncio.to_thread(approved_modules, script, scope, ctx.workspace.root)
 
 
@@ -236,20 +232,17 @@ async def _judge_schema(ctx: RunContext, path: str, record: Record) -> None:
             )
             return await ctx.activity.interruptible(judging)
 
-    await _judge_guarded(ctx, f"schema {path}", run, record)
+    await _judge_in_place(ctx, f"schema {path}", run, record)
 
 
-async def _judge_guarded(
+async def _judge_in_place(
     ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[Verdict]], record: Record
 ) -> None:
     """Judge and record the verdict, which counts only for the current answer."""
     answer = digest_of(ctx.facts.answer)
     try:
-        if ctx.judges:
-            verdict, place = await run_judged_check(ctx, name, run, record)
-            uncounted = place.why_unknown
-        else:
-            verdict, uncounted = await run_guarded_check(ctx, name, run, lambda verdict: verdict.passed, record)
+        verdict, place = await run_judged_check(ctx, name, run, record)
+        uncounted = place.why_unknown
     except LayerRefused as refused:
         verdict, uncounted = Verdict(name, False, f"it was not run: {refused}"), None
     if uncounted is not None:

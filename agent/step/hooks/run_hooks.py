@@ -20,6 +20,7 @@ from ...tools.text import plain
 from ...workspace.sandbox.access import Access, programs_of_user
 from ..tool_calls.direct_changes import look_before, record_changes, writes_nowhere_in
 from ..tool_calls.effects_at_gate import take_effects
+from ..tool_calls.protected_changes import leave_protected
 from .hook_input import HookEvent, hook_input
 
 if TYPE_CHECKING:
@@ -79,11 +80,11 @@ async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) ->
         return await _run_in_layer(ctx, ctx.layers, hook, event, record, may_write=may_write)
     compares = may_write or ctx.sandbox.kind not in _HOLD  # these keep the workspace read-only
     before = await look_before(ctx, record) if compares else None
-    access = Access(read_only=ctx.guarded.read_only(), keeps_workspace=not may_write)
+    access = Access(keeps_workspace=not may_write)
     done = await _started(ctx, hook, event, access)
     if before is not None:
         changed = await record_changes(ctx, before, hook.command, record, read_only=writes_nowhere_in(ctx))
-        await ctx.guarded.restore_all(record, changed.protected)
+        await leave_protected(ctx, record, changed.protected)
     return _ran(hook, event, *_verdict(done, hook), done.seconds)
 
 

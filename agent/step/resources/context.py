@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ...gate.gate import Gate
     from ...gate.ruling import Ruling
     from ...journal.journal import Journal
-    from ...layers.layer import Layer
-    from ...layers.run_layers import Listed, RunLayers
+    from ...layers.run_layers import RunLayers
     from ...layers.unit import Unit
     from ...protocol import Clock, Record, StallEnd, ToolCall
     from ...stops.guard import Guard
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.sandbox import Sandbox
     from ...workspace.snapshots.snapshots import Snapshots
-    from ..checks.guarded import Guarded
     from ..model_call.outages import Outages
     from ..text_edits import TextEdits
     from ..tool_calls.background import Background
@@ -78,15 +76,6 @@ class ToolCalls(Protocol):
         """Carry out a ruling on a file change, after the runner died that should have done it."""
         ...
 
-    async def decide_on_guarded(
-        self, ctx: RunContext, layer: Layer, listed: Listed, command: str, record: Record
-    ) -> list[str]:
-        """Let a person decide about the guarded files that a check changed in its layer. Returns lines for the model.
-
-        Raises PersonInterrupted.
-        """
-        ...
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
@@ -116,10 +105,6 @@ class RunContext:
     calls: ToolCalls
     guard: Guard
     """Files of which each change asks."""
-    deciding: Guard
-    """Files that decide whether the goal is met."""
-    guarded: Guarded
-    """The guarded files, compared by content."""
     quotas: Quotas
     env: Mapping[str, str]
     """Environment of commands and checks, without the provider keys."""
@@ -155,6 +140,8 @@ class RunContext:
     """Set by `--commit-hooks`."""
     edits: TextEdits | None = None
     """Shows files to the model and makes edits of its answers, while the run has a file format."""
+    not_held: list[str] = field(default_factory=list[str])
+    """What could not be guaranteed, one line each; units share it with their run."""
     hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a hook of the spec runs; tries share it with their run."""
     work: str | None = None
@@ -164,6 +151,11 @@ class RunContext:
     def judges(self) -> bool:
         """Whether a green result is judged without the changes that nobody decided on (decision 0040)."""
         return is_judged(self.facts.spec)
+
+    @property
+    def is_own_tree(self) -> bool:
+        """Whether `workspace` is a worktree of rundry, in which nobody else writes (docs/decisions/0036)."""
+        return self.unit is not None or self.facts.spec.home != self.facts.spec.workspace
 
     @property
     def scope(self) -> Scope | None:

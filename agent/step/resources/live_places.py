@@ -26,16 +26,15 @@ def live_places(
     named: Sequence[str],
     gate: Gate,
     guard: Guard,
-    guarded: Sequence[Path],
 ) -> list[Path]:
     """Return the folders of the workspace that such a process can write. Reads the disk.
 
-    `named`: those that the user names. `guarded`: the existing guarded files.
+    `named`: those that the user names.
     """
     root = workspace.root
 
     def is_protected(path: str) -> bool:
-        if guard.matches(path) or any(file.is_relative_to(root / path) for file in guarded):
+        if guard.matches(path) or guard.matches_below(root / path, root):
             return True
         rules = (rule for rule in gate.policy.rules if rule.verdict != "allow")
         return any(applies_to_file(rule, "write_file", [path]) for rule in rules)

@@ -40,23 +40,22 @@ class Recorder:
         facts: RunFacts,
         listeners: Sequence[Listener] = (),
         *,
-        own: Sequence[Listener] = (),
         work: str | None = None,
         open_commit: _OpenCommit | None = None,
     ) -> None:
-        """`listeners` also get the events of tries; `own` get only those that this recorder writes.
+        """`listeners` also get the events of tries.
 
         `work`: the name of the try, written to all its events; None: the run itself.
         """
         self._journal, self._facts, self._work = journal, facts, work
-        self._listeners, self._own = listeners, [*own]
+        self._listeners, self._own = listeners, list[Listener]()
         self._open = _OpenCommit() if open_commit is None else open_commit
         self.stages = False
         """Whether the files of this run are changed in a stage, and not in the workspace."""
 
-    def for_try(self, facts: RunFacts, work: str, own: Sequence[Listener]) -> Recorder:
+    def for_try(self, facts: RunFacts, work: str) -> Recorder:
         """Return the recorder of a try, which writes to the same journal and joins the same commits."""
-        return Recorder(self._journal, facts, self._listeners, own=own, work=work, open_commit=self._open)
+        return Recorder(self._journal, facts, self._listeners, work=work, open_commit=self._open)
 
     def follow(self, listener: Listener) -> None:
         """Pass all further events that this recorder writes to the listener."""

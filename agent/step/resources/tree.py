@@ -27,8 +27,6 @@ class Tree:
     """Environment of commands and checks, without the provider keys."""
     guard: Guard
     """Files of which each change asks."""
-    deciding: Guard
-    """Files that decide whether the goal is met: they are not offered, and nothing writes them in the background."""
     gate: Gate
     files: ChangeTracker
     layers: RunLayers | None = None
@@ -45,8 +43,6 @@ class Tree:
     """The unit of work whose view `workspace` is; None: it is a folder of its own."""
     stage: Stage | None = None
     """The stage of the run, whose unit it is; None: the run has none."""
-    is_own: bool = False
-    """Whether it is a worktree of rundry, in which by convention nobody else writes (docs/decisions/0036)."""
 
     def __post_init__(self) -> None:
         """Let tools refuse the names that hidden files get while commands run."""

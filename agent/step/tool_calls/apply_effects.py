@@ -44,8 +44,6 @@ class Accepted:
     """New contents that are small enough, by path."""
     recorded: Mapping[str, Row]
     """Rows that are recorded one by one, by path."""
-    guarded: Sequence[str]
-    """Paths of guarded files among them."""
     counted: Sequence[str]
     """What else is applied, in words; of git they begin with `git: `."""
     git: Sequence[GitChanges]
@@ -122,7 +120,6 @@ async def apply_effects(
     if of_unit is not None:
         changes = _unrecorded(ctx, changes)
     record_applied(ctx, name, rows, accepted.git, results, changes, record)
-    await ctx.guarded.approve_user_changes(accepted.guarded, record)
     layers.forget(name)
     failed = [one for one in results if one.conflict]
     names = {one.path for one in failed}

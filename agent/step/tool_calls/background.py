@@ -91,14 +91,14 @@ class Background:
         clock: Clock,
         *,
         live: Sequence[str] = (),
-        read_only: Callable[[], Sequence[Path]],
         record: Record,
         send: Callable[[Prompted], object],
     ) -> None:
-        """`live`: folders of the workspace that the user lets these commands write. `read_only`: returns the files that
-        no command may write. `send`: sends the model a message if a command ends by itself.
+        """`live`: folders of the workspace that the user lets these commands write.
+
+        `send`: sends the model a message if a command ends by itself.
         """
-        self._tree, self._live, self._read_only = tree, live, read_only
+        self._tree, self._live = tree, live
         self._journal, self._clock = journal, clock
         self._record, self._send = record, send
         self._jobs: dict[str, _Job] = {}
@@ -166,7 +166,7 @@ class Background:
         work it can write everything.
         """
         tree, layers = self._tree, self._tree.layers
-        access = Access(network=draft.network, writable=draft.writable, read_only=self._read_only())
+        access = Access(network=draft.network, writable=draft.writable)
         if draft.unsandboxed or tree.unit is not None or tree.sandbox.kind is None:
             if layers is not None:
                 layers.others_write = True
@@ -175,9 +175,7 @@ class Background:
         with suppress(FileExistsError):
             (tree.sandbox.temp / folder).mkdir()
         shown = Path("/tmp") if tree.sandbox.kind == "bubblewrap" else tree.sandbox.temp
-        live = await asyncio.to_thread(
-            live_places, tree.workspace, layers, self._live, tree.gate, tree.deciding, self._read_only()
-        )
+        live = await asyncio.to_thread(live_places, tree.workspace, layers, self._live, tree.gate, tree.guard)
         line = live_line(live, str(shown / folder), tree.workspace.root)
         return replace(access, keeps_workspace=True, live=live), f"{line}\n"
 

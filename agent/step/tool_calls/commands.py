@@ -14,7 +14,7 @@ from ...protocol import PERSON, Record
 from ...shell.line_parser import parse_line
 from ...shell.reading import only_reads
 from ...stops.counting.reading import count_failing
-from ...tools.execution import InLayer, OnOutput, carry_out
+from ...tools.execution import OnOutput, carry_out
 from ...tools.result import ToolResult, failure
 from ...workspace.sandbox.access import Access
 from ..resources.activity import CommandEnded, PersonInterrupted
@@ -22,15 +22,14 @@ from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from ..resources.tail import Tail
 from .direct_changes import look_before, record_background_changes, record_changes, writes_nowhere_in
-from .gated.disturbed import Disturbed
 from .layered import LayeredAttempt, attempt_in_layer, attempt_to_read
+from .protected_changes import decide_protected, leave_protected
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.refused import MissingAccess
     from ...workspace.sandbox.sandbox import Sandbox
-    from ..checks.guarded import Guarded
     from ..resources.context import RunContext
 
 REFUSED = "The sandbox refused:"
@@ -49,7 +48,7 @@ async def run_at_gate(
     attempt, before = await _attempt(ctx, draft, ruling, record, call_id), ""
     try:
         for _ in range(_MOST_NEEDS):
-            need = _refused(ctx.workspace, ctx.sandbox, ctx.guarded, draft, attempt.result)
+            need = _refused(ctx.workspace, ctx.sandbox, draft, attempt.result)
             if need is None:
                 break
             if not ctx.watched():
@@ -121,9 +120,7 @@ class _DirectAttempt(NamedTuple):
         """Do nothing: what it changed cannot be dropped."""
 
 
-def _refused(
-    workspace: Workspace, sandbox: Sandbox, guarded: Guarded, draft: CommandDraft, result: ToolResult
-) -> MissingAccess | None:
+def _refused(workspace: Workspace, sandbox: Sandbox, draft: CommandDraft, result: ToolResult) -> MissingAccess | None:
     """Return what the sandbox refused, or None. Failing tests do not count: their output is about the code."""
     done = result.finished
     if done is None or not done.exit_code or draft.unsandboxed:
@@ -131,7 +128,7 @@ def _refused(
     need = sandbox.refused(
         done,
         workspace.root,
-        Access(network=draft.network, writable=draft.writable, read_only=guarded.read_only()),
+        Access(network=draft.network, writable=draft.writable),
         command=draft.command,
     )
     return need if need is not None and count_failing(done.full.decode("utf-8", "replace")) is None else None
@@ -159,20 +156,18 @@ def _not_allowed(ruling: Ruling) -> str:
 async def _run(
     ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str, notes: list[str]
 ) -> ToolResult:
-    """Run the command once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
+    """Run the command once. Its changes of guarded and protected files wait at the gate (docs/requirements.md 6.9)."""
     before, read_only = await look_before(ctx, record), writes_nowhere_in(ctx, draft)
-    disturbed = await Disturbed.watch(ctx)
     printed = Tail()
     try:
         with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
             result = await ctx.activity.interruptible(_carried_out(ctx, draft, ruling, report))
     except PersonInterrupted as how:
         changed = await record_changes(ctx, before, draft.command, record, read_only=read_only)
-        notes = await ctx.guarded.restore_all(record, changed.protected)
+        notes = await leave_protected(ctx, record, changed.protected)
         raise CommandEnded(how, _left_behind(printed, changed.paths, notes)) from how
     changed = await record_changes(ctx, before, draft.command, record, read_only=read_only)
-    result = msgspec.structs.replace(result, disturbed=await disturbed.paths())
-    lines = await ctx.guarded.keep_or_restore(record, draft.command, full=False, protected=changed.protected)
+    lines = await decide_protected(ctx, record, draft.command, changed.protected)
     return result.with_notes([*notes, *lines])
 
 
@@ -183,7 +178,7 @@ async def _carried_out(ctx: RunContext, draft: CommandDraft, ruling: Ruling, rep
         return await carry_out(draft, ruling, ctx.tools, report)
     watch = unit.layer.watch()
     try:
-        place = InLayer(msgspec.structs.replace(unit.access, begin=watch.begin), ctx.guarded.read_only())
+        place = msgspec.structs.replace(unit.access, begin=watch.begin)
         result = await carry_out(draft, ruling, ctx.tools, report, place)
     finally:
         await asyncio.to_thread(watch.end)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from ...gate.policy import GUARDED
 from ...journal.encoding import recorded_text
 from ...layers.classes import CACHE_TAG, EXECUTABLE, Class, Group, Surroundings, classify
 from ...layers.copies import and_above
@@ -34,11 +35,13 @@ from ...workspace.sandbox.confined.programs import program_places
 from ...workspace.sandbox.places import read_only_places
 from .direct_look import WHOLE, Before, left_out, look
 from .file_events import FileContents, contents_of, file_changed
+from .protected_changes import decide_protected
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
     from ...journal.journal import Journal
     from ...layers.git_contents import GitContents
+    from ...stops.guard import Guard
     from ...workspace.paths import Workspace
     from ..resources.context import RunContext
 
@@ -103,7 +106,7 @@ class _Found:
 
 
 class _Author(NamedTuple):
-    """What tells who made a change."""
+    """What tells who made a change, and whether somebody has to decide about it."""
 
     others: Mapping[str, object]
     """Path to the digest of what somebody else left there; None: nothing."""
@@ -112,6 +115,7 @@ class _Author(NamedTuple):
     """The files that the run made."""
     outputs: Set[str]
     """Folders and files with output that were written."""
+    guard: Guard
 
 
 async def record_changes(
@@ -133,7 +137,7 @@ async def record_changes(
 
 async def record_check_changes(ctx: RunContext, before: Before, check: str, record: Record) -> Changed:
     """Record what a check changed since. What it made is output; other files have nobody's decision."""
-    found = await _found(ctx, before, writes_nowhere_in(ctx), "command")
+    found = await _found(ctx, before, writes_nowhere_in(ctx), "background")  # what the run recorded meanwhile is known
     made = [row for row in found.shown if row.before is None]
     known = ctx.facts.changes.unrecorded.outputs
     outputs = dict.fromkeys([*found.outputs, *(recorded_text(row.path) for row in made)])
@@ -153,7 +157,7 @@ async def _found(ctx: RunContext, before: Before, read_only: Sequence[Path], by:
     made = frozenset(path for path, (first, _) in files.items() if first is None)
     outputs = ctx.facts.changes.unrecorded.outputs.keys()
     try:
-        author = _Author(others, read_only, made | outputs, outputs)
+        author = _Author(others, read_only, made | outputs, outputs, ctx.guard)
         return await asyncio.to_thread(_compare, ctx.workspace, ctx.journal, before, author, _below(ctx))
     except OSError:  # the workspace is gone
         return _Found()
@@ -211,7 +215,7 @@ async def record_background_changes(ctx: RunContext, record: Record) -> list[str
     await ctx.background.look_again()
     if not changed.paths:
         return []
-    return await ctx.guarded.keep_or_restore(record, title, full=False, protected=changed.protected)
+    return await decide_protected(ctx, record, title, changed.protected)
 
 
 def _compare(ws: Workspace, journal: Journal, before: Before, author: _Author, below: Path | None) -> _Found:
@@ -361,16 +365,18 @@ def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _
         careful = sorted({one.why for one in group.entries if one.why and not _is_made_of_folders(one.effect)})
         if careful:
             found.protected.append(ProtectedChange(path=group.folder or ".", why="; ".join(careful[:3])))
+        _add_guarded(found, group, reading, author)
         return
     folders = [one.effect for one in group.entries if _is_made_of_folders(one.effect)]
     found.folders += [Row(path=one.path, before=one.before, after=one.after) for one in folders]
     why = {one.effect.path: one.why for one in group.entries}
     rows = reading.rows([one.effect for one in group.entries if not _is_made_of_folders(one.effect)])
     for row, contents in rows:
+        is_decided = group.kind == "protected" or author.guard.matches(row.path)
         now = None if row.after is None else row.after.digest
-        if group.kind != "protected" and author.others.get(recorded_text(row.path), _NOT_CHANGED) == now:
+        if not is_decided and author.others.get(recorded_text(row.path), _NOT_CHANGED) == now:
             continue
-        if _is_kept(row.path, before, author, ws) or (group.kind != "protected" and _is_output(row.path, author)):
+        if _is_kept(row.path, before, author, ws) or (not is_decided and _is_output(row.path, author)):
             continue
         if row.before is not None or len(found.shown) < MOST_SHOWN:
             found.shown.append(row)
@@ -378,8 +384,18 @@ def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _
         else:
             found.more += 1
             found.outputs.append(recorded_text(row.path))
-        if group.kind == "protected":
-            found.protected.append(_protected(row, contents, why[row.path]))
+        if is_decided:
+            reason = why[row.path] if group.kind == "protected" else GUARDED
+            found.protected.append(_protected(row, contents, reason))
+
+
+def _add_guarded(found: _Found, group: Group, reading: _Reading, author: _Author) -> None:
+    """Add the guarded files among output that existed before."""
+    effects = [one.effect for one in group.entries if one.effect.before is not None]
+    for row, contents in reading.rows([one for one in effects if author.guard.matches(one.path)]):
+        found.shown.append(row)
+        found.contents[row.path] = contents
+        found.protected.append(_protected(row, contents, GUARDED))
 
 
 def _protected(row: Row, contents: FileContents, why: str) -> ProtectedChange:

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from ...facts.changes import GIT_WORDS
 from ...gate.change.diff import split_bytes
-from ...gate.effects.draft import GUARDED, EntryDraft
+from ...gate.effects.draft import EntryDraft
+from ...gate.policy import GUARDED
 from ...layers.classes import EXECUTABLE
 from ...layers.effects import IN_MEMORY, Effect
 from ...layers.git.carry_out import name_of
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ...layers.effects import Side
     from ...layers.git.rows import GitChanges
     from ...layers.run_layers import Listed
+    from ...stops.guard import Guard
 
 MOST_ENTRIES = 1_000
 """Most entries of a proposal; the files of more are joined by folder and decided whole."""
@@ -42,10 +44,6 @@ _SHOWN = frozenset[str]({"protected", "ignored_existed", "ordinary"})
 """Classes whose changes are recorded one by one; the others are counted."""
 _INSTALL = "what is installed runs as a part of your programs"
 _OF_A_TREE = "they are decided together"
-
-
-Holds = Callable[["Class", str], bool]
-"""Returns whether an effect of this class changes a guarded file at this path."""
 
 
 class Part(NamedTuple):
@@ -109,11 +107,10 @@ class _Asking:
         (self.folders if is_folder(one.effect) else self.clashing if one.effect.conflict else self.files).append(one)
 
 
-def sort_effects(gate: Gate, root: Path, listed: Listed, holds: Holds, *, is_hook: bool, command: str = "") -> Sorted:
+def sort_effects(gate: Gate, root: Path, listed: Listed, guard: Guard, *, is_hook: bool, command: str = "") -> Sorted:
     """Sort the effects by what the gate says of them. `root`: the workspace, whose files are read.
 
-    `holds` returns whether an effect changes a guarded file. `is_hook`: a hook of the user made them, which asks
-    nobody. `command`: the line of the model that made them.
+    `is_hook`: a hook of the user made them, which asks nobody. `command`: the line of the model that made them.
     """
     found, asking, entries = Sorted(), _Asking(), _Entries(root, listed)
     for group in listed.groups:
@@ -129,11 +126,11 @@ def sort_effects(gate: Gate, root: Path, listed: Listed, holds: Holds, *, is_hoo
                 found.refused += _conflicts(one.effect for one in group.entries)
             else:
                 found.asking.append(entries.of_group(group, verdict))
-        elif _passes_whole(gate, group, holds, is_hook=is_hook):
+        elif _passes_whole(gate, group, guard, is_hook=is_hook):
             _let_pass(found, group, [one.effect for one in group.entries if not one.effect.conflict])
             found.refused += _conflicts(one.effect for one in group.entries)
         else:
-            _sort_each(gate, group, holds, found, asking, is_hook=is_hook)
+            _sort_each(gate, group, guard, found, asking, is_hook=is_hook)
     if len(asking.files) + len(asking.clashing) > MOST_ENTRIES:
         found.refused += _conflicts(one.effect for one in asking.clashing)
     else:
@@ -145,11 +142,11 @@ def sort_effects(gate: Gate, root: Path, listed: Listed, holds: Holds, *, is_hoo
     return found
 
 
-def _sort_each(gate: Gate, group: Group, holds: Holds, found: Sorted, asking: _Asking, *, is_hook: bool) -> None:
+def _sort_each(gate: Gate, group: Group, guard: Guard, found: Sorted, asking: _Asking, *, is_hook: bool) -> None:
     """Sort the effects of a group one by one."""
     passing, denied = list[Effect](), dict[str, list[str]]()
     for effect, why, undo in group.entries:
-        is_guarded = holds(group.kind, effect.path)
+        is_guarded = _is_guarded(guard, group.kind, effect)
         is_named = why == EXECUTABLE and gate.names(effect.path)
         kind = "protected" if is_guarded else "ordinary" if is_named else group.kind
         verdict = gate.judge_effect(kind, [effect.path], is_hook=is_hook)
@@ -198,11 +195,19 @@ def readable(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _passes_whole(gate: Gate, group: Group, holds: Holds, *, is_hook: bool) -> bool:
+def _passes_whole(gate: Gate, group: Group, guard: Guard, *, is_hook: bool) -> bool:
     """Return whether a group of output needs no look at each of its paths."""
-    if group.kind not in ("built", "ignored_new") or any(holds(group.kind, one.effect.path) for one in group.entries):
+    if group.kind not in ("built", "ignored_new"):
+        return False
+    if any(_is_guarded(guard, group.kind, one.effect) for one in group.entries):
         return False
     return gate.judge_effect(group.kind, [one.effect.path for one in group.entries], is_hook=is_hook).action == "allow"
+
+
+def _is_guarded(guard: Guard, kind: Class, effect: Effect) -> bool:
+    """Return whether an effect changes a guarded file. Of what git ignores, only what existed is guarded."""
+    is_new_output = effect.before is None and kind not in ("protected", "ordinary")
+    return not is_new_output and guard.matches(effect.path)
 
 
 def _conflicts(effects: Iterable[Effect]) -> list[str]:

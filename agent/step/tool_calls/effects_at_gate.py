@@ -16,7 +16,6 @@ from ...facts.changes import GIT_WORDS
 from ...gate.effects.draft import EffectsDraft
 from ...gate.notes import comment_line
 from ...gate.ruling import EntryRuling
-from ...layers.classes import Entry, Group
 from ...layers.effects import TooMuch
 from ...layers.git.carry_out import name_of
 from ...layers.namespaces import NamespacesRefused
@@ -43,7 +42,7 @@ NOBODY = "somebody has to approve it"
 
 def _listed(ctx: RunContext, layers: RunLayers, layer: Layer) -> Listed:
     inside = partial(ctx.sandbox.words_in, layer.access, ctx.workspace.root)
-    return layers.listed(layer, os.environ, inside, watched=ctx.guarded.paths)
+    return layers.listed(layer, os.environ, inside)
 
 
 async def changed_paths(ctx: RunContext, layers: RunLayers, layer: Layer) -> list[str]:
@@ -60,8 +59,6 @@ class Taken(NamedTuple):
 
     lines: list[str]
     """One line for the model, or none."""
-    written: list[str]
-    """The guarded paths that were written, whatever they have now."""
     dropped: list[str]
     """The paths of what was not applied; the workspace itself: nothing was."""
     failed: frozenset[str] = frozenset()
@@ -86,41 +83,12 @@ async def take_effects(
     try:
         listed = await asyncio.to_thread(_listed, ctx, layers, layer)
     except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
-        return Taken([f"Nothing that the command changed was applied: {ended or error}."], [], ["."])
-    written = ctx.guarded.written_in(listed)
+        return Taken([f"Nothing that the command changed was applied: {ended or error}."], ["."])
     if ended:
         paths = [one.effect.path for group in listed.groups for one in group.entries]
         why = f"Nothing of what it had changed was applied, because {ended}"
-        return Taken([f"{why}: {named(paths)}."] if paths else [], written, paths)
+        return Taken([f"{why}: {named(paths)}."] if paths else [], paths)
     return await take_listed(ctx, layers, layer, listed, command, record, asks=asks)
-
-
-async def take_guarded(ctx: RunContext, layer: Layer, listed: Listed, command: str, record: Record) -> list[str]:
-    """Let a person decide about the guarded files that a check changed; all else of it is dropped. Returns lines.
-
-    Nobody is asked twice in a run about the same content.
-    """
-    layers = ctx.layers
-    assert layers is not None  # the check ran in one
-    groups = list[Group]()
-    for group in listed.groups:
-        entries = [one for one in group.entries if ctx.guarded.holds(group.kind, one.effect.path)]
-        entries = [one for one in entries if _is_new_to_asked(layers, one)]
-        if entries:
-            groups.append(Group("protected", "", tuple(entries)))
-    if not groups:
-        return []
-    only = listed._replace(groups=groups, left_out=[], git=[])
-    return (await take_listed(ctx, layers, layer, only, command, record)).lines
-
-
-def _is_new_to_asked(layers: RunLayers, entry: Entry) -> bool:
-    """Note that a person is asked about this content, and return whether nobody was before."""
-    after = entry.effect.after
-    mark = (entry.effect.path, "" if after is None else after.digest)
-    is_new = mark not in layers.decided
-    layers.decided.add(mark)
-    return is_new
 
 
 async def take_listed(
@@ -137,10 +105,8 @@ async def take_listed(
 
     Raises PersonInterrupted: nothing is applied.
     """
-    line = command if asks else ""
-    found = await asyncio.to_thread(
-        sort_effects, ctx.gate, ctx.workspace.root, listed, ctx.guarded.holds, is_hook=not asks, command=line
-    )
+    root, line = ctx.workspace.root, command if asks else ""
+    found = await asyncio.to_thread(sort_effects, ctx.gate, root, listed, ctx.guard, is_hook=not asks, command=line)
     decided = await decide_effects(ctx, found, listed, command, record, asks=asks)
     lines, accepted, failed = list[str](), {row.path for row in decided.rows}, set[str]()
     if decided.rows or decided.git:
@@ -156,7 +122,7 @@ async def take_listed(
     dropped = [
         readable(one.effect.path) for one in files if one.effect.path not in accepted and not is_folder(one.effect)
     ]
-    return Taken([line] if line else [], ctx.guarded.written_in(listed), dropped, frozenset(failed))
+    return Taken([line] if line else [], dropped, frozenset(failed))
 
 
 @dataclass(slots=True)
@@ -167,8 +133,6 @@ class Decided:
     rows: list[Row] = field(default_factory=list[Row])
     recorded: dict[str, Row] = field(default_factory=dict[str, Row])
     """Rows that are recorded one by one, by path."""
-    guarded: list[str] = field(default_factory=list[str])
-    """Paths of guarded files among them."""
     counted: list[str] = field(default_factory=list[str])
     """What else is applied, in words."""
     git: list[GitChanges] = field(default_factory=list["GitChanges"])
@@ -193,7 +157,6 @@ class Decided:
             rows=self.rows,
             contents=self.contents,
             recorded=self.recorded,
-            guarded=self.guarded,
             counted=[*self.counted, *words],
             git=git,
         )
@@ -230,7 +193,7 @@ async def decide_effects(
         if ruling.approved or not draft.along_waits or ruling.refused_by == "policy":
             decided.pass_on(found)  # only a person drops what needs no approval
         if ruling.approved:
-            _take_approved(ctx, decided, found, ruling)
+            _take_approved(decided, found, ruling)
         else:
             _refuse(decided, found.asking, _why_refused(ruling))
     _let_folders_follow(decided, found)
@@ -276,7 +239,7 @@ def _not_git(part: Part, why: str) -> str:
     return f"nothing of git ({named(list(dict.fromkeys(name_of(row) for row in rows)))}): {why}"
 
 
-def _take_approved(ctx: RunContext, decided: Decided, found: Sorted, ruling: Ruling) -> None:
+def _take_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
     """Take what was approved: exactly the rows that were shown, and the bytes that a person chose."""
     for at, part in enumerate(found.asking):
         shown, own = part.draft.shown, ruling.entries.get(at, _WHOLE)
@@ -289,12 +252,12 @@ def _take_approved(ctx: RunContext, decided: Decided, found: Sorted, ruling: Rul
             decided.git.append(part.git)
             decided.counted.append(f"{GIT_WORDS}{named(list(dict.fromkeys(name_of(row) for row in part.git.rows)))}")
         else:
-            _take_entry(ctx, decided, part, own)
+            _take_entry(decided, part, own)
     decided.chosen = ruling.note_for_model
     decided.comment = comment_line(ruling.reason, ruling.by) if ruling.by != "policy" else ""
 
 
-def _take_entry(ctx: RunContext, decided: Decided, part: Part, own: EntryRuling) -> None:
+def _take_entry(decided: Decided, part: Part, own: EntryRuling) -> None:
     rows = [row_of(effect) for effect in part.effects]
     if own.after is not None:
         (row,) = rows
@@ -310,7 +273,6 @@ def _take_entry(ctx: RunContext, decided: Decided, part: Part, own: EntryRuling)
         what = "install in " if shown.kind == "install" else ""
         count = "" if shown.kind == "folder" else f" ({plural(shown.count, 'file')})"
         decided.counted.append(f"{what}`{shown.path or '.'}`{count}")
-    decided.guarded += [row.path for row in rows if ctx.guard.matches(row.path)]
 
 
 def _let_folders_follow(decided: Decided, found: Sorted) -> None:

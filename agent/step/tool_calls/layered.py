@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...gate.draft import CommandDraft
 from ...protocol import Snapshotted
-from ...stops.predicates.required import is_required_command
-from ...tools.execution import InLayer, carry_out
+from ...stops.predicates.required import required_commands
+from ...tools.execution import carry_out
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.tail import Tail
 from .effects_at_gate import changed_paths, take_effects
-from .gated.disturbed import Disturbed
 
 if TYPE_CHECKING:
+    from ...gate.draft import CommandDraft
     from ...gate.ruling import Ruling
     from ...layers.layer import Layer
     from ...layers.run_layers import RunLayers
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _UNDECIDED = "Nothing that it changed was applied: the person interrupted the step before deciding on it."
+_MOST_NAMED = 20
 
 
 async def attempt_in_layer(
@@ -37,20 +37,16 @@ async def attempt_in_layer(
     """Run the command once in a layer of its own. Raises CommandEnded and LayerRefused; then it did not run."""
     if ctx.facts.changes.world is None:
         record(Snapshotted(world=None, layer=True))
-    disturbed = await Disturbed.watch(ctx)
-    decided = ruling.draft if isinstance(ruling.draft, CommandDraft) else draft
-    is_required = is_required_command(ctx.facts.spec.predicates.require, decided.command, ctx.workspace.root)
-    read_only = ctx.guarded.read_only() if is_required else ()  # else it would not count
     layer = await asyncio.to_thread(layers.open)
     printed, watch = Tail(), None
     try:
         watch = layer.watch()
         with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
             access = replace(layer.access, begin=watch.begin)
-            running = carry_out(draft, ruling, ctx.tools, report, InLayer(access, read_only))
+            running = carry_out(draft, ruling, ctx.tools, report, access)
             result = await ctx.activity.interruptible(running)
         watch.end()
-        return LayeredAttempt(ctx, layers, layer, draft.command, record, result, watch.reached, disturbed)
+        return LayeredAttempt(ctx, layers, layer, draft.command, record, result, watch.reached)
     except PersonInterrupted as how:
         if watch is not None:
             watch.end()
@@ -70,7 +66,6 @@ async def attempt_to_read(
     """Run a command for which the workspace is read-only. Raises CommandEnded."""
     if ctx.facts.changes.world is None:
         record(Snapshotted(world=None, layer=True))
-    disturbed = await Disturbed.watch(ctx)
     printed = Tail()
     try:
         with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
@@ -78,7 +73,7 @@ async def attempt_to_read(
             result = await ctx.activity.interruptible(running)
     except PersonInterrupted as how:
         raise CommandEnded(how, _left_in_layer(printed.text, [])) from how
-    return replace(result, disturbed=await disturbed.paths())
+    return result
 
 
 @dataclass(slots=True)
@@ -93,8 +88,6 @@ class LayeredAttempt:
     result: ToolResult
     _limit: str
     """The limit for which it was ended; empty: none."""
-    _disturbed: Disturbed
-    """The guarded files before it ran."""
 
     async def take(self) -> ToolResult:
         """Decide on what it changed, apply what is accepted, and return its result with a line for the model.
@@ -104,13 +97,13 @@ class LayeredAttempt:
         assert self._layer is not None  # it was not closed
         done = self.result.finished
         ended = self._limit or ("it timed out" if done is not None and done.timed_out else "")
-        by_others = await self._disturbed.paths()
         try:
             taken = await take_effects(self._ctx, self._layers, self._layer, self._command, self._record, ended=ended)
         except PersonInterrupted as how:
             raise CommandEnded(how, f"{self.result.text}\n{_UNDECIDED}") from how
-        disturbed = self._disturbed.with_effects(by_others, taken.written, taken.dropped)
-        return replace(self.result, disturbed=disturbed).with_notes(taken.lines)
+        is_watched = bool(required_commands(self._ctx.facts.spec.predicates.require))
+        dropped = sorted(taken.dropped)[:_MOST_NAMED] if is_watched else []
+        return replace(self.result, disturbed=dropped).with_notes(taken.lines)
 
     async def close(self) -> None:
         """Drop what was not applied."""

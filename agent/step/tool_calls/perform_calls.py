@@ -24,7 +24,6 @@ from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.unit_view import refresh_unit
 from .batches import ParsedCall, batches_of, places_of
 from .call_results import CallResults
-from .effects_at_gate import take_guarded
 from .gated.at_gate import at_gate, carry_out_ruling
 from .question import ask_person
 from .review import perform_as_review, raise_worst
@@ -32,8 +31,6 @@ from .review import perform_as_review, raise_worst
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...gate.ruling import Ruling
-    from ...layers.layer import Layer
-    from ...layers.run_layers import Listed
     from ...tools.context import ToolContext
     from ...workspace.paths import Workspace
     from ..resources.context import RunContext
@@ -90,12 +87,6 @@ class GatedCalls:
     ) -> GateResult:
         """Carry out a ruling on a file change, after the runner died that should have done it."""
         return await carry_out_ruling(ctx, call, arguments, ruling, record)
-
-    async def decide_on_guarded(
-        self, ctx: RunContext, layer: Layer, listed: Listed, command: str, record: Record
-    ) -> list[str]:
-        """Let a person decide about the guarded files that a check changed in its layer. Returns lines."""
-        return await take_guarded(ctx, layer, listed, command, record)
 
 
 def _end_immediately(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> None:

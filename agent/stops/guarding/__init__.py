@@ -1,3 +1,1 @@
-"""Find the files that decide a verdict: code that a check executes or imports, and its configuration
-(docs/requirements.md 2.3.6).
-"""
+"""Find what a check runs or reads besides the code under test: helpers by name, imports, and the settings of tools."""

@@ -31,8 +31,6 @@ class Imports(msgspec.Struct):
 
     files: list[str] = msgspec.field(default_factory=list[str])
     """Candidates relative to the workspace, in order of precedence, including files that do not exist."""
-    modules: list[str] = msgspec.field(default_factory=list[str])
-    """Names of modules or packages outside the workspace."""
     words: list[str] = msgspec.field(default_factory=list[str])
     """String literals that may name a program or a file."""
     instead: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
@@ -130,7 +128,7 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 
 def _resolve_module(name: str, level: int, folder: str, root: Path, roots: list[str], found: Imports) -> None:
-    """Add the files that an import of this module executes. A module outside the workspace goes to `modules`."""
+    """Add the files of the workspace that an import of this module executes."""
     parts = [part for part in name.split(".") if part and part != "*"]
     if level:
         base = PurePosixPath(folder, *[".."] * (level - 1))
@@ -143,8 +141,6 @@ def _resolve_module(name: str, level: int, folder: str, root: Path, roots: list[
             found.files += files
             found.instead.update((file, _instead(file)) for file in files)
             return
-    if parts and not level:
-        found.modules.append(parts[0])
 
 
 def _module_files(place: str, parts: list[str], root: Path) -> list[str]:
@@ -178,9 +174,6 @@ def _javascript(text: str, folder: str, root: Path, words: list[str]) -> Imports
         name = match[1]
         if name.startswith("."):
             found.files += _resolved(name, folder, root)
-        elif not name.startswith(("node:", "/", "#")):
-            parts = name.split("/")
-            found.modules.append("/".join(parts[:2]) if name.startswith("@") else parts[0])
     return found
 
 

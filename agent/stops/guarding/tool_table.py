@@ -87,11 +87,7 @@ class Tool(msgspec.Struct, frozen=True):
     programs: list[str]
     files: list[str]
     source: str
-    parents: bool = False
-    home: list[str] = []
     options: list[str] = []
-    env: list[str] = []
-    modules: list[str] = []
     holding: str | None = None
 
     def is_started_by(self, program: str) -> bool:

@@ -58,7 +58,7 @@ class RecordedAction(Protocol):
 
     @property
     def disturbed(self) -> bool:
-        """Whether its result is not about approved content: a guarded file changed, or a change was not applied."""
+        """Whether its result is not about the files of the workspace: something that it changed was not applied."""
         ...
 
 
@@ -115,19 +115,9 @@ def _wanted_command(action: str, text: str) -> SimpleCommand:
 
 
 def required_commands(actions: Sequence[str]) -> list[str]:
-    """Return the required command lines. The files that they execute are guarded, as those of a check are."""
+    """Return the required command lines. The files that they execute are out of the scope."""
     wanted = [parse_requirement(action) for action in actions]
     return [one.text for one in wanted if one.tool in _COMMANDS and one.text]
-
-
-def is_required_command(actions: Sequence[str], command: str, root: Path) -> bool:
-    """Return whether a command line, if it exits with 0, can be the call that one of these actions requires."""
-    wanted = [parse_requirement(action) for action in actions]
-    return any(
-        has_run(_wanted_command(one.text, one.text), command, root)
-        for one in wanted
-        if one.tool in _COMMANDS and one.text
-    )
 
 
 def judge_required(action: str, run_actions: RunActions) -> Verdict:
@@ -138,7 +128,7 @@ def judge_required(action: str, run_actions: RunActions) -> Verdict:
     done = [a for a in made if not (command and a.disturbed)]
     name = f"require {action}"
     if made and not done:
-        why = "what it changed was not applied, or a guarded file changed while it ran; run it again on its own"
+        why = "what it changed was not applied; run it again on its own"
         return Verdict(name, False, f"{wanted.call}: {why}")
     if not done:
         return Verdict(

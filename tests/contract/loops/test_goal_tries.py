@@ -122,7 +122,7 @@ def test_without_a_passing_try_nothing_changes_and_the_end_says_why(home: Home, 
     assert len(patches) == 2 and all(applies(project, patch) for patch in patches)
 
 
-def test_a_try_that_changes_a_guarded_file_is_not_chosen(home: Home, project: Path):
+def test_a_try_that_changes_its_check_is_not_chosen(home: Home, project: Path):
     (project / "check.sh").write_text(f"{CHECK}\n")
     git(project, "add", ".")
     git(project, "commit", "-qm", "A script")

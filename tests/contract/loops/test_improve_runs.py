@@ -11,7 +11,7 @@ from fakes.rundry import Home, Ran, Running
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, Turn, call, calls, say
 
-SCORE = ["--score", "cat score.txt", "--pass-loop", "goal"]
+SCORE = ["--score", "cat score.txt", "--pass-loop", "goal", "--scope", "score.txt"]
 
 
 def writes(number: object) -> Turn:
@@ -90,12 +90,21 @@ def test_a_model_may_not_change_the_file_that_prints_the_score(home: Home, folde
     git(folder, "commit", "-qm", "A script")
     with ScriptedServer(rules=[Rule("Pass ", call("write_file", path="score.sh", content="echo 99\n"))]) as server:
         argv = ["run", "raise the score", "--model", "fake", "--api-base", server.base_url, "--gate", "auto"]
-        options = ["--score", "bash score.sh", "--pass-loop", "goal", "--patience", "1", "--steps", "3"]
+        options = [
+            "--score",
+            "bash score.sh",
+            "--pass-loop",
+            "goal",
+            "--scope",
+            "score.txt",
+            "--patience",
+            "1",
+            "--steps",
+            "3",
+        ]
         ran = home.run(*argv, *options, "--headless", "--json", cwd=folder)
     assert "kept" not in verdicts(ran), ran.story()
     assert (folder / "score.sh").read_text() == "cat score.txt\n"
-    child = home.run("export", ran.outcome["children"][0]["run_id"], "--format", "jsonl", cwd=folder).stdout
-    assert "it decides whether the goal is met" in child
 
 
 def test_passes_never_exceed_the_budget_of_the_run_and_end_it_with_one_reason(home: Home, folder: Path):

@@ -93,7 +93,7 @@ def test_a_candidate_that_fails_to_measure_leaves_the_choice_to_the_others(home:
     assert [e["not_measured"] for e in ran.of("try_measured")[:3]] == [True, False, True]
 
 
-def test_a_candidate_that_changes_the_guarded_score_script_does_not_win(home: Home, scored: Path):
+def test_a_candidate_that_changes_the_score_script_does_not_win(home: Home, scored: Path):
     (scored / "bench.sh").write_text("cat score.txt\n")
     git(scored, "add", ".")
     git(scored, "commit", "-qm", "A script")

@@ -1,4 +1,4 @@
-"""Write, restore or remove a file, or make a journal, in a process that may crash.
+"""Write or remove a file, or make a journal, in a process that may crash.
 
 As a program: `python -m fakes.killing.crashing_writes WHAT FOLDER`. FOLDER/place is the workspace, and FOLDER/runs
 holds journals.
@@ -31,9 +31,6 @@ def run(what: str, folder: Path, at: int = 0) -> int:
 
 
 def main() -> None:
-    from rundry.agent.workspace.seals.marks import read_mark
-    from rundry.agent.workspace.seals.restore import SealRestorer
-
     what, folder = sys.argv[1], Path(sys.argv[2])
     place, runs = folder / "place", folder / "runs"
     ws = Workspace(place, leftovers=Leftovers(runs / "a.db"))
@@ -45,9 +42,6 @@ def main() -> None:
             write_file(ws, read_state(file), SHORT)
         case "remove":
             remove_file(ws, read_state(file))
-        case "restore":
-            back = SealRestorer(place, folder / "attic", ws.own_writes, lambda data: "", ws.leftovers)
-            back.restore("file.txt", read_mark(folder / "model", "file.txt").mark, lambda digest: NEW)
         case "journal":
             from fakes.in_process.journals import make_journal
 

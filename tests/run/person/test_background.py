@@ -175,7 +175,7 @@ async def test_it_writes_only_build_output_its_own_folder_and_what_the_user_name
     assert (work / "target/x").exists() and (work / "gen/x").exists() and "\nx" in result
 
 
-async def test_a_guarded_file_cannot_be_changed_by_it(driven, work):
+async def test_a_test_cannot_be_changed_by_it(driven, work):
     (work / "tests").mkdir()
     (work / "tests" / "test_x.py").write_text("assert False\n")
     run = driven(

@@ -244,5 +244,5 @@ async def test_a_check_that_names_the_workspace_is_not_judged_where_the_copy_lie
     if machine == "bubblewrap":
         assert is_done(run, outcome, machine) and note.startswith("the result is judged in a copy of the workspace (")
     else:
-        assert outcome.evidence.grade == "passed" and run.of("judged") == []
+        assert outcome.evidence.grade == "passed" and "no view could be made" in judged(run)["detail"]
         assert note.startswith(f"not judged here: `sh {work}/suite/a.sh` names {work}")

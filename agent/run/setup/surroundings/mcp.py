@@ -34,9 +34,7 @@ async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, lis
     if isinstance(model, RemoteModel):
         await model.encoding_loaded()
     keys = key_names(spec.model, changes.model or inputs.facts.model_spec)
-    live = await asyncio.to_thread(
-        live_places, ctx.workspace, ctx.layers, spec.gate.sandbox.live, ctx.gate, ctx.deciding, ctx.guarded.read_only()
-    )
+    live = await asyncio.to_thread(live_places, ctx.workspace, ctx.layers, spec.gate.sandbox.live, ctx.gate, ctx.guard)
     clients = [client_of(server, ctx.sandbox, ctx.workspace.seen, env, keys, live) for server in spec.mcp]
 
     def count(specs: Sequence[ToolSpec]) -> int:

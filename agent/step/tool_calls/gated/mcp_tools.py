@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ....tools.execution import carry_out
 from ...resources.activity import CommandEnded, PersonInterrupted
 from ..direct_changes import look_before, record_changes
+from ..protected_changes import decide_protected, leave_protected
 
 if TYPE_CHECKING:
     from ....gate.draft import McpDraft
@@ -29,12 +30,10 @@ async def call_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, record: Re
         result = await _call(ctx, draft, ruling)
     except PersonInterrupted:
         changed = await record_changes(ctx, before, draft.tool, record)
-        await ctx.guarded.restore_all(record, changed.protected)
+        await leave_protected(ctx, record, changed.protected)
         raise
     changed = await record_changes(ctx, before, draft.tool, record)
-    return result.with_notes(
-        await ctx.guarded.keep_or_restore(record, draft.tool, full=False, protected=changed.protected)
-    )
+    return result.with_notes(await decide_protected(ctx, record, draft.tool, changed.protected))
 
 
 async def _call(ctx: RunContext, draft: McpDraft, ruling: Ruling) -> ToolResult:

@@ -1,0 +1,154 @@
+"""Let a person decide on protected files that were changed in the workspace itself.
+
+Those are the files that git or a tool runs by itself, and those that `--guard` names. Such a change may be the user's
+own, so it stays until somebody decides about it (docs/decisions/0036). In a worktree of rundry it is restored, because
+nobody else writes there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import stat
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...gate.draft import changed_draft
+from ...layers.apply import CHANGED, carry_out
+from ...layers.effects import Side, side_at
+from ...layers.opening import FOLDER
+from ...layers.rows import Row
+from ...protocol import ChangesUndecided, FileChanged, Record
+from ...workspace.files.write import NEW_FILE
+from ..resources.recorder import with_waiting
+
+if TYPE_CHECKING:
+    from ...workspace.paths import Workspace
+    from ...workspace.processes.processes import ProtectedChange
+    from ..resources.context import RunContext
+
+_MOST_ASKED = 20
+"""Most files of one command about which a person is asked; further ones stay and are named."""
+
+
+async def decide_protected(
+    ctx: RunContext, record: Record, command: str, changed: Sequence[ProtectedChange] = ()
+) -> list[str]:
+    """Let a person keep or restore each of these files, and of those that the sandbox found changed.
+
+    What nobody decides about stays, or is restored in a worktree of rundry. Returns lines for the model. Raises
+    PersonInterrupted.
+    """
+    waiting = await _all_changes(ctx, changed)
+    notes, left = list[str](), list[str]()
+    try:
+        for asked in range(len(waiting)):
+            one = waiting[0]
+            has_text = one.is_known and one.before != one.after and asked < _MOST_ASKED
+            if ctx.is_own_tree:
+                notes += await _restored(ctx, one, record)
+            elif not (has_text and await _is_decided(ctx, one, command, record, notes)):
+                left.append(one.path)
+                notes += [f"{one.line}."] if one in changed else []  # the sandbox names its own in the output
+            waiting.pop(0)
+    finally:
+        left += [] if ctx.is_own_tree else [one.path for one in waiting]
+        _note_unreviewed(ctx, record, left)
+    return notes
+
+
+async def leave_protected(ctx: RunContext, record: Record, changed: Sequence[ProtectedChange] = ()) -> list[str]:
+    """Ask nobody: these files, and those that the sandbox found changed, stay, and are named at the end of the run.
+
+    In a worktree of rundry they are restored. Returns lines for the model.
+    """
+    every = await _all_changes(ctx, changed)
+    if ctx.is_own_tree:
+        return [line for one in every for line in await _restored(ctx, one, record)]
+    _note_unreviewed(ctx, record, [one.path for one in every])
+    return []
+
+
+async def _all_changes(ctx: RunContext, more: Sequence[ProtectedChange]) -> list[ProtectedChange]:
+    found = {one.path: one for one in more}
+    for one in await ctx.sandbox.take_changes():
+        if one.is_known or one.path not in found:
+            found[one.path] = one
+    return list(found.values())
+
+
+def _note_unreviewed(ctx: RunContext, record: Record, paths: Sequence[str]) -> None:
+    """Record which files nobody decided about, if that is new."""
+    known = ctx.facts.changes.approvals.unreviewed
+    if new := sorted({*known, *paths} - {*known}):
+        record(ChangesUndecided(protected=sorted([*known, *new])))
+
+
+async def _is_decided(ctx: RunContext, one: ProtectedChange, command: str, record: Record, notes: list[str]) -> bool:
+    """Ask the person. `notes` gets the lines for the model. Returns False if nobody decided."""
+    for data in (one.before, one.after):
+        if data is not None:
+            ctx.journal.keep(data)
+    draft = changed_draft(one.path, one.before, one.after, command)
+    ruling = await ctx.activity.interruptible(ctx.gate.propose(draft, call_id="", record=with_waiting(record)))
+    if not ruling.approved and ruling.refused_by == "person":
+        notes += [f"{note} {ruling.note_for_model}" for note in await _restored(ctx, one, record)]
+    return ruling.approved or ruling.refused_by == "person"
+
+
+async def _restored(ctx: RunContext, one: ProtectedChange, record: Record) -> list[str]:
+    """Restore the content from before the command. Returns a line for the model."""
+    if not one.is_known:
+        return [f"`{one.path}` must not change ({one.why}), and its content of before is not known."]
+    before, after = (None if data is None else ctx.journal.keep(data) for data in (one.before, one.after))
+    try:
+        why = await asyncio.to_thread(_put_back, ctx.workspace, one)
+    except OSError as error:
+        why = error.strerror or str(error)
+    if why:
+        return [f"`{one.path}` must not change ({one.why}), and it could not be restored: {why}."]
+    ctx.files.mark_changed()
+    record(FileChanged(path=one.path, by="restore", before=after, after=before))
+    return [f"`{one.path}` must not change ({one.why}): the command's change was reverted."]
+
+
+def _put_back(ws: Workspace, one: ProtectedChange) -> str:
+    """Let a file or link be as it was before. Returns why that is not possible. Raises OSError."""
+    root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
+    try:
+        seen = side_at(root, os.fsencode(one.path))
+    finally:
+        os.close(root)
+    now = None if seen is None else seen.side
+    if (None if one.after is None else hashlib.sha256(one.after).hexdigest()) != (None if now is None else now.digest):
+        return CHANGED
+    (result,) = carry_out(ws, [Row(path=one.path, before=now, after=_side_before(one))], _Before(one))
+    return result.conflict
+
+
+def _side_before(one: ProtectedChange) -> Side | None:
+    if one.before is None:
+        return None
+    return Side(
+        type="link" if stat.S_ISLNK(one.mode) else "file",
+        digest=hashlib.sha256(one.before).hexdigest(),
+        size=len(one.before),
+        executable=not stat.S_ISLNK(one.mode) and bool(one.mode & stat.S_IXUSR),
+    )
+
+
+class _Before(NamedTuple):
+    """The content from before (`Source`)."""
+
+    one: ProtectedChange
+
+    def load(self, path: str, side: Side) -> bytes:
+        del path, side
+        return self.one.before or b""
+
+    def make(self, path: str, side: Side, folder: int, name: str) -> None:
+        del path, side
+        with os.fdopen(os.open(name, NEW_FILE, 0o600, dir_fd=folder), "wb") as file:
+            file.write(self.one.before or b"")
+            os.fchmod(file.fileno(), stat.S_IMODE(self.one.mode) & 0o777)
