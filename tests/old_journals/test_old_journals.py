@@ -108,10 +108,10 @@ def test_an_undo_names_what_it_leaves_because_a_command_changed_it(tmp_path: Pat
     ], done
 
 
-def test_the_result_of_an_ended_run_is_verified_and_forked_with_its_files(tmp_path: Path):
+def test_the_result_of_an_ended_run_is_not_confirmed_and_forked_with_its_files(tmp_path: Path):
     at = moved("done", tmp_path)
     verified = run(at, "verify", at.run_id)
-    assert verified.exit_code == 0, verified
+    assert verified.exit_code == 6 and "an older version of rundry made this run" in verified.stdout, verified
     git(at.project, "stash", "-qu")
     forked = run(at, "fork", at.run_id, "--files")
     assert forked.exit_code == 0 and "Traceback" not in forked.stderr, forked
@@ -128,7 +128,7 @@ def test_a_proposal_that_waited_is_approved_and_the_run_continues(tmp_path: Path
         digest = re.findall(r"Its digest is now (\w+)", refused.stderr)[0]
     ran = run(at, *approve, digest, turns=(FIX_MEAN,))
     assert (at.project / "calc/core.py").read_text() == FIXED, ran
-    assert ran.exit_code == 0, ran
+    assert ran.exit_code == 5 and "an older version of rundry began this run" in ran.stdout, ran
 
 
 @pytest.mark.parametrize("name", KILLED)
@@ -150,11 +150,12 @@ def test_a_resume_leaves_what_the_user_did_since_and_continues_or_refuses_in_one
 
 
 @pytest.mark.parametrize("name", ["gate", "command"])
-def test_a_goal_run_that_was_killed_is_continued_to_its_end(tmp_path: Path, name: str):
+def test_a_goal_run_that_was_killed_is_continued_and_handed_over(tmp_path: Path, name: str):
     at = moved(name, tmp_path)
     fixes = (FIX_ADD, FIX_MEAN) if name == "gate" else (FIX_MEAN,)
     ran = run(at, "resume", at.run_id, "--headless", "--json", "--gate", "auto", turns=fixes)
-    assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran.story()
+    assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran.story()
+    assert "did not note what it may change" in ran.outcome["detail"]
     assert (at.project / "calc/core.py").read_text() == FIXED
 
 

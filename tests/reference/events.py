@@ -21,7 +21,7 @@ _GROUPS = {
     "step": "Events of a step",
     "answers": "Events of answers in a file format",
     "waits": "Events about what a run waits for",
-    "check": "Events of checks, scores and guarded files",
+    "check": "Events of checks, scores and protected files",
     "person": "Events between the run and a person",
     "wheel": "Events of control, shell commands and background commands",
     "finder": "Events of a search",

@@ -218,10 +218,10 @@ async def test_an_interrupted_chat_waits_for_the_person_and_calls_nobody(driven)
     run.assert_legal()
 
 
-async def test_a_setting_of_tests_that_a_command_changed_is_as_before_when_the_person_interrupts_the_question(driven, work):
+async def test_a_guarded_file_that_a_command_changed_is_as_before_when_the_person_interrupts_the_question(driven, work):
     (work / "conftest.py").write_text("x = 1\n")
     cheat = call("run_command", command="echo 'x = 2' > conftest.py; echo more > b.txt")
-    run = driven(cheat, READ, then=READ, predicates=Predicates(until=["grep -q 2 conftest.py"]))
+    run = driven(cheat, READ, then=READ, predicates=Predicates(until=["grep -q 2 conftest.py"], guard=["conftest.py"]))
     run.on("proposal_opened", Interrupt(), danger=True).on("paused", Stop(how="now"))
     outcome = await run.run(watched=True)
     assert (work / "conftest.py").read_text() == "x = 1\n" and (work / "b.txt").read_text() == "two\n"
