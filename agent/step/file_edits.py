@@ -332,9 +332,9 @@ class FileEdits(TextEdits):
         return [path for *_, path in (*sorted(likely), *sorted(others))]
 
     def _is_closed(self, path: str) -> bool:
-        """Return whether the user guards a file, or the run is not meant to change it."""
+        """Return whether the user guards a file, or it decides the check."""
         scope = scope_of_run(self._facts.verdicts, self._journal, self._workspace.root)
-        return self._guard.matches(path) or (scope is not None and not scope.in_scope(path, new=False))
+        return self._guard.matches(path) or (scope is not None and scope.decides_check(path))
 
     def _is_read_only(self, path: str) -> bool:
         try:

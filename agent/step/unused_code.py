@@ -84,6 +84,6 @@ def _editable(ctx: RunContext, path: str) -> str | None:
     except PathRefused:
         return None
     relative, scope = ctx.workspace.relative(real), ctx.scope
-    if ctx.guard.matches(relative) or (scope is not None and not scope.in_scope(relative, new=False)):
+    if ctx.guard.matches(relative) or (scope is not None and scope.decides_check(relative)):
         return None
     return relative if real.is_file() and ctx.workspace.caution(real) is None else None

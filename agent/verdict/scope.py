@@ -90,6 +90,14 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return ""
         return self._why_out_by_default(path, new=new)
 
+    def decides_check(self, path: str) -> bool:
+        """Return whether a file that exists is out of the scope because it decides the check, whatever its kind."""
+        folded = path.casefold()
+        if self.in_scope(path, new=False):
+            return False
+        is_known = bool(self.decides.get(folded) or self._pattern(folded) or self._taken.match_file(folded))
+        return is_known or is_test_name(path) or configuration().match_file(folded) or frameworks().match_file(folded)
+
     def is_ignored(self, path: str, *, is_folder: bool) -> bool:
         """Return whether git ignored this path, or a folder above it, at the start."""
         return self._ignore.ignored(path, is_dir=is_folder)
