@@ -32,7 +32,7 @@ _NEW_FILES = 2
 _CHANGED_FILES = 3
 _CHANGED_VALUES = 5
 _OF_FAILING = 3
-"""How many of them are in tests that failed in the first check, if there are so many."""
+"""How many of them are in tests that failed in the first check, if there are enough."""
 _MOST_KINDS = 40
 
 
