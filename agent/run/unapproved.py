@@ -1,7 +1,11 @@
-"""Hand over a run that needed an approval which nobody could give, with the options that let the next run pass."""
+"""Hand over a run that needed an approval which nobody could give, with the options that let the next run pass.
+
+A green run names the files whose changes were refused.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -20,9 +24,14 @@ _MOST = 5
 
 
 def handed_over(ctx: RunContext, end: Finish) -> Finish:
-    """Return a hand-off instead of an end at a limit, if the user can allow beforehand what was refused."""
+    """Return a hand-off instead of an end at a limit, if the user can allow beforehand what was refused.
+
+    `done` names the refused changes, and is a hand-off if the task names one of their files and nobody is here.
+    """
     facts = ctx.facts
     is_alone = not (ctx.watched() or facts.spec.tiers)
+    if end.reason is Reason.DONE and facts.spec.loop is LoopKind.GOAL:
+        return _with_refused(ctx, end, is_alone=is_alone)
     is_plain = facts.spec.loop is LoopKind.GOAL and facts.spec.tries is None and ctx.scope is not None
     if end.reason not in _UNFINISHED or not (is_alone and is_plain):
         return end
@@ -36,6 +45,33 @@ def handed_over(ctx: RunContext, end: Finish) -> Finish:
     what = [*map(quoted_path, files[:_MOST]), *([f"what `{command}` installs"] if command else [])]
     why = f"{end.detail}; nobody was here to approve {', '.join(what)}"
     return replace(end, reason=Reason.HANDOFF, detail=with_help(why, helps), help=helps, limit=None)
+
+
+def _with_refused(ctx: RunContext, end: Finish, *, is_alone: bool) -> Finish:
+    """Return the end of a green run that names the files of which each change was refused."""
+    facts = ctx.facts
+    changed = {path for change in facts.changes.standing for path in change.files}
+    refused = sorted(facts.requests.refused_files - changed)
+    if not refused:
+        return end
+    asked = [path for path in refused if _names(facts.spec.task, path)]
+    if not (asked and is_alone):
+        return replace(end, detail=f"{end.detail}; refused: {_few(refused)}")
+    helps = [f"--scope {shlex.quote(path)}" for path in asked[:_MOST] if path in facts.requests.unnamed]
+    why = f"{end.detail}, but the task names {_few(asked)}, and each change of it was refused"
+    return replace(end, reason=Reason.HANDOFF, detail=with_help(why, helps), help=helps)
+
+
+def _names(task: str, path: str) -> bool:
+    """Return whether a text names a file: by its path, or by a name that is not an ordinary word."""
+    name = path.rpartition("/")[2]
+    names = [path, name] if "." in name or name != name.lower() else [path]
+    return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w/-]|\.\w)", task) for one in names)
+
+
+def _few(paths: list[str]) -> str:
+    more = f" and {len(paths) - _MOST} more" if len(paths) > _MOST else ""
+    return f"{', '.join(map(quoted_path, paths[:_MOST]))}{more}"
 
 
 def _files_out_of_scope(ctx: RunContext, command: str) -> list[str]:

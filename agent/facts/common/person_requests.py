@@ -50,6 +50,8 @@ class PersonRequests:
     """What the policy refused in the newest step because nobody was available to ask."""
     unnamed: list[str] = field(default_factory=list[str])
     """Executable files whose change it refused for that reason; the user can name them with `--scope`."""
+    refused_files: set[str] = field(default_factory=set[str])
+    """Files of which a change was refused, by a person or because nobody was there, and none was approved since."""
     uninstalled: str = ""
     """The newest command whose install it refused for that reason; it may be the user's `--setup`."""
     proposal_ids: list[str] = field(default_factory=list[str])
@@ -148,6 +150,8 @@ class PersonRequests:
         if opened is None:
             return
         executables = _executables_of(opened)
+        approved, refused = _files_of(opened, decided)
+        self.refused_files = (self.refused_files | refused) - approved
         if decided.decision != "reject":
             self.unnamed = [path for path in self.unnamed if path not in executables]
             if opened.effects is not None and opened.effects.command == self.uninstalled:
@@ -164,6 +168,21 @@ class PersonRequests:
             self.refused.append(opened)
             self.unnamed = [*dict.fromkeys([*self.unnamed, *executables])]
             self.uninstalled = _install_of(opened) or self.uninstalled
+
+
+def _files_of(opened: ProposalOpened, decided: ProposalDecided) -> tuple[set[str], set[str]]:
+    """Return the files of a proposal of which something was approved, and those of which nothing was."""
+    paths = [] if opened.path is None else [opened.path]
+    skipped = set[str]()
+    if opened.effects is not None:
+        paths = [entry.path for entry in opened.effects.entries]
+        skipped = {entry.path for at, entry in enumerate(opened.effects.entries) if _is_skipped(decided, at)}
+    refused = set(paths) if decided.decision == "reject" else skipped
+    return set(paths) - refused, refused
+
+
+def _is_skipped(decided: ProposalDecided, at: int) -> bool:
+    return at in decided.entries and decided.entries[at].skipped
 
 
 def _executables_of(opened: ProposalOpened) -> list[str]:

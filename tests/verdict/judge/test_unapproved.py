@@ -95,3 +95,15 @@ async def test_a_run_without_a_refusal_ends_at_its_limit(project, driven):
     project(**NEEDS_INSTALL)
     run = driven("true", predicates=wanted(), budget=Budget(steps=2))
     assert (await run.run()).reason != "handoff" and not run.of("judged"), run.story()
+
+
+@pytest.mark.parametrize(("task", "end"), [("mend bin/tool and the suite", "handoff"), ("mend the suite", "done")])
+async def test_a_green_run_names_what_was_refused_and_is_a_hand_off_if_the_task_names_it(project, driven, task, end):
+    """V19: `calc.sh` makes the suite green, and the change of the executable was refused."""
+    work = project(bin__tool=TOOL, calc_dot_sh="echo 5\n", suite__a_dot_sh="sh calc.sh | grep -q 4\n")
+    (work / "bin/tool").chmod(0o755)
+    mends = call("run_command", command="echo 'echo 4' > calc.sh")
+    run = driven(WRITES["command"], mends, task=task, predicates=wanted(), budget=FEW)
+    outcome = await run.run()
+    assert outcome.reason == end and "bin/tool" in outcome.detail, run.story()
+    assert outcome.evidence.help == (["--scope bin/tool"] if end == "handoff" else [])
