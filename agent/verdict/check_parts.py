@@ -551,10 +551,15 @@ class CheckParts:
                         yield from (f"{place}{plain}{ending}" for place in ("", "lib/") for ending in _IMPORTED)
 
     def _add_results(self, started: Sequence[Started]) -> None:
-        """Add the missing files that a program which only reads is given."""
+        """Add the missing files that a program which only reads is given.
+
+        Of a comparison, only if a file of the start is compared with: else a run could write what it is compared with.
+        """
         for one in started:
             name = one.words[0].rpartition("/")[2]
             if name not in READERS and name not in (*_COMPARERS, "test", "[", "[["):
+                continue
+            if name in _COMPARERS and not any(self._is_there(one.folder, word) for word in one.words[1:]):
                 continue
             before = ""
             for word in one.words[1:]:
@@ -564,8 +569,12 @@ class CheckParts:
                 if is_value or not is_name or UNKNOWN in word:
                     continue
                 path = self._inside(one.folder, word)
-                if path and not os.path.lexists(self._root / path):
+                if path and not self._is_there(one.folder, word):
                     self.results.add(path)
+
+    def _is_there(self, folder: str, word: str) -> bool:
+        path = self._inside(folder, word)
+        return bool(path) and os.path.lexists(self._root / path)
 
     def _add_started_in(self, path: str) -> None:
         """Add the scripts that commands in a build file start."""

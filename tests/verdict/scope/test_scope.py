@@ -89,6 +89,15 @@ class TestGoals:
         assert scope.in_scope("tests/out.txt", new=True)
         assert not scope.in_scope("tests/other.txt", new=True)
 
+    @pytest.mark.parametrize(("compared", "is_result"), [("want.txt", True), ("absent.txt", False)])
+    def test_a_missing_file_is_a_result_only_if_it_is_compared_with_a_file_of_the_start(
+        self, tmp_path: Path, compared: str, is_result: bool
+    ):
+        made(tmp_path, {"want.txt": "", "show.py": ""})
+        scope = scope_in(tmp_path, f"python3 show.py && diff got.txt {compared}")
+        assert scope.in_scope("got.txt", new=True) is is_result
+        assert not scope.in_scope(compared, new=True)
+
     def test_files_that_the_task_is_about_are_in_the_scope_with_the_full_grade(self, tmp_path: Path):
         made(tmp_path, {"a.txt": "", "{x}[1]*.csv": "", "{x}[1]2.csv": "", "b.txt": ""})
         about = ["a.txt", str(tmp_path / "{x}[1]*.csv"), "../b.txt"]
