@@ -22,7 +22,7 @@ from ..protocol.text.counts import plural
 from .plant_files import FoundTests, SuiteFile, found_tests, has_plain_folder, plain_text
 from .plant_python import Edit, changed_values, edited, new_file, parsed, place_of_test
 from .plant_table import Kind, Language, Runner, plant_table
-from .plant_text import new_text, with_test
+from .plant_text import broken_tests, new_text, with_test
 
 if TYPE_CHECKING:
     from ..stops.checks import CheckResult
@@ -48,7 +48,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     """Body of its new test, if it is an existing file: it is also planted after the file was changed."""
     expects: list[str] = []
-    """Names of its tests whose expected value was changed."""
+    """Names of its tests whose expected value was changed, or that fail at their begin."""
+    around: list[str] = []
+    """Names of what holds such tests, and fails with them."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +163,18 @@ class _Planner:
         text = with_test(self._language, file.text, name, code, self._random)
         if text is None:
             return None
-        return Change(path=file.path, before=_digest(file.text), content=text, fails=[name], code=code)
+        fails = self._filled(self._language.broken)
+        text, broken = broken_tests(self._language, text, fails, lambda one: bool(_reported([one], self._failed)))
+        around = re.findall(self._language.around, file.text) if broken and self._language.around else []
+        return Change(
+            path=file.path,
+            before=_digest(file.text),
+            content=text,
+            fails=[name],
+            code=code,
+            expects=broken,
+            around=around,
+        )
 
     def _in_python(self) -> list[Change]:
         """Return the files with a new test, and those with a changed value, which can be the same."""
@@ -206,9 +219,12 @@ class _Planner:
         return is_selected and self._defined[test] == 1
 
     def _code(self, kind: Kind) -> str:
+        return self._filled(kind.fails)
+
+    def _filled(self, statement: str) -> str:
         a = self._random.randint(11, 499)
         b = self._random.randint(501, 997)
-        return kind.fails.replace("{a}", str(a)).replace("{b}", str(b))
+        return statement.replace("{a}", str(a)).replace("{b}", str(b))
 
     def _words(self) -> list[str]:
         """Return the words of the existing tests' names, so that planted ones look like them."""
@@ -405,8 +421,9 @@ def _contradictions(plan: Plan, before: Counted | None, now: Counted) -> Iterato
     red = [name for name in plan.expects if name in plan.red]
     for group in (red, [name for name in plan.expects if name not in plan.red]):
         if group and not {*group} & {*changed}:
-            yield f"{plural(len(group), 'test')} still passed after the value that each expects was changed"
-    planted = [*plan.fails, *plan.expects, *plan.unsure]
+            yield f"{plural(len(group), 'test')} still passed after each was changed so that it must fail"
+    around = [name for change in plan.changes for name in change.around if change.expects]
+    planted = [*plan.fails, *plan.expects, *plan.unsure, *around]
     own = [one for one in now.failed if any(_is_named(name, one) for name in planted)]
     if others := max(len(now.failed), now.failing) - len(own):
         yield f"{plural(others, 'other test')} failed when tests that must fail were added"
@@ -431,5 +448,10 @@ def words_of(plan: Plan, now: CheckResult) -> str:
     failed = now.counted.failed if now.counted is not None else []
     parts = [plural(len(_reported(plan.fails, failed)), "planted test")] if plan.fails else []
     if plan.expects:
-        parts.append(f"{plural(len(_reported(plan.expects, failed)), 'test')} with another expected value")
+        parts.append(f"{plural(len(_reported(plan.expects, failed)), 'test')} {_changed(plan)}")
     return f"{' and '.join(parts)} failed as they must"
+
+
+def _changed(plan: Plan) -> str:
+    is_python = plant_table().named(plan.runner).language == "python"
+    return "with another expected value" if is_python else "that failed at first and were changed to fail"

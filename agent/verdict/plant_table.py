@@ -34,6 +34,10 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     calls: str = ""
     test: str = ""
     place: str = ""
+    begins: str = ""
+    nested: str = ""
+    around: str = ""
+    broken: str = ""
     default: str
     kinds: list[Kind]
 

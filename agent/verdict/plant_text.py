@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -46,6 +46,23 @@ def with_test(language: Language, text: str, name: str, code: str, random: Rando
     test = indent(body.lstrip("\n"), place["at"]) + "\n"
     at = place.start("at")
     return text[:at] + test.replace("\n", ending) + text[at:]
+
+
+def broken_tests(language: Language, text: str, code: str, names: Callable[[str], bool]) -> tuple[str, list[str]]:
+    """Return a text of tests in which those with these names fail at once, and their names.
+
+    `code`: the statement of `broken`, in which the groups of `begins` are still to be filled in.
+    """
+    begins = list(re.finditer(language.begins, text, re.MULTILINE)) if language.begins else []
+    found = list[str]()
+    for at in reversed(range(len(begins))):
+        begin = begins[at]
+        rest = text[begin.end() : begins[at + 1].start() if at + 1 < len(begins) else len(text)]
+        if names(begin["name"]) and not (language.nested and re.search(language.nested, rest)):
+            filled = re.sub(r"\{([a-z])\}", lambda group, begin=begin: begin[group[1]], code)
+            text = text[: begin.end()] + filled + text[begin.end() :]
+            found.append(begin["name"])
+    return text, found
 
 
 def _test(language: Language, text: str, name: str, code: str) -> str | None:

@@ -70,6 +70,18 @@ for (const name of ['it', 'test', 'describe']) {
 
 
 @needs_node
+def test_code_that_empties_only_the_failing_test_of_node_is_suspect(tmp_path):
+    """The planted tests run as they are. So the test that failed at first is changed to fail, too."""
+    empties = """const runner = require('node:test');
+const real = runner.it;
+runner.it = (title, run) => real(title, title === 'doubles two' ? () => {} : run);
+"""
+    root = wrote(tmp_path / "w", {"calc.js": CJS_WRONG, "calc.test.js": _loaded_first(CJS_TESTS)})
+    why, _ = judged("node --test", root, {"calc.js": empties + CJS_WRONG})
+    assert why == "1 test still passed after each was changed so that it must fail"
+
+
+@needs_node
 @pytest.mark.parametrize("attack", NODE_ATTACKS)
 def test_code_that_makes_node_pass_is_suspect(attack, tmp_path):
     tests = CJS_TESTS if attack != "runs only the known tests" else _loaded_first(CJS_TESTS)
@@ -195,6 +207,14 @@ def test_an_honest_fix_is_not_suspect_with_go(check, tmp_path):
 def test_code_that_leaves_out_tests_of_go_is_suspect(tmp_path):
     why, _ = judged("go test ./...", wrote(tmp_path / "w", GO), GO_SKIPS)
     assert why is not None
+
+
+@needs_go
+@pytest.mark.long
+def test_code_that_leaves_out_the_failing_test_of_go_is_suspect(tmp_path):
+    skips = GO_SKIPS["calc.go"].replace("-test.run=TestZero|TestSub", "-test.skip=^TestDouble$")
+    why, _ = judged("go test ./...", wrote(tmp_path / "w", GO), {"calc.go": skips})
+    assert why == "1 test still passed after each was changed so that it must fail"
 
 
 EXPECT_TESTS = """{head}const {{ double }} = require('./calc.js');
