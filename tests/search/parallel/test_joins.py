@@ -44,7 +44,7 @@ class Sides:
             if side is not None:
                 (place / "f").write_bytes(self.blobs[side.digest])
         effect = Effect(path="f", kind="changed", before=now, after=after, conflict=conflict)
-        listed = Listed([Group("ordinary", "", (Entry(effect, "", True),))], [], {}, [], [])
+        listed = Listed([Group("ordinary", "", (Entry(effect, "", True),))], [], {}, [])
         replaced = {"f": [Replaced(self.layer.stamp_ns + 1, base)]} if is_known else {}
         return plan_merge(listed, self.layer, replaced, self.blobs.__getitem__)
 
