@@ -34,7 +34,7 @@ _MOST_SHOWN = 52
 
 
 GUARDED = "guarded with --guard"
-"""What is said of a file that the user guards."""
+"""The reason for asking about a file that the user guards."""
 NOT_STARTED = "this sandbox gives too few guarantees for commands that nobody approved: --gate stage starts them here"
 """Why the stage of a headless run, which nobody chose, starts no command."""
 
