@@ -49,7 +49,7 @@ def with_test(language: Language, text: str, name: str, code: str, random: Rando
 
 
 def broken_tests(language: Language, text: str, code: str, names: Callable[[str], bool]) -> tuple[str, list[str]]:
-    """Return a text of tests in which those with these names fail at once, and their names.
+    """Return a text of tests in which those with these names fail at their begin, and their names.
 
     `code`: the statement of `broken`, in which the groups of `begins` are still to be filled in.
     """
