@@ -19,8 +19,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from .actions.lookup import ACTIONS, READ_ONLY_ACTIONS
-from .border.enter_keys import with_enter_keys
-from .border.known_width import with_known_widths
+from .border.enter_keys import with_enter_keys, with_known_widths
 from .first_frame import Typed
 from .keyboard.keymap import LEAVES
 from .keyboard.screen_keymap import keymap_of, set_keymap

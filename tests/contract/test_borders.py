@@ -42,7 +42,7 @@ def test_the_command_line_and_the_screen_come_up_without_the_protocol_of_editors
 
 def test_the_view_of_an_editor_comes_up_without_textual(tmp_path: Path):
     loaded = loaded_after("import rundry.tui.acp.server, rundry.tui.acp.command", tmp_path)
-    assert {"acp", "rundry.tui.acp.session", "rundry.tui.acp.slash", "rundry.tui.gate.words"} <= loaded
+    assert {"acp", "rundry.tui.acp.session", "rundry.tui.plain.commands", "rundry.tui.gate.words"} <= loaded
     assert not {"textual", "litellm"} & loaded
 
 

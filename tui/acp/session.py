@@ -1,4 +1,4 @@
-"""One session of an editor: a run, what the editor is shown of it, and its turns."""
+"""One session of an editor: a run, what the editor is shown of it, its turns and slash commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,14 +35,16 @@ from rundry.agent import (
     Stamped,
 )
 
+from ..actions.lookup import parse_slash
 from ..deciding.answer import picked_option
+from ..plain.commands import Commands
+from ..plain.narrator import Narrator
 from ..screens.follower import BEAT_SECONDS
 from .border import words
 from .narration import Narration, Update, message, text_of, words_of
-from .options import Choices, commands
+from .options import COMMANDS, SKILL, Choices, commands
 from .permissions import Permissions
 from .prompt_text import Message, send
-from .slash import Slash
 from .tool_calls import Place
 from .turn import Rest, Turn
 
@@ -69,7 +71,7 @@ class EditorSession:
         """`channel`: the editor, as decisions are recorded. `reads`: it offers the text of unsaved buffers."""
         self.session_id, self.controller, self._link, self._client = session_id, controller, link, client
         self._narration, self._rest = Narration(self._place), Rest()
-        self._slash = Slash(controller, self.say)
+        self._slash = _Slash(controller, self.say)
         self._pending: list[SessionUpdate] = []
         self.permissions = Permissions(client, session_id, channel, controller, self._place, self.say, reads)
         self.choices = Choices(controller, channel)
@@ -276,3 +278,45 @@ def _joined(updates: Sequence[SessionUpdate]) -> list[SessionUpdate]:
             case _:
                 found.append(update)
     return found
+
+
+class _Slash:
+    """Carries out slash commands; a question of one is answered by the next prompt."""
+
+    def __init__(self, controller: RunController, say: Callable[[str], None]) -> None:
+        self._controller, self._say = controller, say
+        self._commands = Commands(controller, Narrator(controller, say), say, self._ask)
+        self._answer: Callable[[str], None] | None = None
+
+    def took(self, text: str) -> bool:
+        """Carry out a command or answer its question. Return False for a message. Raises RundryError."""
+        line = text.strip()
+        if self._answer is not None:
+            answer, self._answer = self._answer, None
+            answer(line)
+            return True
+        action, _ = parse_slash(line) if line.startswith("/") and "\n" not in line else (None, "")
+        if action is None:
+            return False
+        if action.name not in COMMANDS:
+            raise RundryError(f"{line.split()[0]}: this command needs the screen; open it with `rundry watch`")
+        return self._commands.took(line)
+
+    def filled(self, text: str) -> tuple[str, str] | None:
+        """Return the message of `/skill NAME` or of a command of the user, and the part that was typed; else None.
+
+        Raises UserError for one that cannot be used.
+        """
+        line = text.strip()
+        if not line.startswith("/") or self._answer is not None:
+            return None
+        action, argument = parse_slash(line)
+        extensions = self._controller.extensions
+        if action is not None:
+            return (extensions.skill_message(argument), argument) if action.name == SKILL else None
+        message = extensions.command_message(line)
+        return None if message is None else (message, argument)
+
+    def _ask(self, question: str, answered: Callable[[str], None]) -> None:
+        self._say(question)
+        self._answer = answered

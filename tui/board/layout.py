@@ -10,15 +10,12 @@ from rich.style import Style
 
 from ..keyboard.clicks import action_style
 from ..lines.draw import Run, width_of
-from .rows.bottom import bottom
 from .rows.cells import Row, apart, beside, blank, foreign, left
 from .rows.context import context, hint
 from .rows.detail import finding_detail, item_detail, lens_detail
 from .rows.findings import tally
-from .rows.flights import failures, flights
 from .rows.lenses import lens_heading, lens_row
-from .rows.top import top
-from .rows.workers import workers
+from .rows.top import bottom, failures, flights, top, workers
 
 if TYPE_CHECKING:
     from .board_data import BoardData

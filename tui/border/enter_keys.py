@@ -1,7 +1,4 @@
-"""The ways in which terminals report Enter with Shift or Alt, all under the names that `[keys]` uses.
-
-Textual reads those of the kitty protocol. In other terminals Alt+Enter would be a plain Enter, which sends the message.
-"""
+"""Adapt textual's driver to terminals: Enter with Shift or Alt, and joined characters."""
 
 from __future__ import annotations
 
@@ -10,6 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+
+from .clusters import at_known_width
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -25,7 +24,11 @@ _OF_XTERM = {"shift+\r": "shift+enter", "\r": "alt+enter"}
 
 
 def with_enter_keys(base: type[Driver]) -> type[Driver]:
-    """Return a driver class that tells Shift+Enter and Alt+Enter from Enter in every terminal that does."""
+    """Return a driver class that tells Shift+Enter and Alt+Enter from Enter in every terminal that does.
+
+    Textual reads only the reports of the kitty protocol. In other terminals Alt+Enter would be a plain Enter, which
+    sends the message.
+    """
     cast("dict[str, tuple[Enum, ...]]", ANSI_SEQUENCES_KEYS)["\x1b\r"] = (_More.ALT_ENTER,)
 
     class EnterKeys(base):
@@ -35,3 +38,13 @@ def with_enter_keys(base: type[Driver]) -> type[Driver]:
             super().process_message(message)
 
     return EnterKeys
+
+
+def with_known_widths(base: type[Driver]) -> type[Driver]:
+    """Return a driver class that writes joined characters with `at_known_width`, so that columns stay aligned."""
+
+    class KnownWidths(base):
+        def write(self, data: str) -> None:
+            super().write(at_known_width(data))
+
+    return KnownWidths

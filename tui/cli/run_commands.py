@@ -1,9 +1,11 @@
-"""Commands that control one run or report on several. Imports only click."""
+"""Commands that control one run or report on several. Imports only click; a command imports what it calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,6 +27,8 @@ _WHERE = (
 )
 
 
+_MOST_LEFT = 12
+"""Number of files that a fork lists as left unchanged."""
 _TRUST = click.option("--trust", is_flag=True, help="Trust a journal that is not in your folder of journals.")
 
 
@@ -74,9 +78,35 @@ def ctl(words: tuple[str, ...], as_json: bool, **flags: object) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def fork(run_: str | None, at: int | None, files: bool, as_json: bool, **flags: object) -> None:
     """Start a new run with the conversation and spend of RUN (default: this folder's newest). RUN is unchanged."""
-    from .forking import fork as make
+    guarded(lambda: _fork(run_, flags, at=at, files=files, as_json=as_json))
 
-    guarded(lambda: make(run_, flags, at=at, files=files, as_json=as_json))
+
+def _fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files: bool, as_json: bool) -> int:
+    """Create the run and print how to continue it. Return 0, or 1 if files were not restored. Raises RundryError."""
+    import shlex
+
+    from rundry.agent import fork_run, plural
+
+    from ..border.json_out import print_json
+    from ..setup.folders import folder_of
+    from ..setup.resuming import find_any_own
+    from ..text import one_line, show
+
+    forked = fork_run(find_any_own(ref, flags), folder_of(flags), at=at, files=files)
+    if as_json:
+        print_json(forked)
+        return 1 if forked.left else 0
+    of = "" if forked.step == forked.steps else f" of {forked.steps}"
+    print(show(f"{forked.run_id}  forked from {forked.forked_from} after step {forked.step}{of}"))
+    if files:
+        print(f"{plural(len(forked.restored), 'file')} restored to that step")
+    for line in forked.left[:_MOST_LEFT]:
+        print(f"left unchanged: {one_line(line)}")
+    if len(forked.left) > _MOST_LEFT:
+        print(f"left unchanged: {len(forked.left) - _MOST_LEFT} more")
+    where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if flags.get("runs_dir") else ""
+    print(show(f'continue with: rundry resume {forked.run_id}{where} --hint "..."'))
+    return 1 if forked.left else 0
 
 
 class _Verify(click.Command):
@@ -98,9 +128,35 @@ def verify(run_: str | None, command: str | None, as_json: bool, **flags: object
 
     The files that the run changed must still be as it left them.
     """
-    from .verifying import verify as check
+    guarded(lambda: _verify(run_, flags, command=command, as_json=as_json))
 
-    guarded(lambda: check(run_, flags, command=command, as_json=as_json))
+
+def _verify(ref: str | None, flags: Mapping[str, object], *, command: str | None, as_json: bool) -> int:
+    """Run the checks and print one line. Return the exit code. Raises RundryError."""
+    import asyncio
+    import os
+
+    from rundry.agent import Confirmation, Confirmed, confirmation_words, some_files, verify_run
+
+    from ..border.json_out import print_json
+    from ..setup.resuming import find_any_own
+    from ..text import one_line, show
+
+    codes = {Confirmed.PASSED: 0, Confirmed.FAILED: 1, Confirmed.NOT_CONFIRMED: 6}
+    verified = asyncio.run(verify_run(find_any_own(ref, flags), command, os.environ))
+    if as_json:
+        print_json(verified)
+        return codes[verified.result]
+    if verified.output.strip():
+        print(show(verified.output.rstrip("\n")), file=sys.stderr)
+    confirmation = Confirmation(result=verified.result, command=verified.command, detail=verified.detail)
+    words = f"{confirmation_words(confirmation)} ({verified.command}, {verified.seconds:.1f} s)"
+    if verified.left_out:
+        words += f", without what nobody decided on: {some_files(verified.left_out)}"
+    print(one_line(f"{verified.run_id}  {words}"))
+    if not verified.recorded:
+        print("the run is open elsewhere, so the result was not recorded", file=sys.stderr)
+    return codes[verified.result]
 
 
 @click.command()
@@ -203,9 +259,31 @@ def export(run_: str | None, kind: str, output: str | None, content: bool, **fla
     The formats jsonl, md and html hold the whole run; sarif, csv and findings-md the findings of a search; otlp its
     spans for OpenTelemetry.
     """
-    from .exporting import export as write
+    guarded(lambda: _export(run_, flags, kind=ExportFormat(kind), output=output, content=content))
 
-    guarded(lambda: write(run_, flags, kind=ExportFormat(kind), output=output, content=content))
+
+def _export(
+    ref: str | None, flags: Mapping[str, object], *, kind: ExportFormat, output: str | None, content: bool
+) -> int:
+    """Write a run to the file `output`, or to standard output. Return 0. Raises RundryError."""
+    from rundry.agent import Journal
+
+    from ..exports.writing import chunks, write_export
+    from ..setup.resuming import find_any
+    from ..text import one_line
+
+    journal = Journal.open(find_any(ref, flags))
+    try:
+        if output is None or output == "-":
+            for chunk in chunks(journal, kind, content=content):
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+        else:
+            write_export(journal, kind, Path(output), content=content)
+            print(f"{journal.spec.run_id}  written to {one_line(output)}")
+    finally:
+        journal.close()
+    return 0
 
 
 @click.command(short_help="Summarize the runs of the last days.")
@@ -273,9 +351,28 @@ def check(run_: str | None, as_json: bool, **flags: object) -> None:
 
     Checks the file, the checksums of events and stored contents, the end, and the spend.
     """
-    from .checking import check as read
+    guarded(lambda: _check(run_, flags, as_json=as_json))
 
-    guarded(lambda: read(run_, flags, as_json=as_json))
+
+def _check(ref: str | None, flags: Mapping[str, object], *, as_json: bool) -> int:
+    """Print each finding on a line. Return the exit code, which is 1 if the journal is damaged. Raises UserError."""
+    from rundry.agent import check_journal, plural
+
+    from ..border.json_out import print_json
+    from ..setup.resuming import find_any
+    from ..text import one_line
+
+    found = check_journal(find_any(ref, flags))
+    if as_json:
+        print_json(found)
+        return 0 if found.is_sound else 1
+    for finding in found.findings:
+        print(f"{finding.part}: {one_line(finding.text)}")
+    if found.is_sound:
+        counted = f"{plural(found.events, 'event')}, {plural(found.contents, 'stored content')}"
+        print(one_line(f"{found.run_id}  sound: {counted}"))
+        return 0
+    return 1
 
 
 @click.command(cls=_Check, short_help="Copy a run into one file, even while it runs.")
@@ -286,9 +383,25 @@ def backup(run_: str | None, target: str | None, **flags: object) -> None:
 
     The copy is complete even while the run continues, and can be watched, exported and resumed.
     """
-    from .checking import backup as copy
+    guarded(lambda: _backup(run_, target, flags))
 
-    guarded(lambda: copy(run_, target, flags))
+
+def _backup(ref: str | None, target: str | None, flags: Mapping[str, object]) -> int:
+    """Copy the journal.
+
+    Return the exit code, which is 1 if the journal, and so the copy, is damaged. Raises RundryError.
+    """
+    from rundry.agent import backup_journal
+
+    from ..setup.resuming import find_any
+    from ..text import one_line
+
+    place, damage = backup_journal(find_any(ref, flags), None if target is None else Path(target))
+    print(one_line(str(place)))
+    if damage:
+        print(f"rundry: the journal is damaged, and so is the copy: {one_line(damage)}", file=sys.stderr)
+        return 1
+    return 0
 
 
 @click.command(short_help="Serve an editor: Zed, Neovim and others (ACP).")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from textual.widget import Widget
 
-from .feed import Feed
 from .model import Diff, DiffPart, Row
 
 Begin = Callable[[], tuple[Diff, Iterator[DiffPart]]]
@@ -16,6 +17,14 @@ Begin = Callable[[], tuple[Diff, Iterator[DiffPart]]]
 _MOST_BYTES = 1_000_000
 """Size of a change up to which it is read before the next paint. A larger one is read in a thread."""
 _MANY_ROWS = 50_000
+_FIRST_ROWS = 300
+"""More rows than any screen has."""
+_LEAST_ROWS = 80
+_FIRST_SECONDS = 0.02
+"""Time after which `_LEAST_ROWS` are enough."""
+_ROWS = 10_000
+_RUN, _PAUSE = 0.001, 0.0002
+"""Seconds for which a thread works, and for which it then pauses in favour of the screen."""
 
 
 class DiffLoader:
@@ -40,7 +49,7 @@ class DiffLoader:
         """Load a change of `size` bytes."""
         self._request += 1
         if size <= _MOST_BYTES:
-            feed = Feed(*begin())
+            feed = _Feed(*begin())
             self._open(feed, *feed.first())
         else:
             self._waiting()
@@ -54,15 +63,15 @@ class DiffLoader:
         return request == self._request and self._pane.is_attached
 
     async def _open_later(self, request: int, begin: Begin) -> None:
-        def first() -> tuple[Feed, list[DiffPart], bool]:
-            feed = Feed(*begin())
+        def first() -> tuple[_Feed, list[DiffPart], bool]:
+            feed = _Feed(*begin())
             return feed, *feed.first()
 
         found = await asyncio.to_thread(first)
         if self._is_wanted(request):
             self._open(*found)
 
-    def _open(self, feed: Feed, first: list[DiffPart], is_all: bool) -> None:
+    def _open(self, feed: _Feed, first: list[DiffPart], is_all: bool) -> None:
         feed.diff.add(first)
         feed.diff.complete = is_all
         self._opened(feed.diff)
@@ -71,7 +80,7 @@ class DiffLoader:
         else:
             self._pane.run_worker(self._read_rest(self._request, feed), exit_on_error=False)
 
-    async def _read_rest(self, request: int, feed: Feed) -> None:
+    async def _read_rest(self, request: int, feed: _Feed) -> None:
         diff, is_all = feed.diff, False
         while not is_all:
             stretches, is_all = await asyncio.to_thread(feed.more, lambda: self._is_wanted(request))
@@ -84,3 +93,39 @@ class DiffLoader:
         if len(diff.rows) > _MANY_ROWS:
             gc.freeze()  # a collection that visits half a million rows takes 30 ms
         self._finished(diff)
+
+
+class _Feed(NamedTuple):
+    """An empty diff and the pieces that it will consist of."""
+
+    diff: Diff
+    stretches: Iterator[DiffPart]
+
+    def first(self) -> tuple[list[DiffPart], bool]:
+        """Return the first screens, and whether they are all."""
+        until = time.perf_counter() + _FIRST_SECONDS
+        found: list[DiffPart] = []
+        rows = 0
+        for stretch in self.stretches:
+            found.append(stretch)
+            rows += len(stretch.above) + len(stretch.rows)
+            if rows >= _FIRST_ROWS or (rows >= _LEAST_ROWS and time.perf_counter() > until):
+                return found, False
+        return found, True
+
+    def more(self, wanted: Callable[[], bool]) -> tuple[list[DiffPart], bool]:
+        """Return the next thousands of rows, and whether they are the last.
+
+        Runs in a thread, which pauses for the screen.
+        """
+        found: list[DiffPart] = []
+        rows, worked = 0, time.perf_counter()
+        for stretch in self.stretches:
+            found.append(stretch)
+            rows += len(stretch.above) + len(stretch.rows)
+            if rows >= _ROWS or not wanted():
+                return found, False
+            if time.perf_counter() - worked > _RUN:
+                time.sleep(_PAUSE)
+                worked = time.perf_counter()
+        return found, True

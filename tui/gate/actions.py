@@ -13,7 +13,7 @@ from .decision.editing import opened
 from .decision.entries import effects_approval, effects_rejection, has_text, is_held, state_of, unread_entry
 from .decision.entry_rows import unfolds
 from .decision.pending_decision import approval, rejection, way_out
-from .decision.whole_answer import ONE_FILE, plan_approval
+from .decision.review import ONE_FILE, plan_approval
 from .words import can_be_joined, is_editable, may_always, session_question
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content as TextContent
 from textual.message import Message
+from textual.widgets import Static
 
 from rundry.agent import ProposalOpened, RundryError, entry_name
 
@@ -16,7 +18,6 @@ from ..diff.renderer import HunkMark
 from ..keyboard.screen_keymap import keymap_of
 from ..keyboard.scrolling import scroll
 from ..text import show
-from .command import CommandPane
 from .decision.editing import opened
 from .decision.entries import ENTRY
 from .decision.pending_decision import Shown
@@ -333,3 +334,29 @@ _CURSOR: Mapping[str, Callable[[EntriesPane], None]] = {
     "scroll_start": lambda pane: pane.move(-len(pane.rows)),
     "scroll_end": lambda pane: pane.move(len(pane.rows)),
 }
+
+
+class CommandPane(VerticalScroll, can_focus=False):
+    """The whole line of a command, wrapped and never cut. It scrolls if it is longer than the pane."""
+
+    DEFAULT_CSS = """
+    CommandPane { height: auto; padding: 0 1; & Static { width: 1fr; color: $bright; } }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._line = Static("", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Yield the widget with the command line."""
+        yield self._line
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows the whole line needs, whatever the height of the pane is."""
+        return self._line.size.height
+
+    def show(self, command: str) -> None:
+        """Show a command that has passed through `tui.text`."""
+        self._line.update(TextContent(command))
+        self.scroll_home(animate=False)

@@ -15,9 +15,7 @@ from .decision.entries import STAGE
 from .decision.entry_rows import entry_key
 from .decision.review import Review
 from .foot import GateFoot
-from .head import GateHead
-from .height import PanelHeight
-from .painting import Painting
+from .head import ROOMY, TIGHT, GateHead
 from .words import EDITING, asking, entry_keys, keys, list_keys, reasons, stage_keys
 
 if TYPE_CHECKING:
@@ -26,6 +24,11 @@ if TYPE_CHECKING:
     from .decision.following import Content
     from .decision.pending_decision import PendingDecision, Shown
     from .decision.review import Waiting
+
+_ELSEWHERE = 14
+"""Rows for the header, the message box and a part of the transcript."""
+_ROUNDS = 2
+"""Refreshes after which the length of a proposal is taken as final."""
 
 
 class ProposalView:
@@ -51,8 +54,10 @@ class ProposalView:
         self.review = Review(content)
         self.body = ProposalBody(content)
         self.head, self.foot = GateHead(), GateFoot()
-        self._painting = Painting(panel, self.body, self.fit)
-        self.height = PanelHeight(panel, self.head, self.body, self.foot)
+        self._is_full: bool | None = None
+        """Whether the person wants the whole height; None: a long proposal takes it, and any one on a small screen."""
+        self.takes_all = False
+        """It takes the whole height, that of the transcript too."""
         self.asked: Hashable = None
         """The question that the same key confirms."""
         self.editing: ProposalOpened | None = None
@@ -88,11 +93,6 @@ class ProposalView:
         return self.body.entries.display
 
     @property
-    def takes_all(self) -> bool:
-        """Whether it takes the whole height, that of the transcript too."""
-        return self.height.takes_all
-
-    @property
     def end_seen(self) -> bool:
         """Whether the last row was visible at least once."""
         return self.arming.end_seen or self.body.shows_end()
@@ -119,11 +119,11 @@ class ProposalView:
         self._panel.display = proposal is not None
         is_other = before is None or proposal is None or self.shown.proposal.proposal_id != proposal.proposal_id
         if is_other:
-            self.height.is_full, self.is_explained = None, False
+            self._is_full, self.is_explained = None, False
             self._on_other()
         if proposal is None:
             self.arming.blank()
-            self.height.takes_all = False
+            self.takes_all = False
         else:
             self.show_body()
 
@@ -177,7 +177,7 @@ class ProposalView:
 
     def toggle_full(self) -> None:
         """Use the whole height, or only a share of it."""
-        self.height.is_full = not self.takes_all
+        self._is_full = not self.takes_all
         self.fit()
         self.show_words()
         self._panel.call_after_refresh(self.body.show_current)
@@ -193,7 +193,7 @@ class ProposalView:
             self.body.diff.call_after_refresh(self.fit)
         elif self.review.is_entry_of_several:
             self.close_entry()
-        elif self.height.is_full:
+        elif self._is_full:
             self.toggle_full()
         else:
             return False
@@ -263,7 +263,21 @@ class ProposalView:
         if proposal is not None:
             self.fit()
             self.show_words()
-            self._painting.wait(lambda: self._painted(proposal.proposal_id, proposal.digest))
+            self._panel.call_after_refresh(self._drawn, proposal.proposal_id, proposal.digest, _ROUNDS)
+
+    def _drawn(self, proposal_id: str, digest: str, rounds: int) -> None:
+        # a pane that was hidden is laid out in the first refresh and drawn in the second, which then knows how long it
+        # is where its lines are wrapped
+        self.fit()
+        if self.body.diff.display:
+            self.body.diff.scroll_to_change()
+        self._panel.call_after_refresh(self._measured, proposal_id, digest, self.body.rows, rounds)
+
+    def _measured(self, proposal_id: str, digest: str, rows: int, rounds: int) -> None:
+        if rounds and self.body.rows != rows:
+            self._drawn(proposal_id, digest, rounds - 1)
+        else:
+            self._painted(proposal_id, digest)
 
     def _painted(self, proposal_id: str, digest: str) -> None:
         stands = self.body.shown.proposal if self.body.shown is not None else None
@@ -294,14 +308,22 @@ class ProposalView:
         self._panel.call_after_refresh(self.look_for_end)
 
     def fit(self) -> None:
-        """Set the height: the rows of the proposal, or the whole height if it is longer or the user wants it."""
-        if self.review.proposal is not None:
-            self.height.fit(editing=self.editing is not None)
+        """Set the height: the rows of the proposal, or all of it if it is longer, edited, or the user wants it."""
+        if self.review.proposal is None:
+            return
+        height = self._panel.screen.size.height
+        room = max(height // 2, height - _ELSEWHERE) - 1 - self.head.rows - self.foot.rows
+        rows = self.body.rows
+        is_full = (rows > room or height < TIGHT) if self._is_full is None else self._is_full
+        self.takes_all = is_full or self.editing is not None
+        self._panel.set_class(height >= ROOMY and rows + 2 <= room, "-airy")
+        self._panel.set_class(self.takes_all, "-whole")
+        self.body.fill(None if self.takes_all else min(rows, room))
 
     def make_room(self) -> None:
         """Leave the whole height, so that the transcript is visible, until the user asks for it again."""
         if self.takes_all and self.editing is None:
-            self.height.is_full = False
+            self._is_full = False
             self.fit()
             self.show_words()
             self._panel.call_after_refresh(self.body.show_current)

@@ -10,16 +10,14 @@ from rundry.agent import RundryError
 from ..actions.lookup import READ_ONLY_ACTIONS
 from ..keyboard.keymap import Keymap
 from ..run.link import READ_ONLY
-from .child_runs import ChildRunHandlers
 from .choosing import ChoiceHandlers
 from .control import ControlHandlers
 from .conversation import ConversationHandlers
 from .dialogs import DialogHandlers
 from .ended import EndHandlers
-from .extensions import ExtensionHandlers
 from .run import RunHandlers
 from .search import SearchHandlers
-from .session import SessionHandlers
+from .session import ChildRunHandlers, SessionHandlers
 from .stage import StageHandlers
 from .undo import UndoHandlers
 from .view import ViewHandlers
@@ -67,7 +65,6 @@ def handlers(
         **ViewHandlers(controller, prompt, services, areas).table(),
         **DialogHandlers(controller, prompt, services, areas, keymap).table(),
         **SearchHandlers(controller, prompt, services, areas).table(),
-        **ExtensionHandlers(controller, services).table(),
         **SessionHandlers(controller, prompt, services, host, leave=leave).table(),
     }
     table |= ChildRunHandlers(controller, prompt, host, areas).table(table["interrupt"])

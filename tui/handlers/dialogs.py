@@ -1,4 +1,4 @@
-"""Handle actions that open a screen above the main screen: keys, hand-off, spend, replay."""
+"""Handle actions that open a screen above the main screen: keys, hand-off, spend, skills, replay."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ class DialogHandlers:
             "allowed": self._allowed,
             "settings": self._settings,
             "doctor": self._doctor,
+            "skills": self._skills,
+            "skill": self._skill,
         }
 
     def _allowed(self, _argument: str) -> None:
@@ -127,3 +129,15 @@ class DialogHandlers:
         player = Player(Timeline(journal), int(speed))
         keys = keys_of("board", self._keymap)
         self._services.open(ReplayScreen(player, keys, board_wanted=self._areas.board_wanted), left)
+
+    def _skills(self, _argument: str) -> None:
+        from ..screens.dialogs.skills import SkillsScreen
+
+        self._services.open(SkillsScreen(self._controller.extensions.fresh(), self._controller.link.journal))
+
+    def _skill(self, argument: str) -> None:
+        if not argument:
+            self._skills("")
+            return
+        text = self._controller.extensions.skill_message(argument)
+        self._controller.send_message(text, argument)

@@ -93,7 +93,7 @@ class StageHandlers:
         self._services.run(guarded())
 
     async def _leave(self, mode: GateMode) -> None:
-        from ..stage.leaving import LeaveStageScreen
+        from ..stage.screen import LeaveStageScreen
 
         answer = await self._services.ask(LeaveStageScreen(staged_words(self._controller.state)))
         match answer:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
 from textual.app import App
@@ -22,7 +23,6 @@ from ..theme import Palette, palette_of
 from .draw import paint
 from .painted import PaintedRows, with_sign
 from .parts import Line, Part, Place, number_of
-from .scroll_bar import ScrollBar
 from .stack import Stack
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Window(Widget):
         self._stack = self.stack(self.build)
         self._at: Place | None = None if self.keeps_end else Place(0)
         self._frame: list[Line] = []
-        self._scroll_bar = ScrollBar()
+        self._scroll_bar = _ScrollBar()
         self._drawn_for: tuple[int, int] = (0, 0)
         self._palette: Palette | None = None
         self._base = Style.null()
@@ -298,3 +298,32 @@ class Window(Widget):
         found = self._stack.last(height)
         self._at = None if self.keeps_end else (found[0].place if found else Place(0))
         return found
+
+
+class _ScrollBar:
+    """Place and colours of the thumb of the scroll bar. It has no length while all lines are visible."""
+
+    def __init__(self) -> None:
+        self._start = self._length = 0
+        """Rows of the screen."""
+        self._empty, self._thumb = Segment(" "), Segment("▐")
+
+    def move(self, height: int, total: int, above: int | None) -> bool:
+        """Put the thumb where it belongs if `above` of `total` lines are above the visible ones; None: the last are.
+
+        Return whether it changed.
+        """
+        before = self._start, self._length
+        self._length = max(1, height * height // total) if total > height else 0
+        self._start = height - self._length if self._length else 0
+        if self._length and above is not None:
+            self._start = min(self._start, round(self._start * above / max(1, total - height)))
+        return before != (self._start, self._length)
+
+    def restyle(self, base: Style, thumb: Style) -> None:
+        """Use these colours for the background and for the thumb."""
+        self._empty, self._thumb = Segment(" ", base), Segment("▐", base + thumb)
+
+    def cell(self, y: int) -> Segment:
+        """Return the cell in this row of the screen."""
+        return self._thumb if self._start <= y < self._start + self._length else self._empty

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import (
     Answer,
+    Command,
+    CommandRefused,
+    CommandTaken,
     Decide,
     Journal,
     Pause,
@@ -32,7 +35,6 @@ from .access import open_run, require_control
 from .border import given
 from .reading import Follower
 from .results import Done
-from .sending import ANSWER_SECONDS, send
 from .starting import limits_of, require_limits
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 LEFT_SECONDS = 6.0
 """Seconds within which the process of an ended run exits once no view shows it."""
+_ANSWER_SECONDS = 10.0
+"""Seconds within which a runner must answer."""
 _LOOK_SECONDS = 0.05
 
 
@@ -61,23 +65,23 @@ class Control:
             _require_live(followed, "resume_run takes a message")
             if question is not None:
                 answer = picked_option(question, text)
-                await send(followed.journal, Answer(question_id=question.question_id, text=answer, by=call.by))
+                await _send(followed.journal, Answer(question_id=question.question_id, text=answer, by=call.by))
                 return Done(run=asked.run, done="answered the question of the model")
-            await send(followed.journal, Say(text=text, by=call.by))
+            await _send(followed.journal, Say(text=text, by=call.by))
         return Done(run=asked.run, done="queued the message: the model reads it after this step")
 
     async def stop_run(self, asked: StopRun, call: Call) -> Done:
         """Stop a live run."""
         async with self._controlled(asked.run, only_to_stop=True) as followed:
             _require_live(followed, "there is nothing to stop")
-            await send(followed.journal, Stop(how="now" if asked.now else "wrap_up", by=call.by))
+            await _send(followed.journal, Stop(how="now" if asked.now else "wrap_up", by=call.by))
         return Done(run=asked.run, done="stopped" if asked.now else "stops after a last summary")
 
     async def pause_run(self, asked: PauseRun, call: Call) -> Done:
         """Pause a live run after its step."""
         async with self._controlled(asked.run, only_to_stop=True) as followed:
             _require_live(followed, "there is nothing to pause")
-            await send(followed.journal, Pause(by=call.by))
+            await _send(followed.journal, Pause(by=call.by))
         return Done(run=asked.run, done="pauses after this step")
 
     async def resume_run(self, asked: ResumeRun, call: Call) -> Done:
@@ -93,7 +97,7 @@ class Control:
             if limits:
                 raise UserError("the limits of a live run are changed by a person, or when it is resumed after its end")
             command = Say(text=message, by=call.by) if message else Unpause(by=call.by)
-            await send(followed.journal, command)
+            await _send(followed.journal, command)
         return Done(run=asked.run, done="continues")
 
     async def _is_driven(self, followed: Follower) -> bool:
@@ -133,7 +137,7 @@ class Control:
                 by=wanted.by,
             )
             if is_live:
-                await send(followed.journal, command)
+                await _send(followed.journal, command)
             else:
                 require_limits(self._allowed, followed.state, {})
                 after = followed.state.last_seq
@@ -177,7 +181,7 @@ def _open(state: ViewState, wanted: Decide) -> ProposalOpened:
 async def _require_recorded(journal: Journal, command: Decide, after: int) -> None:
     """Wait until the resumed run records the decision. Raises UserError if somebody else decided, or nobody."""
     began = time.monotonic()
-    while time.monotonic() - began < ANSWER_SECONDS:
+    while time.monotonic() - began < _ANSWER_SECONDS:
         for stamped in journal.read(after):
             after, event = stamped.seq, stamped.event
             if isinstance(event, ProposalDecided) and event.proposal_id == command.proposal_id:
@@ -191,3 +195,23 @@ async def _require_recorded(journal: Journal, command: Decide, after: int) -> No
 def _require_live(followed: Follower, instead: str) -> None:
     if followed.state.outcome is not None or holder(followed.journal.path) is None:
         raise UserError(f"{followed.journal.spec.run_id} does not run ({followed.status}): {instead}")
+
+
+async def _send(journal: Journal, command: Command) -> None:
+    """Send a command to the runner of this run. Raises UserError if the runner refuses it or does not answer."""
+    after, began = journal.last_seq(), time.monotonic()
+    number = journal.inbox.put(command)
+    while time.monotonic() - began < _ANSWER_SECONDS:
+        await asyncio.sleep(_LOOK_SECONDS)
+        for stamped in journal.read(after):
+            after = stamped.seq
+            match stamped.event:
+                case CommandTaken(command_id=command_id) if command_id == number:
+                    return
+                case CommandRefused(command_id=command_id, why=why) if command_id == number:
+                    raise UserError(f"refused: {why}")
+                case _:
+                    pass
+        if holder(journal.path) is None:
+            raise UserError("the process of the run is gone: use resume_run")
+    raise UserError(f"no answer within {_ANSWER_SECONDS:.0f} s: read the run before you repeat it")

@@ -1,4 +1,4 @@
-"""The message box with its prompt, and the queued messages above it."""
+"""The message box with its prompt, and the queued messages and background commands above it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from rundry.agent import SHOW_WAIT_SECONDS, ViewState, waiting_for
+from rundry.agent import SHOW_WAIT_SECONDS, Background, ViewState, clock, waiting_for
 
-from ..background import background_lines
 from ..keyboard.clicks import clickable
 from ..keyboard.screen_keymap import keymap_of
 from ..text import one_line
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
 
 _LEAST = 20
 """Width that the rule needs to show words."""
+_MOST = 3
+"""Number of lines that show background commands."""
+_NAME = 14
+"""Width of the name of a background command; a longer one is shortened."""
 
 
 class MessageRow(Vertical):
@@ -96,7 +99,7 @@ class MessageRow(Vertical):
         and background commands ended with the last one.
         """
         self._rule.show("" if at_rest else _wait_words(state, now, self.size.width - 6))
-        running = background_lines([] if at_rest else list(state.background.values()), now, self.size.width - 2)
+        running = _background_lines([] if at_rest else list(state.background.values()), now, self.size.width - 2)
         queue = tuple((m.queued_id, m.text) for m in state.queue)
         is_busy = bool(state.activity) and not at_rest
         self.box.offers_choices = offers_choices
@@ -147,3 +150,33 @@ class Rule(Static):
             return Content("─" * width)
         words = Content(f" {self._words} ").truncate(width - 4, ellipsis=True)
         return Content.assemble("──", words.stylize("$dim"), "─" * (width - 2 - words.cell_length))
+
+
+def _background_lines(running: Sequence[Background], now: float, width: int) -> list[Content]:
+    """Return name, duration and last output of each background command, oldest first. `width`: cells."""
+    shown = running if len(running) <= _MOST else running[: _MOST - 1]
+    lines = [_background_line(job, now, width) for job in shown]
+    if len(shown) < len(running):
+        rest = running[len(shown) :]
+        lines.append(Content(_cut(f"and {len(rest)} more: {', '.join(j.name for j in rest)}", width)))
+    return lines
+
+
+def _background_line(job: Background, now: float, width: int) -> Content:
+    name = _cut(job.name, _NAME)
+    since = clock(now - job.since)
+    end = f"/stop {job.name}"
+    room = width - 2 - _NAME - 2 - 7 - 2 - len(end) - 2
+    said = _cut(one_line(job.line or job.command), max(room, 0))
+    return Content.assemble(
+        ("▸ ", "$accent"),
+        (name.ljust(_NAME), "$foreground"),
+        f"  {since:>7}  ",
+        said.ljust(max(room, 0)),
+        "  ",
+        (end, "$faint"),
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: max(0, most - 1)] + "…"

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import RundryError, Undo, handoff_markdown, plural
+from rundry.agent import Point, Rewind, RundryError, Undo, handoff_markdown, plural
 
 from ..actions.lookup import parse_slash, slash_commands
 from ..handlers.control import finish_in_control, take_or_return_control
+from ..handlers.conversation import step_title
 from ..handlers.run import RunHandlers
 from ..headless.lines import model_words
 from ..keyboard.keymap import Keymap
+from ..screens.prompt import Prompt
 from ..text import one_line, show
-from .prompt import PlainPrompt
-from .rewinding import Rewinding
 from .words import HELP, budget_lines, detail_lines, entry_lines, status_line
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _WORDS = {"help", "status", "budget", "details", ""}
 _FOUND = 20
 """Lines that `/find` prints at most."""
+_POINTS = 12
+"""Points of a rewind that are listed, the newest ones."""
+_TITLE = 60
+"""Characters of the title of a point."""
 
 
 class Commands:
@@ -38,16 +42,15 @@ class Commands:
         ask: Callable[[str, Callable[[str], None]], None],
     ) -> None:
         self._controller, self._narrator, self._say, self._ask = controller, narrator, say, ask
-        prompt = PlainPrompt(say)
-        rewinding = Rewinding(controller, say, ask)
-        run = RunHandlers(controller, prompt, rewind=rewinding.rewind, continue_newest=self._no_run, keymap=Keymap({}))
+        prompt = _PlainPrompt(say)
+        run = RunHandlers(controller, prompt, rewind=self._rewind, continue_newest=self._no_run, keymap=Keymap({}))
         own: Mapping[str, Callable[[str], None]] = {
             "model": self._model,
             "undo": self._undo,
             "handoff": self._handoff,
             "spend": lambda _: self._lines("budget"),
             "help": lambda _: self._lines("help"),
-            "rewind": rewinding.rewind,
+            "rewind": self._rewind,
             "find": self._find,
             "wheel": lambda note: take_or_return_control(controller, note),
             "finish": lambda answer: finish_in_control(controller, prompt, answer),
@@ -136,6 +139,44 @@ class Commands:
         else:
             self._say("nothing was undone")
 
+    def _rewind(self, argument: str) -> None:
+        """Restore the files and the conversation of the point with this number; without one, list the points."""
+        controller = self._controller
+        if not controller.begun:
+            raise RundryError("there is no run yet: type a task")
+        if controller.state.activity:
+            raise RundryError("a step is running: press Control+C to interrupt it first")
+        points = controller.reader.points()[-_POINTS:]
+        if not points:
+            raise RundryError("there is no earlier message")
+        if argument:
+            self._rewind_to(points, argument)
+            return
+        for number, point in enumerate(points, 1):
+            self._say(f"{number}: before {self._point_title(point)}")
+        question = "Type the number to go back to. The files are restored. Any other word changes nothing."
+        self._ask(question, lambda word: self._rewind_when(points, word))
+
+    def _point_title(self, point: Point) -> str:
+        said = point.text if point.text is not None else step_title(self._controller.state.blocks, point)
+        text = one_line(said)
+        text = text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…"
+        return f"your message: {text}" if point.text is not None else f"step {point.step}: {text}".rstrip(": ")
+
+    def _rewind_when(self, points: Sequence[Point], word: str) -> None:
+        if word.isdecimal():
+            self._rewind_to(points, word)
+        else:
+            self._say("nothing was changed")
+
+    def _rewind_to(self, points: Sequence[Point], number: str) -> None:
+        if not number.isdecimal() or not 1 <= int(number) <= len(points):
+            raise RundryError(f"/rewind {number}: type /rewind, then a number from 1 to {len(points)}")
+        point = points[int(number) - 1]
+        self._controller.put_anywhere(Rewind(seq=point.seq))
+        if point.text is not None and not self._controller.is_the_task(point.text):
+            self._say(f"Your message was: {one_line(point.text)}")
+
     def _handoff(self, _argument: str) -> None:
         state = self._controller.state
         if state.last_handoff is None:
@@ -172,3 +213,39 @@ class Commands:
 
     def _no_run(self) -> None:
         raise RundryError("there is no run yet: type a task")
+
+
+class _PlainPrompt(Prompt):
+    """The message box and its notices, as handlers use them, without a screen.
+
+    It prints each notice once. A text for the message box is printed as the start of a command.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._last = ""
+        self._keymap = Keymap({})
+
+    @property
+    def text(self) -> str:
+        """Always empty: there is no message box."""
+        return ""
+
+    @property
+    def whole_text(self) -> str:
+        """Always empty: there is no message box."""
+        return ""
+
+    def fill(self, text: str) -> None:
+        """Print what the user should type."""
+        self._say(f"complete the command: {text}")
+
+    def tell(self, text: str, *, asked: int | None = None) -> None:
+        """Print a notice as a line of its own."""
+        self._last = text
+        if text:
+            self._say(text)
+
+    def shows(self, text: str) -> bool:
+        """Return whether this was the last notice."""
+        return text == self._last

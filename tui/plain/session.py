@@ -7,10 +7,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import Interrupt, Refusal, RundryError, StopHow, Unreachable
+from rundry.agent import Interrupt, ModelSpec, Refusal, RundryError, StopHow, Unreachable, candidates
 
 from ..headless.waits import WaitLines
 from ..screens.follower import BEAT_SECONDS, STILL_SECONDS
@@ -19,7 +19,6 @@ from ..text import one_line, show
 from ..view_result import ViewResult
 from ..wrapping import terminal_width, wrapped
 from .commands import Commands
-from .models import ModelChoice
 from .narrator import Narrator
 from .proposals import at, decision, parse_verdict
 
@@ -38,7 +37,7 @@ class PlainSession:
         self._narrator = Narrator(controller, self._say)
         self._commands = Commands(controller, self._narrator, self._say, self._ask)
         self._leaving = Leaving(controller, tell=self._say, leave=self._leave, ask=self._ask_to_leave, key="quit")
-        self._models = ModelChoice(controller, self._say)
+        self._offered_models: Sequence[ModelSpec] = ()
         controller.on_news = self._narrator.search_news
         self._result: ViewResult | None = None
         self._answer: Callable[[str], None] | None = None
@@ -60,7 +59,7 @@ class PlainSession:
         loop.add_signal_handler(signal.SIGTERM, self._leave_by_signal)
         self._greet()
         self._controller.expect_message(is_typing=False)
-        await self._models.offer()
+        await self._offer_models()
         try:
             loop.add_reader(sys.stdin.fileno(), self._read)
         except PermissionError:  # a file is always readable
@@ -87,6 +86,36 @@ class PlainSession:
         if not self._controller.begun and state.model:
             check = f" It is done when {one_line(' and '.join(state.goals))} passes." if state.goals else ""
             self._say(f"Your turn: type a task.{check}")
+
+    async def _offer_models(self) -> None:
+        """Look for models and list them with numbers, if the run has none."""
+        start = self._controller.start
+        if start is None or self._controller.begun or start.model is not None:
+            return
+        self._say("No model is chosen. Looking for keys and local servers.")
+        self._offered_models = [each.model for each in candidates(await start.survey())]
+        for number, model in enumerate(self._offered_models, 1):
+            self._say(f"{number}: {one_line(model.name)}")
+        if self._offered_models:
+            self._say("Type the number of a model.")
+        else:
+            self._say(
+                "No model was found: set a key such as ANTHROPIC_API_KEY, or start a local server. "
+                "`rundry demo` needs neither."
+            )
+
+    def _took_model(self, text: str) -> bool:
+        """Choose the model of this number, and return whether the text was one. Raises RundryError."""
+        start = self._controller.start
+        if start is None or start.model is not None or not self._offered_models or not text.isdecimal():
+            return False
+        if not 1 <= int(text) <= len(self._offered_models):
+            raise RundryError(f"type a number from 1 to {len(self._offered_models)}")
+        model = self._offered_models[int(text) - 1]
+        self._controller.switch_model(model)
+        start.remember(model)
+        self._say(f"{one_line(model.name)} is used from now on. Type a task.")
+        return True
 
     def _look(self) -> None:
         try:
@@ -146,7 +175,7 @@ class PlainSession:
         text = line.strip()
         if text in ("quit", "exit", "/quit"):
             self._leaving.begin()
-        elif self._decided(text) or self._models.took(text) or self._commands.took(text):
+        elif self._decided(text) or self._took_model(text) or self._commands.took(text):
             return
         elif text.startswith("!"):
             self._controller.shell(text)

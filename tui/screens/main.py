@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -14,31 +15,35 @@ from textual.screen import Screen
 
 from rundry.agent import Interrupt, Refusal, RundryError, Unreachable
 
-from ..actions.lookup import keys_of
+from ..actions.lookup import BY_NAME, actions_of, keys_of, shown_key
 from ..board.panel import BoardPanel
+from ..ended.panel import EndPanel
 from ..first_screen.welcome import Welcome
 from ..gate.panel import GatePanel
 from ..handlers.all_handlers import handlers
 from ..handlers.choosing import ChoiceHandlers
 from ..handlers.view import CONTINUES, search_progress
+from ..head.line import HeaderLine, MeterLine
+from ..keyboard.bindings import bindings
 from ..keyboard.clicks import clicked_action, press_clicked_key
 from ..keyboard.keymap import Keymap
 from ..message.files import FileList
 from ..message.history import kept_history
 from ..message.row import MessageRow
+from ..progress.line import ProgressLine
 from ..stage.screen import StageScreen
 from ..stage.words import Reviewed
 from ..transcript.widget import Transcript
 from .areas import Areas
-from .bindings import main_bindings
 from .dialogs.leave import LeaveScreen
 from .dispatch import Dispatcher
-from .edges import Edges
 from .editing import edit_proposal
-from .focus import update_focus
 from .follower import FollowerCallbacks, RunFollower
+from .footer import Footer
+from .gone import GoneNotice
 from .leaving import Leaving
 from .notice import Notice
+from .placeholder import placeholder
 from .prompt import Prompt
 from .services import Host, Services
 
@@ -49,11 +54,25 @@ if TYPE_CHECKING:
     from ..run_controller import RunController
     from ..stage.words import Opens
 
+_IGNORED_SECONDS = 0.3
+"""Time after the gate closed in which a second `y` is still meant for it."""
+
+
+def _main_bindings() -> list[BindingType]:
+    """Return a binding for each action of the main screen, also for those that have a key only in the user's config."""
+    everywhere = {action.name: f"do('{action.name}')" for action in actions_of("main") if action.name != "interrupt"}
+    # escape goes to whatever is open first; all other keys work wherever the focus is
+    return [
+        *bindings("main", {"interrupt": "back"}, priority=False),
+        *bindings("main", everywhere),
+        *bindings("message", {"steer": "do('steer')"}),
+    ]
+
 
 class MainScreen(Screen[None]):
     """A view of one run, or of the draft of one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*main_bindings()]
+    BINDINGS: ClassVar[list[BindingType]] = _main_bindings()
     CSS_PATH = "main.tcss"
 
     def __init__(self, controller: RunController, remaps: Mapping[str, str], host: Host) -> None:
@@ -68,7 +87,11 @@ class MainScreen(Screen[None]):
         user_commands, keys = controller.extensions.user_commands, keys_of("message", remaps)
         history = kept_history(controller)
         self.message = MessageRow(files.paths, user_commands, self._image_root, keys, acts=acts, history=history)
-        self._edges = Edges(controller, self._keymap, self.message, self.action_do)
+        self._header, self._meters, self._gone = HeaderLine(), MeterLine(), GoneNotice()
+        self._progress, self._footer = ProgressLine(self._keymap if acts else None), Footer(self._keymap)
+        self._ended = EndPanel(
+            controller, self._keymap, do=self.action_do, is_writing=lambda: bool(self.message.box.text)
+        )
         self._notice = Notice()
         self.prompt = Prompt(self.message.box, self._notice, lambda: self._follower.draw_soon(), keymap)
         self._services = Services(self, controller, self.transcript.action_scroll_end, self._review)
@@ -124,17 +147,17 @@ class MainScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the widgets of the screen, from top to bottom."""
-        yield self._edges.header
-        yield self._edges.meters
+        yield self._header
+        yield self._meters
         yield self.welcome
         yield self.transcript
         yield self.search
         yield self.gate
-        yield self._edges.gone
-        yield self._edges.ended
-        yield self._edges.progress
+        yield self._gone
+        yield self._ended
+        yield self._progress
         yield self.message
-        yield self._edges.footer
+        yield self._footer
 
     def on_mount(self) -> None:
         """Begin to follow the run."""
@@ -151,7 +174,7 @@ class MainScreen(Screen[None]):
         """Update every widget to the state; each redraws only what changed."""
         state = self.controller.state
         self._host.notify_user(self.controller.status.phase)
-        self._edges.show_head(self.size.width)
+        self._show_head()
         count = len(state.blocks)
         if (first := state.take_changes()) < count:
             self.transcript.show(state.blocks, first)
@@ -164,14 +187,51 @@ class MainScreen(Screen[None]):
         self._notice.forget(state.refused, state.taken)
         for why in self._areas.draw_board(is_board and not self.gate.takes_all):
             self.prompt.tell(f"refused: {why}")
-        update_focus(self, self.message.box, self.gate)
-        self._edges.show_message(offers_choices=self.welcome.offers_choices)
+        self._update_focus()
+        self._show_message()
         self.on_descendant_focus()
+
+    def _show_head(self) -> None:
+        """Show what runs and what is left."""
+        state, status = self.controller.state, self.controller.status
+        self._header.show(state, status.phase)
+        self._meters.display = self.controller.begun
+        self._meters.show(state, state.last_at if status.is_at_rest else time.time())
+        self._progress.show(state, time.time(), self.size.width)
+
+    def _show_message(self) -> None:
+        """Show what the message box is for, and above it how the run ended or that its runner is lost."""
+        state, status = self.controller.state, self.controller.status
+        key = "" if self.controller.is_read_only else shown_key(self._keymap.get("pause", BY_NAME["pause"].keys))
+        self._gone.show(state, is_gone=status.is_gone, key=key)
+        self._ended.show()
+        self.message.show(
+            state,
+            placeholder(self.controller, Keymap(self._keymap)),
+            time.time(),
+            at_rest=status.is_at_rest,
+            offers_choices=self.welcome.offers_choices,
+        )
+
+    def _update_focus(self) -> None:
+        """Focus the gate or the message box, unless the user focused another widget."""
+        gate, box = self.gate, self.message.box
+        if gate.display:
+            gate.arming.keyed_now_empty(gate.is_stray(box.text))
+            if self.focused is None and gate.inner is not gate:
+                self.set_focus(gate.inner)
+            elif self.focused in (box, None) and gate.arming.may_focus(Message().time):
+                self.set_focus(gate.inner)
+                gate.arming.focused()
+        elif self.focused is None or gate.has_focus_within:
+            if gate.has_focus_within:
+                box.ignore_keys_until(Message().time + _IGNORED_SECONDS)
+            self.set_focus(box)
 
     def on_descendant_focus(self) -> None:
         """Show the keys of the part that has the focus now."""
         notice, is_board = self._notice.text, self._areas.shows_board
-        self._edges.footer.show(self.controller, self._areas.focused, notice=notice, is_board=is_board)
+        self._footer.show(self.controller, self._areas.focused, notice=notice, is_board=is_board)
 
     on_descendant_blur = on_descendant_focus
 
@@ -194,7 +254,7 @@ class MainScreen(Screen[None]):
         self.prompt.tell("")
 
     def _painted(self) -> None:
-        update_focus(self, self.message.box, self.gate)
+        self._update_focus()
         if self.gate.arming.is_in_grace(Message().time):
             self._follower.draw_soon()  # else the gate gets the focus at the next redraw, which may be far
 

@@ -18,8 +18,9 @@ from rundry.agent import Decide, RundryError
 
 from ..actions.lookup import keys_of
 from ..gate.decision.entries import STAGE, entry_choices
-from ..gate.decision.restoring import restore_choices
+from ..gate.decision.review import restore_choices
 from ..gate.panel import GatePanel
+from ..keyboard.choice_screen import ChoiceScreen
 from ..keyboard.clicks import press_clicked_key
 from ..keyboard.closing import ClosesOnce
 from ..keyboard.screen_keymap import keymap_of
@@ -42,6 +43,12 @@ _KEEP_SECONDS = 0.3
 OPENING = "reading what is staged"
 APPLYING = "applying what you accepted; then the checks of the run run in the workspace"
 HOW = "{approve} applies what is accepted, {gate_back} leaves it staged and keeps your choices"
+_CHOICES = {
+    "stage_apply": ("apply", "look at it, and apply what you accept"),
+    "stage_drop": ("drop", "drop it: the workspace stays as it is"),
+    "close_dialog": ("keep", "keep it staged, and stay in the stage"),
+}
+"""By the action: the answer, and what it does."""
 
 
 @dataclass(slots=True)
@@ -227,3 +234,16 @@ class StageScreen(ClosesOnce[Reviewed], ModalScreen[Reviewed]):
     def on_click(self, event: events.Click) -> None:
         """Press the clicked key."""
         press_clicked_key(self, event)
+
+
+class LeaveStageScreen(ChoiceScreen):
+    """Asks what happens to what is staged when the run should leave its stage. Returns `apply`, `drop` or `keep`."""
+
+    def __init__(self, staged: str) -> None:
+        """`staged`: how much is staged, such as `3 files staged`."""
+        super().__init__(f"{staged}. What should happen to it?", _CHOICES)
+
+    def on_key(self, event: events.Key) -> None:
+        """Decide by a letter; the keys that close a dialog keep it staged."""
+        keymap = keymap_of(self)
+        self.choose(event, "close_dialog" if keymap.closes(event.key) else keymap.action_of(event.key, "leave"))

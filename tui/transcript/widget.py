@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,18 +13,20 @@ from rich.style import Style
 from textual import events, on
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
 
 from rundry.agent import Block, Blocks
 
+from ..actions.lookup import keys_of
+from ..keyboard.letters import FirstLetter, LetterKeys
 from ..lines.parts import Line, Part, Place
 from ..lines.view import LineView
-from .block_parts import BlockParts
 from .entries import Entries, can_unfold, guess
-from .finder import Finder
-from .flushing import FlushTimer
 from .gutter import MARGIN
 from .markdown import prepare
-from .reading import ReadingKeyboard
+from .pieces import Pieces
+from .search import Finder
 
 if TYPE_CHECKING:
     from .search import Found, Search
@@ -31,6 +34,14 @@ if TYPE_CHECKING:
 _SEEN_ABOVE = 4
 _WARM_AFTER = 0.5
 _FEW = 100
+_FRAME = 1 / 20
+"""Seconds between two flushes."""
+_KEY_FIRST = 0.012
+"""Seconds after a key in which nothing is flushed, so that the echo of the key is drawn first."""
+_LATEST = 0.1
+"""Seconds after the last flush from which on a key no longer delays the next one."""
+_MOVES = frozenset({"earlier", "later", "next_match", "previous_match"})
+"""Actions that change nothing but what is in sight: a letter carries them out immediately."""
 
 
 class Transcript(LineView):
@@ -57,7 +68,7 @@ class Transcript(LineView):
     def __init__(self, *, keys: Mapping[str, str] | None = None) -> None:
         """`keys`: key to the name of its action."""
         super().__init__()
-        self._blocks, self._parts = Blocks(), BlockParts()
+        self._blocks, self._parts = Blocks(), _BlockParts()
         self._drawn: dict[int, int] = {}
         """The version of each block in memory when its lines were last counted or drawn."""
         self._entries: Entries | None = None
@@ -67,13 +78,13 @@ class Transcript(LineView):
             matched=self._go_to_match,
             searched=lambda found, share: self.post_message(self.Searched(found, share=share)),
         )
-        self.keyboard = ReadingKeyboard(self, keys, self.do)
+        self.keyboard = _Keyboard(self, keys, self.do)
         self._left_at = 0
         """The number of blocks when the end was last visible."""
         self._reported: tuple[bool, int] = (True, 0)
         self._changed_from: int | None = None
         """Index of the first block that changed since the last flush; None: none did."""
-        self._flush_timer = FlushTimer(self, self._flush)
+        self._flush_timer = _FlushTimer(self, self._flush)
 
     def let_key_first(self) -> None:
         """Draw the echo of a key that was just pressed before what streams."""
@@ -292,3 +303,132 @@ class Transcript(LineView):
         self._cursor = index
         self.go_to(place or Place(index), above=_SEEN_ABOVE)
         self.refresh()
+
+
+class _BlockParts:
+    """Builds the parts of blocks: knows which are unfolded, and keeps those of a text that grows.
+
+    The user's folding counts against what a block says about itself.
+    """
+
+    def __init__(self) -> None:
+        self._toggled: set[int] = set()
+        """Indexes of the blocks that the user folded or unfolded."""
+        self._all_open = False
+        self._streams: dict[int, tuple[Pieces, list[Part], list[Part]]] = {}
+        """For each growing text: its pieces, the parts that will not change again, and all parts as last built."""
+
+    def is_open(self, index: int, block: Block) -> bool:
+        """Return whether a block is unfolded."""
+        return (block.open or self._all_open) != (index in self._toggled)
+
+    def toggle(self, index: int) -> None:
+        """Fold or unfold one block."""
+        self._toggled ^= {index}
+
+    def toggle_all(self) -> None:
+        """Unfold all blocks, or show each as it was at first."""
+        self._all_open = not self._all_open
+        self._toggled.clear()
+
+    def cut(self, count: int) -> None:
+        """Forget the folding of the blocks from this index on, because they are gone."""
+        self._toggled = {index for index in self._toggled if index < count}
+
+    def end_stream(self, index: int) -> None:
+        """Forget the parts of a text that no longer grows."""
+        self._streams.pop(index, None)
+
+    def forget_streams(self) -> None:
+        """Forget the parts of all growing texts: their width or their colours changed."""
+        self._streams.clear()
+
+    def build(self, entries: Entries, index: int, block: Block, before: Block | None) -> list[Part]:
+        """Return the parts of a block that is shown below `before`. Those of a growing text are kept."""
+        if not block.live or block.kind != "text":
+            self.end_stream(index)
+            return entries.build(block, before, is_open=self.is_open(index, block))
+        pieces, kept, shown = self._streams.get(index, (Pieces(), [], []))
+        parts = entries.grown(block, before, pieces, kept)
+        if parts and len(parts) == len(shown):
+            parts[-1] = parts[-1].after(shown[-1])
+        self._streams[index] = pieces, kept, parts
+        return parts
+
+
+class _FlushTimer:
+    """Calls `flush` soon after it is requested: at most 20 times a second, and not right after a key."""
+
+    def __init__(self, widget: Widget, flush: Callable[[], None]) -> None:
+        self._widget = widget
+        self._flush = flush
+        self._timer: Timer | None = None
+        self._is_requested = False
+        self._delayed_until = self._flushed_at = float("-inf")
+        """Times of the monotonic clock."""
+
+    def delay_for_key(self) -> None:
+        """Delay the next flush, because a key was pressed and its echo is to be drawn first."""
+        self._delayed_until = time.monotonic() + _KEY_FIRST
+
+    def request(self, *, immediately: bool) -> None:
+        """Flush now if the last flush is old enough, else when it is. `immediately`: even if it is not."""
+        self._is_requested = True
+        is_waiting = self._timer is not None
+        if is_waiting and not immediately:
+            return
+        delay = 0.0 if is_waiting else self._delay()
+        if not delay:
+            self.flush()
+        if not is_waiting:
+            self._timer = self._widget.set_timer(delay or _FRAME, self._on_timer)
+
+    def flush(self) -> None:
+        """Flush without a check of the time."""
+        self._is_requested = False
+        self._flushed_at = time.monotonic()
+        self._flush()
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        if self._is_requested:
+            self.request(immediately=False)
+
+    def _delay(self) -> float:
+        now = time.monotonic()
+        return max(0.0, self._delayed_until - now) if now - self._flushed_at < _LATEST else 0.0
+
+
+class _Keyboard(LetterKeys):
+    """Decides what a key in the transcript means: an action, scrolling, or the first letter of a message."""
+
+    def __init__(self, transcript: Widget, keys: Mapping[str, str] | None, do: Callable[[str], None]) -> None:
+        """`keys`: key to the name of its action; None: the defaults. `do` carries out an action by its name."""
+        self._do = do
+        self._enter: Callable[[], bool] = lambda: False
+        self._actions = keys_of("transcript", {}) if keys is None else keys
+        super().__init__(FirstLetter(transcript, lambda action, at: do(action)))
+
+    def on_enter(self, enter: Callable[[], bool]) -> None:
+        """Call `enter` before Enter unfolds the chosen entry; it returns whether it did something else."""
+        self._enter = enter
+
+    def press(self, event: events.Key) -> None:
+        """Handle a key that is an action or a letter."""
+        types, action = event.character if event.is_printable else None, self._actions.get(event.key)
+        is_letter = bool(types and types.isalpha())
+        if self._letter.follow(event) or (event.key == "enter" and action is not None and self._enter()):
+            pass
+        elif action in _MOVES or (action is not None and not is_letter):
+            self._do(action)
+            self._letter.moved(event)
+        elif action is not None:
+            self._letter.hold(action, event)
+        elif self._letter.continues_word(event, moves=False):
+            pass
+        elif types:
+            self.leave(types)
+        else:
+            return
+        event.stop()
+        event.prevent_default()

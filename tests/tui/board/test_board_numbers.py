@@ -9,7 +9,7 @@ from fakes.views.searched import Search, a_pass, crawl, found, lens_search
 
 from rundry.agent import FinderSpec, ItemQueued, LoopKind, Seed, ViewState, WorkerSpec, WorkFinished, WorkStarted
 from rundry.tui.board.rows.plot import plot
-from rundry.tui.board.rows.summary import percent
+from rundry.tui.board.rows.top import percent
 from rundry.tui.board.view import BoardView
 
 

@@ -10,8 +10,7 @@ from fakes.played import proposal
 from rundry.agent import Decide, ProposalOpened, RebaseResult, UserError, apply_cut_hunks
 from rundry.tui.diff.unified import diff_of_text
 from rundry.tui.gate.decision.editing import opened
-from rundry.tui.gate.decision.following import follow
-from rundry.tui.gate.decision.merge import carried
+from rundry.tui.gate.decision.following import carried, follow
 from rundry.tui.gate.decision.pending_decision import (
     IN_CONFLICT,
     MARKS_LEFT,

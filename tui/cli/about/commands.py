@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from ...ending import guarded
 from ..kinds import Words
 from ..misread import near_command
 from ..options import LOOKED_AT, run_options
+
+_NAME = 24
+"""Width of the name of a skill or slash command."""
 
 
 def about_the_program(cli: click.Group) -> None:
@@ -79,9 +84,36 @@ def doctor(as_json: bool, **flags: object) -> None:
 @click.option("--cwd", metavar="DIR", help="The workspace; default: here.")
 def skills(as_json: bool, **flags: object) -> None:
     """List the skills and the slash commands of your config folder and of the workspace, and which are trusted."""
-    from .skills import print_skills
+    guarded(lambda: _print_skills(flags, as_json=as_json))
 
-    guarded(lambda: print_skills(flags, as_json=as_json))
+
+def _print_skills(flags: Mapping[str, object], *, as_json: bool) -> int:
+    """Print one line for each skill and each slash command. Their texts are foreign. Return 0."""
+    from ...border.json_out import print_json
+    from ...run.extensions import Extensions
+    from ...setup.connected import skill_data, state_words
+    from ...setup.folders import workspace_of
+    from ...text import one_line
+
+    found = Extensions(workspace_of(flags))
+    if as_json:
+        print_json({"skills": [skill_data(one) for one in found.skills], "commands": list(found.commands)})
+        return 0
+    if not found.skills and not found.commands:
+        print("no skills and no slash commands: docs/how-to/skills-and-commands.md says where they go")
+
+    def print_line(name: str, origin: str, state: str, about: str) -> None:
+        print(f"{one_line(name):<{_NAME}}  {origin:<7}  {one_line(state)}{'  ' if about else ''}{about}")
+
+    for one in found.skills:
+        about = one_line(one.skill.description)
+        if one.allowed_tools:
+            about += f"  (names the tools {one_line(one.allowed_tools)}: this gives no permission)"
+        print_line(f"skill {one.skill.name}", one.skill.origin, state_words(one.trusted, one.problem), about)
+    for command in found.commands:
+        name = f"/{command.name} {command.argument_hint}".strip()
+        print_line(name, command.origin, state_words(command.trusted, command.problem), one_line(command.description))
+    return 0
 
 
 @click.command(short_help="Print the completion script of a shell.")

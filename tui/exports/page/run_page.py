@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from rundry.agent import clock, end_word, held_words, money, plural, short, void_words
 
 from ...ended.words import proof_rows
-from .findings import findings_html
 from .frame import page_end, page_start
 from .plots import Plot, bar_plot, line_plot
 from .steps import steps_html
 from .text import Words, escaped
 
 if TYPE_CHECKING:
-    from rundry.agent import Bars, ViewState
+    from rundry.agent import Bars, FinderFacts, Finding, ViewState
 
     from ..reading import Recorded
 
 _BARS = 60
+_ORDER = {"confirmed": 0, None: 1, "refuted": 2}
 
 
 def run_page(run: Recorded) -> Iterator[str]:
@@ -39,7 +39,7 @@ def run_page(run: Recorded) -> Iterator[str]:
     if plots:
         yield f'<h2>Meters</h2><div class="plots">{"".join(plots)}</div>'
     if state.finder is not None:
-        yield from findings_html(state.finder, words)
+        yield from _findings(state.finder, words)
     if state.outcome is not None and state.outcome.files_changed:
         yield f"<h2>Changed files</h2>{_list(state.outcome.files_changed, words)}"
     yield "<h2>Steps</h2>"
@@ -139,3 +139,45 @@ def _surfaced(bars: Bars) -> str:
 
 def _list(paths: Sequence[str], words: Words) -> str:
     return f'<p class="mono">{"<br>".join(words.line(path) for path in paths)}</p>'
+
+
+def _findings(facts: FinderFacts, words: Words) -> Iterator[str]:
+    """Yield a table with verdict, title and place of each finding of a search; its text and the reasons are folded."""
+    found = sorted(facts.findings.values(), key=lambda each: (_ORDER[each.verdict], each.seq))
+    if not found:
+        return
+    counts = (
+        f"{facts.confirmed - facts.unverified} confirmed, {facts.refuted} refuted, {facts.judging} without a verdict"
+    )
+    counts += f", {facts.unverified} unverified" if facts.unverified else ""
+    yield f'<h2>Findings <span class="dim">{counts}</span></h2>'
+    yield "<table><tr><th>verdict</th><th>finding</th><th>place</th><th>by</th></tr>"
+    for finding in found:
+        sign, colour = _verdict_of(finding)
+        place = words.line(finding.place or finding.evidence)
+        yield f'<tr><td class="{colour}">{sign}</td><td>{_finding(finding, facts, words)}</td>'
+        yield f'<td class="mono">{place}</td><td class="dim">{words.line(finding.source)}</td></tr>'
+    yield "</table>"
+
+
+def _verdict_of(finding: Finding) -> tuple[str, str]:
+    votes = f" {finding.stands}/{len(finding.votes)}" if finding.votes else ""
+    if finding.verdict is None:
+        return "… no verdict", "partly"
+    if finding.by == "none" and finding.verdict == "confirmed":
+        return "unverified", "partly"
+    by = " by a person" if finding.by == "person" else votes
+    return (f"✓ confirmed{by}", "good") if finding.verdict == "confirmed" else (f"✗ refuted{by}", "bad")
+
+
+def _finding(finding: Finding, facts: FinderFacts, words: Words) -> str:
+    title = words.line(finding.title)
+    same = facts.findings.get(finding.duplicate_of or "")
+    parts = [f'<p class="dim">the same as: {words.line(same.title)}</p>'] if same is not None else []
+    if finding.detail:
+        parts.append(words.markdown(finding.detail))
+    if finding.place and finding.evidence:
+        parts.append(f"<pre>{words.lines(finding.evidence)}</pre>")
+    reasons = dict.fromkeys([*finding.reasons, *(vote.reason for vote in finding.votes)])
+    parts += [f'<p class="dim">{words.lines(reason)}</p>' for reason in reasons if reason]
+    return f"<details><summary>{title}</summary>{''.join(parts)}</details>" if parts else title

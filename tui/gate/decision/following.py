@@ -1,4 +1,4 @@
-"""Carry the user's choices over to a proposal whose file changed. Does not import textual."""
+"""Carry the user's choices and edits over to a proposal whose file changed. Does not import textual."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from rundry.agent import ProposalOpened, RundryError
 from ...diff.contents import diff_of
 from ...diff.unified import diff_of_text
 from .editing import opened
-from .merge import carried
 from .picks import Picks, matched
 from .spans import contents_of
 
@@ -39,7 +38,7 @@ def follow(pending: PendingDecision, was: ProposalOpened, now: ProposalOpened, c
     path = now.path or ""
     before, after = diff_of_text(path, was.diff), diff_of_text(path, now.diff)
     if pending.edited is not None:
-        edited = _carried(pending.edited, was, now, content)
+        edited = _follow_edit(pending.edited, was, now, content)
         if edited is None:
             pending.draft, pending.edited, pending.picks = pending.edited, None, Picks()
             pending.fitted, pending.cuts = was.before, {}
@@ -75,8 +74,33 @@ def _diff(path: str, before: bytes | None, edited: str) -> Diff:
         return diff_of(path, before, edited.encode())
 
 
-def _carried(edited: str, was: ProposalOpened, now: ProposalOpened, content: Content) -> str | None:
+def _follow_edit(edited: str, was: ProposalOpened, now: ProposalOpened, content: Content) -> str | None:
     try:
         return carried(opened(content(was.before)).text, edited, opened(content(now.before)).text)
     except RundryError:
         return None
+
+
+def carried(base: str, edited: str, now: str) -> str | None:
+    """Return `now` with the changes from `base` to `edited`; None if both changed the same place."""
+    from rundry.agent import compare_contents  # the gate costs ~15 ms to import
+
+    raw = base.encode()
+    mine, theirs = compare_contents(raw, edited.encode()), compare_contents(raw, now.encode())
+    if mine is None or theirs is None:
+        return None
+    others = [change for hunk in theirs.compare() for change in hunk.changes]
+    pieces: list[str] = []
+    at = shift = done = 0
+    for hunk in mine.compare():
+        for a1, a2, b1, b2 in hunk.changes:
+            while done < len(others) and others[done].a2 < a1:
+                other = others[done]
+                shift += (other.b2 - other.b1) - (other.a2 - other.a1)
+                done += 1
+            if done < len(others) and others[done].a1 <= a2:
+                return None
+            pieces += theirs.new[at : a1 + shift]
+            pieces += mine.new[b1:b2]
+            at = a2 + shift
+    return "".join([*pieces, *theirs.new[at:]])
