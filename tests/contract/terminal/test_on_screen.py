@@ -119,6 +119,7 @@ def test_a_terminal_that_goes_away_leaves_the_run_going_and_watch_shows_its_end(
         with on_goal(home, project, server, "--gate", "edits") as terminal:
             terminal.wait_for("I think about")
             terminal.hang_up()
+            terminal.wait_for_exit()  # else the runner, still below the screen, would be ended with it
             server.release()
             server.wait_requests(2)
         with home.screen("watch", cwd=project) as again:
