@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 4
 """Files that one message of the person can show."""
 _MOST_WORDS = 2_000
-_ONLY_EXPLAINED = "(This answer only described a call of a tool. Nothing was changed.)"
 _AROUND = "\"'`()[]{}<>,;:!?"
 """Characters around a path in a message."""
 
@@ -77,7 +76,7 @@ class ChatEdits(TextEdits):
     def as_sent(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages for a model that has no tools: calls and results as text.
 
-        An answer that only explains a call is left out, because a small model repeats its form.
+        An answer that only explains a call is left out, because a small model repeats it, or whatever stands for it.
         """
         tools = {call.call_id: call.tool for message in messages for call in message.calls}
         out: list[Message] = []
@@ -88,9 +87,7 @@ class ChatEdits(TextEdits):
             elif one.calls:
                 called = [f"[called `{call.tool}`]" for call in one.calls if not call.from_text]
                 out.append(Message(role="assistant", text="\n".join([*([one.text] if one.text else []), *called])))
-            elif one.role == "assistant" and explains_a_call(one.text):
-                out.append(Message(role="assistant", text=_ONLY_EXPLAINED))
-            else:
+            elif not (one.role == "assistant" and explains_a_call(one.text)):
                 out.append(one)
         return one_turn(out)
 

@@ -351,7 +351,7 @@ async def test_the_switch_is_offered_at_the_start_to_a_small_model(chat: Make):
     assert [(e["format"], e["answers"]) for e in run.of("edit_format_offered")] == [("whole", 0)], run.story()
     assert run.of("edit_format_offered")[0]["seq"] < run.of("step_started")[0]["seq"]
     sent = "\n".join(message.text for message in run.model.requests[1].messages)
-    assert "edit_file" not in sent and "only described a call" in sent
+    assert "edit_file" not in sent and "fix add in @calc/core.py" in sent and "do it" in sent
 
 
 @pytest.mark.parametrize(
