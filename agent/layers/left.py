@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..protocol.text.counts import first_names
 from ..protocol.text.path_text import quoted_path
 from .effects import TooMuch, written_below
 from .fitness import places_of
@@ -110,6 +111,5 @@ def lost_at_restart(folder: Path) -> list[str]:
         os.close(upper)
     if not names:
         return []
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    shown = f"{', '.join(sorted(names)[:_MOST_NAMED])}{more}"
+    shown = first_names(sorted(names), _MOST_NAMED)
     return [f"the machine was restarted during a command of the run {run}: what was not applied is dropped ({shown})"]

@@ -8,7 +8,10 @@ from typing import Literal, get_args
 
 import msgspec
 
-from .text.counts import plural
+from .text.counts import first_names, plural
+
+_NAMED = 3
+"""Files that a line names."""
 
 EvidenceKind = Literal[
     "confirmed",  # in a clean checkout
@@ -204,7 +207,7 @@ def result_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> 
 
 def proof_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> str:
     """Describe what was counted and compared: `34 tests as at the start, 3 -> 0 failing`; empty: nothing was."""
-    decided = [f"approved by {_listed(list(approved_by))}, not by a person"] if approved_by else []
+    decided = [f"approved by {first_names(list(approved_by), _NAMED)}, not by a person"] if approved_by else []
     return ", ".join([*(_parts(evidence) if evidence is not None else ()), *decided])
 
 
@@ -247,7 +250,7 @@ def grade_words(evidence: Evidence) -> str:
 
 def some_files(names: Sequence[str]) -> str:
     """Return the first names of a list: `a.py, b.py, c.py and 4 more`."""
-    return _listed(list(names))
+    return first_names(list(names), _NAMED)
 
 
 def opened_words(evidence: Evidence) -> str:
@@ -257,7 +260,7 @@ def opened_words(evidence: Evidence) -> str:
     count, changed = plural(evidence.opened, "file"), evidence.opened_changed
     if not changed:
         return f"{count}, none changed by this run"
-    return f"{count}, {len(changed)} changed by this run ({_listed(changed)})"
+    return f"{count}, {len(changed)} changed by this run ({first_names(changed, _NAMED)})"
 
 
 def undecided_words(evidence: Evidence) -> str:
@@ -266,7 +269,7 @@ def undecided_words(evidence: Evidence) -> str:
         return ""
     count = plural(evidence.undecided_count, "change")
     if evidence.rests_on:
-        return f"{count}; the result needs {_listed(evidence.rests_on)}"
+        return f"{count}; the result needs {first_names(evidence.rests_on, _NAMED)}"
     needed = "" if evidence.judged_why else ", not needed for the result"
     return f"{count}{needed}: {_of_all(evidence)}"
 
@@ -307,7 +310,7 @@ def _parts(evidence: Evidence) -> list[str]:
         parts.append("suspect check accepted by a person")
     if evidence.guarded_changed:
         what = "accepted outside of the scope" if evidence.decided else "guarded files changed"
-        parts.append(f"{what}: {_listed(evidence.guarded_changed)}")
+        parts.append(f"{what}: {first_names(evidence.guarded_changed, _NAMED)}")
     if evidence.confirmation is not None:
         parts.append(confirmation_words(evidence.confirmation))
     return parts
@@ -341,8 +344,3 @@ def _counted(evidence: Evidence) -> list[str]:
 
 def _tests(count: int | None) -> str:
     return f"{count} tests" if count is None else plural(count, "test")
-
-
-def _listed(paths: list[str], most: int = 3) -> str:
-    more = f" and {len(paths) - most} more" if len(paths) > most else ""
-    return f"{', '.join(paths[:most])}{more}"

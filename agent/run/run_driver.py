@@ -22,6 +22,7 @@ from ..protocol import (
     Waiting,
     WorkResult,
 )
+from ..protocol.text.counts import first_names
 from ..step.model_call.wrap_up import wrap_up
 from ..step.resources.activity import PersonInterrupted
 from ..step.tool_calls.direct_changes import record_background_changes
@@ -161,9 +162,8 @@ class RunDriver:
         left = [] if ctx.watched() else self._facts.changes.approvals.unreviewed
         if not left:
             return decision
-        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
         why = f"changed while a command ran, and nobody decided about it ({decision.reason}: {decision.detail})"
-        return Finish(reason=Reason.HANDOFF, detail=f"{', '.join(left[:_NAMED])}{more} {why}")
+        return Finish(reason=Reason.HANDOFF, detail=f"{first_names(left, _NAMED)} {why}")
 
     async def _continues(self, decision: Finish) -> bool:
         """Ask the person, hand over or pause the run if the decision requires it. Return whether the run continues."""

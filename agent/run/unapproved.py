@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ..loops.shared.judged import with_help
 from ..protocol import Finish, LoopKind, Reason
+from ..protocol.text.counts import first_names
 from ..protocol.text.path_text import quoted_path
 
 if TYPE_CHECKING:
@@ -50,15 +51,16 @@ def handed_over(ctx: RunContext, end: Finish) -> Finish:
 def _with_refused(ctx: RunContext, end: Finish, *, is_alone: bool) -> Finish:
     """Return the end of a green run that names the files of which each change was refused."""
     facts = ctx.facts
-    changed = {path for change in facts.changes.standing for path in change.files}
+    changed = {path for log in (facts.changes.standing, facts.changes.in_stage) for one in log for path in one.files}
     refused = sorted(facts.requests.refused_files - changed)
     if not refused:
         return end
     asked = [path for path in refused if _names(facts.spec.task, path)]
     if not (asked and is_alone):
-        return replace(end, detail=f"{end.detail}; refused: {_few(refused)}")
+        return replace(end, detail=f"{end.detail}; refused: {first_names([*map(quoted_path, refused)], _MOST)}")
     helps = [f"--scope {shlex.quote(path)}" for path in asked[:_MOST] if path in facts.requests.unnamed]
-    why = f"{end.detail}, but the task names {_few(asked)}, and each change of it was refused"
+    names = first_names([*map(quoted_path, asked)], _MOST)
+    why = f"{end.detail}, but the task names {names}, and each change of it was refused"
     return replace(end, reason=Reason.HANDOFF, detail=with_help(why, helps), help=helps)
 
 
@@ -67,11 +69,6 @@ def _names(task: str, path: str) -> bool:
     name = path.rpartition("/")[2]
     names = [path, name] if "." in name or name != name.lower() else [path]
     return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w/-]|\.\w)", task) for one in names)
-
-
-def _few(paths: list[str]) -> str:
-    more = f" and {len(paths) - _MOST} more" if len(paths) > _MOST else ""
-    return f"{', '.join(map(quoted_path, paths[:_MOST]))}{more}"
 
 
 def _files_out_of_scope(ctx: RunContext, command: str) -> list[str]:

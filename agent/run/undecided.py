@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..layers.fitness import place_of_copies, place_of_orders
 from ..layers.start_copy import StartCopy, own_folder_in, start_name
 from ..protocol import Fault
-from ..protocol.text.counts import plural
+from ..protocol.text.counts import first_names, plural
 from ..protocol.text.path_text import quoted_path
 from ..verdict.commits import without_committed
 from ..verdict.decided_now import note_undecided
@@ -72,6 +72,5 @@ def left_undecided(ctx: RunContext) -> list[str]:
     paths = sorted(entry.path for entry in noted.entries)
     if not paths:
         return []
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    names = ", ".join(map(quoted_path, paths[:_NAMED]))
-    return [f"earlier runs changed {plural(len(paths), 'file')} that nobody decided on: {names}{more}"]
+    names = first_names([*map(quoted_path, paths)], _NAMED)
+    return [f"earlier runs changed {plural(len(paths), 'file')} that nobody decided on: {names}"]

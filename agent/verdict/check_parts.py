@@ -87,6 +87,10 @@ _SOURCE_FOLDERS = frozenset(
         "modules",
     ]
 )
+_OF_FILES = frozenset(["-e", "-f", "-s", "-r", "-x", "-L", "-h"])
+"""Operators of `test` after which the name of a file stands."""
+_TESTED = re.compile(r"(?:^|[\s;&|(])\[{1,2}\s+(?:!\s+)?-[efsrxLh]\s+([\w@./+-]+)\s")
+"""The file in `[ -f FILE ]`, which is not a command for the shell's grammar."""
 _COMPARERS = frozenset(["diff", "cmp", "comm", "colordiff", "wdiff"])
 _OTHER_LANGUAGES = frozenset(
     [
@@ -216,6 +220,8 @@ class CheckParts:
             self._add_data(runs.started)
             self._add_judges(runs.started)
             self._add_results(runs.started)
+            tested = (self._inside(".", match[1]) for match in _TESTED.finditer(command))
+            self.results |= {path for path in tested if path and not self._is_there(".", path)}
 
     def add_script(self, script: str) -> None:
         """Add a Python script of a predicate, and the modules next to it that it imports."""
@@ -557,15 +563,16 @@ class CheckParts:
         """
         for one in started:
             name = one.words[0].rpartition("/")[2]
-            if name not in READERS and name not in (*_COMPARERS, "test", "[", "[["):
+            if name not in READERS and name not in (*_COMPARERS, "test"):
                 continue
             if name in _COMPARERS and not any(self._is_there(one.folder, word) for word in one.words[1:]):
                 continue
             before = ""
             for word in one.words[1:]:
-                is_value = before in _VALUED.get(name, ())
+                is_value, is_given = before in _VALUED.get(name, ()), name == "test" and before in _OF_FILES
                 before = word
-                is_name = re.fullmatch(r"[\w@./+-]*[./][\w@./+-]*", word) and not word.startswith("-")
+                names = r"[\w@./+-]+" if is_given else r"[\w@./+-]*[./][\w@./+-]*"
+                is_name = re.fullmatch(names, word) and not word.startswith("-")
                 if is_value or not is_name or UNKNOWN in word:
                     continue
                 path = self._inside(one.folder, word)

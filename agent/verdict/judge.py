@@ -18,6 +18,7 @@ import msgspec
 from ..facts.decided_files import encode_decided
 from ..journal.encoding import recorded_text
 from ..protocol import Judged, JudgeStarted, TestCounts
+from ..protocol.text.counts import first_names
 from ..stops.check_environment import CheckEnvironment, prepared_environment
 from ..stops.checks import CheckResult
 from ..stops.counting.comparing import compare
@@ -246,7 +247,7 @@ class _Judge:
         why = f"and no view can show whether the checks need it: {self._case.no_views}"
         if left := [one for one in self._decided.undecided if one.what != "output"]:
             names, files = [one.path for one in left], [one.path for one in left if one.what != "git"]
-            return self._red("undecided", f"nobody decided on {_few(names)}, {why}", files)
+            return self._red("undecided", f"nobody decided on {first_names(names, _NAMED)}, {why}", files)
         if self._required:
             return self._red("unknown", f"`{self._required[0]}` did not run on its own, {why}")
         return self._few_tests() if self._fewer else self._green()
@@ -258,7 +259,7 @@ class _Judge:
             names = {line.partition(": ")[0] for line in decided.unknown}
             asked = [one.path for one in decided.undecided if one.path in names]
             step = "" if asked else ": start the run again"
-            detail = f"what some files were before is not known ({_few(decided.unknown)}){step}"
+            detail = f"what some files were before is not known ({first_names(decided.unknown, _NAMED)}){step}"
             return self._red("unknown", detail, asked)
         if self._fewer and not decided.undecided:
             return self._few_tests()
@@ -373,7 +374,7 @@ class _Judge:
         opened = None if self._case.facts.verdicts.proposed else self._files_opened
         first = [] if opened is None else [path for path in files if path in opened]
         names = sorted((one.path for one in left_out), key=lambda path: path not in first)
-        why = f"it passes only with changes that nobody decided on: {_few(names)}"
+        why = f"it passes only with changes that nobody decided on: {first_names(names, _NAMED)}"
         asked = first or files
         return self._red("undecided", why, asked, output=output, asks_all=len(asked) == len(files))
 
@@ -383,11 +384,13 @@ class _Judge:
         if case.background:
             missing.append(f"no command of the run runs in the background (let the check start `{case.background[0]}`)")
         if outputs := self._decided.outputs_gone:
-            missing.append(f"nothing is there that the run built ({_few(outputs)})")
+            missing.append(f"nothing is there that the run built ({first_names(outputs, _NAMED)})")
         if case.facts.verdicts.setup is not None:
             missing.append("ignored folders are as the setup made them")
         if case.unit is not None and case.unit.missing:
-            missing.append(f"nothing is there that was built or changed in git ({_few(case.unit.missing)})")
+            missing.append(
+                f"nothing is there that was built or changed in git ({first_names(case.unit.missing, _NAMED)})"
+            )
         if case.sandbox.left_in_temp():
             missing.append("/tmp is empty, which has files of the run's commands now")
         return " and ".join([*missing, "caches are empty"])
@@ -422,7 +425,7 @@ class _Judge:
             kept = await self._tried(taken, [case.workspace.root / path for path in found])
             if kept.is_green(any_=self._any):
                 return []
-        return [f"the check itself changes what it depends on: {_few(found)}"]
+        return [f"the check itself changes what it depends on: {first_names(found, _NAMED)}"]
 
     def _first_wrote(self) -> dict[str, str]:
         found = dict[str, str]()
@@ -439,19 +442,19 @@ class _Judge:
         if case.scope.everything:
             lacks.append("the run may change everything (--guard none)")
         elif widened:
-            lacks.append(f"--scope lets the run change what decides the check: {_few(widened)}")
+            lacks.append(f"--scope lets the run change what decides the check: {first_names(widened, _NAMED)}")
         tests = [] if case.items is None else sorted(path for path in decided.accepted if is_test_name(path))
         if tests:
-            lacks.append(f"items that are tests can lose what they test: {_few(tests)}")
+            lacks.append(f"items that are tests can lose what they test: {first_names(tests, _NAMED)}")
         prepared = case.facts.verdicts.setup
         if prepared is not None and prepared.changed:
-            lacks.append(f"the setup ran again, with the changed {_few([*prepared.changed])}")
+            lacks.append(f"the setup ran again, with the changed {first_names([*prepared.changed], _NAMED)}")
         if any(check in case.facts.verdicts.accepted for check in self._goals.checks):
             lacks.append("a person accepted a suspect check")
         if case.sandbox.kind is None:
             lacks.append("there is no sandbox: commands could write to what the check depends on outside of it")
         if decided.unseen:
-            lacks.append(f"accepted without a look at what changed: {_few(decided.unseen)}")
+            lacks.append(f"accepted without a look at what changed: {first_names(decided.unseen, _NAMED)}")
         is_measured = case.facts.spec.improve is not None  # its score is measured in a view
         goals, is_run = self._goals, bool(self._required or is_measured)
         if not (goals.checks or goals.python or goals.schema is not None or is_run):
@@ -560,8 +563,3 @@ def _in_view(environment: CheckEnvironment, view: JudgeView) -> Access:
 
 def _scope_help(path: str) -> str:
     return f"--scope {shlex.quote(recorded_text(path))}"
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ...layers.effects import IN_MEMORY
 from ...protocol import GIT_HELD, PERSON, Decide
-from ...protocol.text.counts import plural
+from ...protocol.text.counts import first_names, plural
 from ...protocol.text.hunks import apply_hunks
 from ...workspace.errors import WriteFailed
 from ..change.cuts import cut
@@ -167,8 +167,7 @@ def _differences(draft: EffectsDraft, rulings: Mapping[int, EntryRuling]) -> str
             count = f"{len(ruling.taken or ())} of {plural(ruling.of, 'hunk')}"
             sentences.append(f"Of `{entry.path}` the person accepted {count}{given}.")
     if skipped:
-        more = f" and {len(skipped) - _MOST_NAMED} more" if len(skipped) > _MOST_NAMED else ""
-        sentences.insert(0, f"Skipped: {', '.join(skipped[:_MOST_NAMED])}{more}.")
+        sentences.insert(0, f"Skipped: {first_names(skipped, _MOST_NAMED)}.")
     return " ".join(sentences)
 
 

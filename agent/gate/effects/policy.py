@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...protocol import GateMode, Rule
-from ...protocol.text.counts import plural
+from ...protocol.text.counts import first_names, plural
 from ..policy import GUARDED, PolicyContext, Verdict
 from ..rules import applies_to_file, rule_text
 
@@ -70,10 +70,9 @@ def judge_effects(draft: EffectsDraft, context: PolicyContext) -> Verdict:
     always = [entry.shown.path or "." for entry, verdict in asking if verdict.danger]
     why = list(dict.fromkeys(line for _, verdict in asking if not verdict.danger for line in verdict.why))
     if always:
-        named = ", ".join(always[:_MOST_NAMED])
-        more = f" and {len(always) - _MOST_NAMED} more" if len(always) > _MOST_NAMED else ""
+        named = first_names(always, _MOST_NAMED)
         needs = "needs" if len(always) == 1 else "need"
-        why.insert(0, f"{plural(len(always), 'change')} always {needs} your approval: {named}{more}")
+        why.insert(0, f"{plural(len(always), 'change')} always {needs} your approval: {named}")
     return Verdict(action="ask", why=why, danger=bool(always), needs=["effects"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ...protocol.text.counts import plural
+from ...protocol.text.counts import first_names, plural
 from ...protocol.text.path_text import quoted_path
 from .reading import operation
 from .rows import Commits, GitChanges, HeadRow, IndexRow, RefRow, StashRow, StateRow
@@ -81,5 +81,4 @@ def _of_index(changes: GitChanges) -> list[str]:
     paths = list(dict.fromkeys(os.fsdecode(row.path) for row in changes.rows if isinstance(row, IndexRow)))
     if not paths:
         return []
-    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return [f"index: {', '.join(map(quoted_path, paths[:_MOST_NAMED]))}{more}"]
+    return [f"index: {first_names([*map(quoted_path, paths)], _MOST_NAMED)}"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def plural(count: float, noun: str) -> str:
     """Return a count with its noun: `1 hunk`, `3 lenses`, `1,200 entries`, `0.5 days`."""
@@ -18,3 +20,9 @@ def noun_for(count: float, noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}s"
+
+
+def first_names(names: Sequence[str], limit: int) -> str:
+    """Return the first names of a list, and the number of the others: `a, b and 3 more`."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return f"{', '.join(names[:limit])}{more}"

@@ -45,6 +45,7 @@ from ...protocol import (
     Unknown,
     duration,
 )
+from ...protocol.text.counts import first_names
 from ..lock_wait import LockWait
 from .blocks import add, end_blocks, grow, is_short, note, touch
 from .numbers import short
@@ -213,9 +214,8 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             note(state, stamped, f"{event.path} {text}{f'; {event.note}' if event.note else ''}")
         case ChangesUndecided(guarded=guarded, protected=protected):
             paths = [*guarded, *protected]
-            text = f"changed while a command ran, stays until you decide: {', '.join(paths[:3])}"
-            more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-            note(state, stamped, text + more if paths else "no undecided change is left").detail = "\n".join(paths)
+            text = f"changed while a command ran, stays until you decide: {first_names(paths, 3)}"
+            note(state, stamped, text if paths else "no undecided change is left").detail = "\n".join(paths)
         case EffectsApplied(conflicts=conflicts) if conflicts:
             note(state, stamped, f"not applied: {conflicts[0]}").detail = "\n".join(conflicts)
         case StageBegan() | StageEnded():

@@ -30,7 +30,7 @@ def test_an_answer_never_steers_a_terminal_and_a_pipe_gets_its_words(home: Home,
 
 def test_an_end_on_a_budget_names_the_command_that_continues_and_it_does(home: Home, project: Path):
     turns = [read("calc/core.py"), read("NOTES.md"), say("two are read")]
-    until = ["--until", "test -f ./done"]
+    until = ["--until", "test -f done"]
     with ScriptedServer(turns, then=call("write_file", path="done", content="yes\n")) as server:
         model = ["--model", "fake", "--api-base", server.base_url]
         first = home.run("look", "--headless", "--steps", "2", "--gate", "edits", *until, *model, cwd=project)

@@ -98,6 +98,11 @@ class TestGoals:
         assert scope.in_scope("got.txt", new=True) is is_result
         assert not scope.in_scope(compared, new=True)
 
+    @pytest.mark.parametrize("check", ["test -f done", "[ -s done ]", "[[ -e done && 1 = 1 ]]"])
+    def test_a_missing_file_that_the_check_tests_for_is_a_result_by_any_name(self, tmp_path: Path, check: str):
+        scope = scope_in(tmp_path, check)
+        assert scope.in_scope("done", new=True) and not scope.in_scope("other", new=True)
+
     def test_files_that_the_task_is_about_are_in_the_scope_with_the_full_grade(self, tmp_path: Path):
         made(tmp_path, {"a.txt": "", "{x}[1]*.csv": "", "{x}[1]2.csv": "", "b.txt": ""})
         about = ["a.txt", str(tmp_path / "{x}[1]*.csv"), "../b.txt"]
