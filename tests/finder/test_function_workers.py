@@ -107,9 +107,9 @@ def work(item):
         child.wait()
     return {"reason": "well"}
 """,
-        seconds=1.0,
+        seconds=3.0,
     )
-    assert "timed out after 1 s" in (await worker.work(ITEM)).error
+    assert "timed out after 3 s" in (await worker.work(ITEM)).error
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
     assert (await worker.work(WorkItem("value", "x", "x"))).reason == "well"
 

@@ -99,11 +99,11 @@ def _fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files
     of = "" if forked.step == forked.steps else f" of {forked.steps}"
     print(show(f"{forked.run_id}  forked from {forked.forked_from} after step {forked.step}{of}"))
     if files:
-        print(f"{plural(len(forked.restored), 'file')} restored to that step")
+        print(show(f"{plural(len(forked.restored), 'file')} restored to that step"))
     for line in forked.left[:_MOST_LEFT]:
         print(f"left unchanged: {one_line(line)}")
     if len(forked.left) > _MOST_LEFT:
-        print(f"left unchanged: {len(forked.left) - _MOST_LEFT} more")
+        print(show(f"left unchanged: {len(forked.left) - _MOST_LEFT} more"))
     where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if flags.get("runs_dir") else ""
     print(show(f'continue with: rundry resume {forked.run_id}{where} --hint "..."'))
     return 1 if forked.left else 0
