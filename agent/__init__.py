@@ -13,29 +13,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .config.changed_defaults import GATE_IS_EFFECTS, is_new_to_user
     from .config.choices import FileTrust, file_trust, is_own_journal, require_own_journal
     from .config.finder.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
     from .config.finder.recipes import SearchRequest, migration_concurrency, search_request, with_search_limits
     from .config.finder.spec_file import read_finder
     from .config.handoff_tiers import same_server_model
     from .config.hooks.hook_scripts import trust_scripts
-    from .config.last_model import remember_model
     from .config.limits import read_limit
     from .config.loop_flags import budget_is_set
     from .config.options import OPTIONS
+    from .config.remember import GATE_IS_EFFECTS, is_new_to_user, remember_model
     from .config.settings import Setting, Settings, config_file, load_settings
-    from .config.skills.find_skills import FoundSkill, find_skills, load_skill, skill_body
+    from .config.skills.find_skills import FoundSkill, find_skills, load_skill, skill_body, unused_notes
     from .config.skills.folder_content import BadSkill
-    from .config.skills.skill_notes import unused_notes
     from .config.skills.slash_commands import SlashCommand, find_commands
     from .config.spec import budget_of, to_spec, with_default_gate
     from .config.specs.command_lines import quoted_at
     from .config.specs.goal_file import GoalRequest, read_goal
     from .config.specs.library import RecipeEntry, RecipeParameter, Recipes, is_name
     from .config.specs.parameters import given_values
-    from .config.specs.published import spec_schema
     from .config.specs.reading import read_spec
+    from .config.specs.schema import spec_schema
     from .config.trust import Trust
     from .config.values import parse_deadline, parse_duration, parse_money, parse_number
     from .facts.changes import Changes, standing_changes

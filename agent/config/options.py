@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from math import inf
+from pathlib import Path
 from typing import cast
 
 import msgspec
@@ -26,12 +27,11 @@ from ..protocol import (
     UserError,
     Verify,
 )
+from ..system.hosts import read_host
 from .handoff_tiers import read_model, read_tiers
 from .hooks.read_hooks import read_hooks
 from .mcp_servers import read_servers
-from .request_headers import read_headers
-from .request_params import read_params
-from .sandbox_values import read_folder, read_path, read_sandbox_host, read_variable
+from .request_params import read_headers, read_params
 from .values import (
     check_amount,
     parse_deadline,
@@ -46,6 +46,9 @@ from .values import (
 
 Read = Callable[[object, float], object]
 """Converts a given value (text of a flag, or a TOML value) at the given time. Raises UserError."""
+
+
+_VARIABLE = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z_*][A-Za-z0-9_*]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +212,42 @@ def _rule(row: object, now: float) -> Rule:
     return msgspec.convert(fields, Rule)
 
 
+def _variable(value: object, now: float) -> str:
+    """Parse the name of a variable, in which `*` matches any characters. Raises UserError."""
+    del now
+    if isinstance(value, str) and _VARIABLE.fullmatch(value.strip()):
+        return value.strip()
+    raise UserError(f'{value!r} is not the name of a variable: write a name or a pattern, such as "MYAPP_*"')
+
+
+def _sandbox_host(value: object, now: float) -> str:
+    """Parse a host that commands may reach. Raises UserError."""
+    del now
+    try:
+        return read_host(value if isinstance(value, str) else repr(value))
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+def _path(value: object, now: float) -> str:
+    """Parse an absolute path, or one that begins with `~`. Raises UserError."""
+    del now
+    text = value.strip() if isinstance(value, str) else ""
+    if text.isprintable() and (text == "~" or text.startswith("~/") or (Path(text).is_absolute() and text != "/")):
+        return text
+    raise UserError(f'{value!r} is not a path of this machine: write it like "~/.secrets" or "/etc/keys"')
+
+
+def _folder(value: object, now: float) -> str:
+    """Parse a folder inside the workspace, relative to it. Raises UserError."""
+    del now
+    text = value.strip() if isinstance(value, str) else ""
+    parts = Path(text).parts
+    if text.isprintable() and parts and not Path(text).is_absolute() and not {"..", "~", ".git"} & {*parts}:
+        return Path(text).as_posix()
+    raise UserError(f'{value!r} is not a folder in the workspace: write it relative to the workspace, like "var/cache"')
+
+
 MOST_WORKERS = 1_024
 _SECONDS = _amount(parse_duration, least=1, needed=True)
 MOST_TRIES = 16
@@ -262,11 +301,11 @@ OPTIONS: dict[str, Option] = {
     "stage_patch": Option("stage_patch", _text, from_env=False, user_only=True),
     "hooks": Option("hooks", read_hooks, [], from_env=False, flag=False),
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
-    "sandbox_env": Option("sandbox.env", _many(read_variable), [], from_env=False),
-    "sandbox_hide": Option("sandbox.hide", _many(read_path), [], from_env=False, flag=False),
-    "sandbox_show": Option("sandbox.show", _many(read_path), [], from_env=False, user_only=True, flag=False),
-    "sandbox_host": Option("sandbox.hosts", _many(read_sandbox_host), [], from_env=False, user_only=True),
-    "layers_live": Option("layers.live", _many(read_folder), [], from_env=False, flag=False),
+    "sandbox_env": Option("sandbox.env", _many(_variable), [], from_env=False),
+    "sandbox_hide": Option("sandbox.hide", _many(_path), [], from_env=False, flag=False),
+    "sandbox_show": Option("sandbox.show", _many(_path), [], from_env=False, user_only=True, flag=False),
+    "sandbox_host": Option("sandbox.hosts", _many(_sandbox_host), [], from_env=False, user_only=True),
+    "layers_live": Option("layers.live", _many(_folder), [], from_env=False, flag=False),
     "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
     "mcp": Option("mcp.servers", read_servers, [], from_env=False, flag=False),
     "quota": Option("quota", _quotas, {}, from_env=False),
@@ -295,7 +334,7 @@ OPTIONS: dict[str, Option] = {
     "otel_endpoint": Option("otel.endpoint", read_collector, from_env=False, user_only=True, flag=False),
     "otel_content": Option("otel.content", _yes_or_no, False, from_env=False, user_only=True),
     "runs_dir": Option("runs_dir", _text, user_only=True),
-    "recipes": Option("recipes", read_path, user_only=True, flag=False),
+    "recipes": Option("recipes", _path, user_only=True, flag=False),
     "theme": Option("theme", _text, "dark", user_only=True, flag=False),
     "keys": Option("keys", _table, {}, from_env=False, user_only=True, flag=False),
 }

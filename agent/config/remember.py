@@ -1,16 +1,31 @@
-"""Store a rule added with `always` in the project's config, so that it also applies to later runs."""
+"""Remember for later runs: rules added with `always`, the chosen model, and of which changes the user was told."""
 
 from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from ..protocol import ConfigError, Rule
+from ..protocol import ConfigError, ModelSpec, Rule
+from ..protocol.text.broken_json import BROKEN_JSON
 from ..system.plain_files import read_plain
+from .folders import Store, user_folder
 from .trust import PROJECT_FILE, Trust
+
+GATE_IS_EFFECTS = "gate.mode: effects"
+"""The screen's gate begins in `effects` where commands run in layers, and not in `ask`."""
+
+
+class LastModel(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The stored choice. It never contains a key."""
+
+    name: str
+    api_base: str | None = None
+    key_from: str | None = None
+    """The variable with the key; empty: no key is sent to this server."""
 
 
 def remember_rule(workspace: Path, rule: Rule, env: dict[str, str]) -> None:
@@ -29,11 +44,46 @@ def remember_rule(workspace: Path, rule: Rule, env: dict[str, str]) -> None:
         tomllib.loads(new)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} has its rules in a list: add this rule to that list yourself ({error})") from error
-    beside = path.with_name(f"{PROJECT_FILE}.{os.getpid()}")
+    _write(path, new.encode())
+    trust.trust_config(workspace)
+
+
+def remember_model(model: ModelSpec, env: Mapping[str, str]) -> None:
+    """Store a model, its address and the variable with its key. Raises ConfigError if the file cannot be written."""
+    _write(_last_model_file(env), msgspec.json.encode(LastModel(model.name, model.api_base, model.key_from)))
+
+
+def remembered_model(env: Mapping[str, str]) -> LastModel | None:
+    """Return the stored choice, or None if the file is missing or damaged."""
     try:
-        beside.write_text(new, encoding="utf-8")
+        return msgspec.json.decode(read_plain(_last_model_file(env)), type=LastModel)
+    except (OSError, *BROKEN_JSON):
+        return None
+
+
+def _last_model_file(env: Mapping[str, str]) -> Path:
+    return user_folder("data", env) / "last-model.json"
+
+
+def is_new_to_user(change: str, runs: Path, env: Mapping[str, str]) -> bool:
+    """Return whether the user worked with the old default and was not told about the change; note that they are now.
+
+    `runs`: the folder of the journals. Raises ConfigError if this cannot be stored.
+    """
+    store = Store(user_folder("data", env) / "changed-defaults.json", bool, again="start rundry again")
+    if change in store.load():
+        return False
+    store.add({change: True})
+    return any(runs.glob("*.db"))
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write the file as a whole. Raises ConfigError."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        beside.write_bytes(content)
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
-    trust.trust_config(workspace)

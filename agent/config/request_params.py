@@ -1,8 +1,9 @@
-"""Parse `[model] params`: additional fields of each request. Fields that rundry sets or accounts for are refused."""
+"""Parse `[model] params` and `[model] headers`: additional fields and headers of each request to the model's server."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import cast
 
 from ..protocol import UserError
@@ -38,8 +39,17 @@ _MOST = 16_384
 """Maximum number of characters of all parameters as JSON."""
 
 
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""RFC 9110, section 5.1: a token."""
+_OWN_HEADERS = frozenset({
+    "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie",
+    "expect", "host", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
+})  # fmt: skip
+"""Headers that the HTTP client sets, or that would change what a request is or where it goes."""
+
+
 def read_params(value: object, now: float) -> dict[str, object]:
-    """Parse a table of JSON values. Raises UserError for a reserved name."""
+    """Parse a table of JSON values. Raises UserError for a field that rundry sets or accounts for."""
     del now
     if not isinstance(value, dict):
         raise UserError(f"{value!r} is not a table: write params = {{ temperature = 0.2 }}")
@@ -66,6 +76,24 @@ def refuse_account_fields(params: dict[str, object]) -> None:
     for name in params:
         if name.lower().startswith(_CLOUD):
             raise UserError(f"{name} selects an account or a location: set it in your own config")
+
+
+def read_headers(value: object, now: float) -> dict[str, str]:
+    """Parse a table of texts. `${NAME}` stands for an environment variable. Raises UserError."""
+    del now
+    if not isinstance(value, dict):
+        raise UserError(f'{value!r} is not a table: write headers = {{ X-Team = "search" }}')
+    headers = cast("dict[str, object]", value)
+    for name, text in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise UserError(f"{name!r} is not the name of a header: use letters, digits and -")
+        if name.lower() in _OWN_HEADERS:
+            raise UserError(f"{name} cannot be set here, because rundry sets it: remove it")
+        if not isinstance(text, str) or not text.strip() or not (text.isascii() and text.isprintable()):
+            raise UserError(f"{name}: {text!r} is not a text of ASCII characters in one line: write it in quotes")
+    if len({name.lower() for name in headers}) < len(headers):
+        raise UserError("a header is given twice in different spellings: keep one")
+    return {name: str(text).strip() for name, text in headers.items()}
 
 
 def _refuse(name: str, shown: str) -> None:

@@ -15,9 +15,9 @@ from ..protocol import EFFORTS, ConfigError, Hook, LoopKind, McpServer, ModelSpe
 from ..system.plain_files import read_plain
 from .folders import user_folder
 from .hooks.hook_scripts import with_scripts
-from .last_model import remembered_model
 from .limits import FIELDS, default_budget, option_suggestion
 from .options import BY_CONFIG_KEY, GROUPS, OPTIONS, TOP_LEVEL_KEYS
+from .remember import remembered_model
 from .request_params import refuse_account_fields
 from .trust import PROJECT_FILE, Content, Trust
 

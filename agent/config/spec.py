@@ -17,6 +17,7 @@ from ..protocol import (
     EditFormat,
     GateMode,
     GatePolicy,
+    HandoffTier,
     LoopKind,
     McpServer,
     ModelSpec,
@@ -28,7 +29,7 @@ from ..protocol import (
     Verify,
     edit_format_misfit,
 )
-from .handoff_models import escalate_of, tiers_of
+from .handoff_tiers import same_server_model
 from .limits import FIELDS, default_budget
 from .loop_flags import (
     commit_hooks,
@@ -44,7 +45,8 @@ from .loop_flags import (
 )
 
 if TYPE_CHECKING:
-    from .settings import Settings
+    from .settings import Settings, Source
+
 
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 
@@ -80,8 +82,8 @@ def to_spec(
         item_steps=settings.need("item_steps", int),
         command_timeout=settings.need("command_timeout", float),
         park=settings.get("park", float),
-        escalate=escalate_of(settings, model),
-        tiers=tiers_of(settings, model),
+        escalate=_escalate_of(settings, model),
+        tiers=_tiers_of(settings, model),
         notify=settings.hook,
         otel=settings.otel,
         attended=not headless,
@@ -213,7 +215,7 @@ def _chosen_loop(settings: Settings, *, headless: bool) -> LoopKind:
 def _edit_format(settings: Settings, spec: RunSpec) -> EditFormat:
     """Return the edit format. Raises UserError for a file format in a run that does not fit it."""
     asked = settings["edit_format"]
-    form = cast(EditFormat, asked.value)
+    form = cast("EditFormat", asked.value)
     misfit = None if form == BY_TOOLS else edit_format_misfit(spec, form)
     if misfit is None:
         return form
@@ -292,6 +294,34 @@ def _not_judged(name: str, loop: LoopKind, wanted: Predicates) -> UserError:
     if wanted.exist:
         return UserError(f"{option}: the result of {loop.a_run} is not judged; leave it out")
     return UserError(f"{option}: no check decides about this run, so nothing is judged; give --until CMD")
+
+
+def _escalate_of(settings: Settings, model: ModelSpec) -> ModelSpec | None:
+    """Return the model that takes over after a stall, or None."""
+    found = settings.get("escalate", ModelSpec)
+    return None if found is None else _placed(found, model, settings["escalate"].source)
+
+
+def _tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
+    """Return the tiers of a hand-off, in the order in which they are asked."""
+    setting = settings["tiers"]
+    found: list[HandoffTier] = []
+    for tier in cast("list[HandoffTier]", setting.value):
+        other = None if tier.model is None else _placed(tier.model, model, setting.source)
+        found.append(HandoffTier(kind=tier.kind, after=tier.after, model=other, run=tier.run))
+    return found
+
+
+def _placed(found: ModelSpec, model: ModelSpec, source: Source) -> ModelSpec:
+    """Return a model that can take over, with its server.
+
+    A server that the workspace names never gets a key (docs/requirements.md 11.4).
+    """
+    if found.api_base is None:
+        placed = same_server_model(found.name, model)
+    else:
+        placed = ModelSpec(name=found.name, api_base=found.api_base, key_from="" if source == "project" else None)
+    return placed if found.price is None else msgspec.structs.replace(placed, price=found.price)
 
 
 def _instructions(root: Path) -> str | None:

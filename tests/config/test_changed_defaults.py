@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.config.changed_defaults import GATE_IS_EFFECTS, is_new_to_user
+from rundry.agent.config.remember import GATE_IS_EFFECTS, is_new_to_user
 from rundry.agent.protocol import ConfigError
 
 

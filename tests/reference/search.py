@@ -10,7 +10,7 @@ import msgspec
 
 from rundry.agent.config.finder.tables import TABLES
 from rundry.agent.config.specs.goal_tables import GOAL_TABLES
-from rundry.agent.config.specs.published import spec_schema
+from rundry.agent.config.specs.schema import spec_schema
 from rundry.agent.config.specs.tables import ParameterTable, Table
 
 from .markdown import code, page, table

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from ...protocol import ConfigError, Origin, Skill
+from ...protocol.text.counts import plural
 from ..folders import user_folder
 from ..trust import Trust
 from .folder_content import SKILL_FILE, BadSkill, read_skill_folder
@@ -21,6 +23,10 @@ _LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1_024
 _MOST = 200
 """Skills of one place. Further ones are left out."""
 _LONGEST_NOTE = 200
+
+
+_MOST_REASONS = 3
+_HOW_TO_TRUST = "--trust: for this call, /trust: from now on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,25 @@ class FoundSkill:
     def is_usable(self) -> bool:
         """Whether a run offers it."""
         return self.trusted and not self.problem
+
+
+class FoundItem(Protocol):
+    """A skill or a slash command."""
+
+    @property
+    def place(self) -> str:
+        """The folder or file in which it was found."""
+        ...
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the user trusts it."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be used."""
+        ...
 
 
 def find_skills(workspace: Path, env: Mapping[str, str], *, trust: bool = False) -> list[FoundSkill]:
@@ -91,6 +116,19 @@ def skill_body(text: str) -> str:
         return split_front_matter(text)[1]
     except BadFrontMatter:
         return text
+
+
+def unused_notes(what: str, found: Sequence[FoundItem]) -> list[str]:
+    """Return a line for what is not trusted yet, and a line for each that cannot be used. `what`: `skill`."""
+    waiting = [one for one in found if not one.problem and not one.trusted]
+    broken = [one for one in found if one.problem]
+    notes = (
+        [f"ignored {plural(len(waiting), what)} of this folder: not trusted yet ({_HOW_TO_TRUST})"] if waiting else []
+    )
+    notes += [f"ignored the {what} {one.place}: {one.problem}" for one in broken[:_MOST_REASONS]]
+    if len(broken) > _MOST_REASONS:
+        notes.append(f"ignored {plural(len(broken) - _MOST_REASONS, f'more {what}')}: `rundry skills` lists them")
+    return notes
 
 
 def _folders(root: Path, env: Mapping[str, str]) -> Iterator[tuple[Origin, str, Path]]:

@@ -15,7 +15,6 @@ from ..finder.spec_file import search_of
 from ..folders import user_folder
 from ..limits import did_you_mean
 from ..trust import PROJECT_RECIPES, Content, Trust
-from .built_in import BUILT_IN
 from .goal_file import goal_of
 from .options import refuse_server
 from .parameters import example_of
@@ -29,6 +28,44 @@ _File = tuple[Path, bytes | None]
 """A file with its content; None: it cannot be read."""
 _MOST = 500
 """Maximum number of files of a folder that are read."""
+
+
+class _BuiltIn(msgspec.Struct, frozen=True):
+    """A recipe that rundry brings along, as the list of recipes shows it."""
+
+    description: str
+    parameters: list[tuple[str, str, str, str, bool]]
+    """Name, type, example, help, and whether it is required."""
+
+
+_BUILT_IN: Mapping[Recipe, _BuiltIn] = {
+    Recipe.CRAWL: _BuiltIn(
+        "Follow every link of a site, without a model.",
+        [
+            ("URL", "address", "http://localhost:8000/", "Where the crawl starts.", True),
+            ("--max-pages", "integer", "N", "Limit of pages.", False),
+            ("--rate", "number", "X", "Requests a second.", False),
+            ("--include", "glob", "GLOB", "Follow only these addresses.", False),
+            ("--exclude", "glob", "GLOB", "Never follow these.", False),
+        ],
+    ),
+    Recipe.MIGRATE: _BuiltIn(
+        "Fix every file that fails a check.",
+        [
+            ("--check", "command", "'ruff check {file}'", "A file is done when this exits with 0.", True),
+            ("GLOB", "glob", "'src/**/*.py'", "The files; default: all.", False),
+            ("--task", "string", "TEXT", "How to fix them.", False),
+            ("--parallel", "integer", "N", "Files at a time in worktrees.", False),
+        ],
+    ),
+    Recipe.RESEARCH: _BuiltIn(
+        "Answer a question with lenses, verifiers and a critic.",
+        [
+            ("--task", "string", "TEXT", "The question.", True),
+            ("PATH", "path", "src", "Where to search; default: everywhere.", False),
+        ],
+    ),
+}
 
 
 class RecipeParameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,7 +195,7 @@ def _files_of(folder: Path) -> list[_File]:
 
 
 def _built_in(recipe: Recipe) -> RecipeEntry:
-    about = BUILT_IN[recipe]
+    about = _BUILT_IN[recipe]
     return RecipeEntry(
         name=recipe.value,
         origin="built-in",

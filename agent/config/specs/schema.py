@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
+from ..finder.tables import SpecFile
+from .goal_tables import GoalFile
+
 if TYPE_CHECKING:
     from .tables import Table
+
 
 SpecKind = Literal["find", "goal"]
 PLACEHOLDER = r"^\{set:[a-z][a-z0-9_-]*\}$"
@@ -20,8 +24,12 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _FILLED = {"$ref": "#/$defs/placeholder"}
 
 
-def published_schema(tables: type[Table], kind: SpecKind) -> Node:
-    """Return the schema of a file, in which a placeholder can stand wherever a value of its type can."""
+def spec_schema(kind: SpecKind) -> Node:
+    """Return the schema with which an editor checks spec files of this kind.
+
+    A placeholder can stand wherever a value of its type can.
+    """
+    tables = GoalFile if kind == "goal" else SpecFile
     raw = msgspec.json.schema(tables)
     defs = cast("dict[str, Node]", raw["$defs"])
     whole = defs.pop(tables.__name__)
