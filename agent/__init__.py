@@ -44,9 +44,8 @@ if TYPE_CHECKING:
     from .facts.reached_limit import limit_in, reached_limit
     from .facts.search.cited_line import CitedLine, cited_line, is_address
     from .facts.search.cited_place import line_of_place
-    from .facts.search.finder_facts import FinderFacts
+    from .facts.search.finder_facts import FinderFacts, pool_size
     from .facts.search.finding import Finding, Flight, LensFacts
-    from .facts.search.pool import pool_size
     from .facts.verdicts import SUSPECT_QUESTION
     from .finder.items.item_state import Row as ItemRow, State as ItemState
     from .finder.items.keys import item_key

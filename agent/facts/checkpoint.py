@@ -28,7 +28,7 @@ from ..version import VERSION
 from .common.void import after_undos
 from .conversation import main_conversation
 from .facts import RunFacts
-from .logs.stored import drop_stored, read_from, store, with_digest, without_digest
+from .logs.packed import drop_stored, read_from, store, with_digest, without_digest
 from .search.finder_facts import FinderFacts
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The conversation with the model, folded from events in the same way for a live and a resumed run."""
+"""The conversations with the model, folded from events in the same way for a live and a resumed run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..journal.encoding import decode
-from ..journal.integrity.conversation_repair import pair_results
 from ..protocol import (
     ContextTrimmed,
     ConversationCut,
@@ -26,17 +25,28 @@ from ..protocol import (
     Rewound,
     RunResumed,
     Said,
+    Stamped,
     TextArrived,
     ToolCall,
     ToolCalled,
     ToolFinished,
+    WorkFinished,
+    WorktreeFinished,
+    is_try,
+    item_tree_name,
 )
+from .actions import answer_of
+from .step_facts import StepFacts
 
 if TYPE_CHECKING:
     from ..journal.journal import Journal
 
+
 INTERRUPTED = "[interrupted by the person]"
 CUT_OFF = "[cut off here]"
+
+
+_LOST = "unknown: the journal lost the result of this call, which may have been executed. Check before you repeat it."
 
 
 @dataclass(slots=True)
@@ -108,7 +118,7 @@ class Conversation:
                 self._keep_incomplete()
                 if damaged or missing:
                     self._place(seq)
-                    self.messages, self.seqs = pair_results(self.messages, self.seqs)
+                    self.messages, self.seqs = _pair_results(self.messages, self.seqs)
             case ReasoningKept(maker=maker, sha=sha, tokens=tokens):
                 self.opaque = OpaqueRef(maker=maker, sha=sha, tokens=tokens)
             case ReplyFinished(calls=calls):
@@ -289,9 +299,55 @@ CONVERSATION_EVENTS = frozenset[type[Event]](
 """The events that change a conversation; all others are ignored."""
 
 
-def last_text(messages: Sequence[Message]) -> str | None:
-    """Return the newest text of the model, or None."""
-    return next((m.text for m in reversed(messages) if m.role == "assistant" and m.text.strip()), None)
+@dataclass(slots=True)
+class Conversations(StepFacts):
+    """The conversations of a run, by the work to which they belong."""
+
+    conversations: dict[str | None, Conversation] = field(default_factory=dict[str | None, Conversation])
+
+    @property
+    def main(self) -> Conversation:
+        """The main conversation of the run."""
+        return self.conversation(None)
+
+    @property
+    def answer(self) -> str | None:
+        """The answer that an outcome would report now."""
+        return answer_of(self.finish, _last_text(self.main.messages))
+
+    def conversation(self, work: str | None) -> Conversation:
+        """Return the conversation of an item or lens, or the main one."""
+        found = self.conversations.get(work)
+        if found is None:
+            found = self.conversations[work] = Conversation()
+        return found
+
+    def apply_text(self, work: str | None, event: TextArrived) -> None:
+        """Fold streamed text, which is the most frequent event."""
+        self.conversation(work).pending += event.text
+
+    def apply_to_conversation(self, stamped: Stamped) -> None:
+        """Fold the next event into the conversation of its work. A resume concerns all conversations."""
+        event = stamped.event
+        if type(event) in CONVERSATION_EVENTS:
+            self.conversation(stamped.work).apply(event, stamped.seq)
+        if isinstance(event, RunResumed):
+            for work, conversation in self.conversations.items():
+                if work != stamped.work:
+                    conversation.apply(event, stamped.seq)
+        elif isinstance(event, PassStarted) and event.fresh:
+            for work in [work for work in self.conversations if is_try(work)]:
+                del self.conversations[work]
+
+    def forget_conversation(self, stamped: Stamped) -> None:
+        """Drop the conversation of an ended work. Lenses keep theirs for the next pass; other works start new."""
+        if isinstance(stamped.event, WorkFinished) and stamped.event.kind != "lens":
+            self.conversations.pop(stamped.work, None)
+        elif isinstance(stamped.event, WorktreeFinished):
+            self.conversations.pop(item_tree_name(stamped.event.tree, stamped.event.key), None)
+        elif isinstance(stamped.event, RunResumed):
+            for work in [w for w in self.conversations if w is not None and not w.startswith("lens:")]:
+                del self.conversations[work]
 
 
 def main_conversation(journal: Journal, upto: int) -> Conversation:
@@ -303,3 +359,33 @@ def main_conversation(journal: Journal, upto: int) -> Conversation:
     for seq, kind, body in journal.rows(query, [upto, *kinds]):
         found.apply(decode(kind, body), seq)
     return found
+
+
+def _last_text(messages: Sequence[Message]) -> str | None:
+    """Return the newest text of the model, or None."""
+    return next((m.text for m in reversed(messages) if m.role == "assistant" and m.text.strip()), None)
+
+
+def _pair_results(messages: Sequence[Message], seqs: Sequence[int]) -> tuple[list[Message], list[int]]:
+    """Return the messages with a result for each call, without results whose call is missing, and their positions.
+
+    A provider accepts only calls with results, and a damaged journal may have lost some.
+    """
+    found: list[tuple[Message, int]] = []
+    waiting: list[str] = []
+    seq = 0
+    for message, seq in zip(messages, seqs, strict=True):
+        if message.role == "tool":
+            if message.call_id in waiting:
+                waiting.remove(message.call_id or "")
+                found.append((message, seq))
+            continue
+        found += [(_lost(call_id), seq) for call_id in waiting]
+        waiting = [call.call_id for call in message.calls]
+        found.append((message, seq))
+    found += [(_lost(call_id), seq) for call_id in waiting]
+    return [message for message, _ in found], [seq for _, seq in found]
+
+
+def _lost(call_id: str) -> Message:
+    return Message(role="tool", text=_LOST, call_id=call_id)

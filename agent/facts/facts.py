@@ -49,7 +49,7 @@ from .answers import ANSWER_EVENTS, Answers
 from .changes import Changes
 from .common.common_facts import COMMON_EVENTS, CommonFacts
 from .common.handoff import ESCALATE, HandoffFacts
-from .conversations import Conversations
+from .conversation import Conversations
 from .passes import TRY_EVENTS, PassFacts, passing_of
 from .search.finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .settings import SETTINGS_EVENTS

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..protocol import (
     BackgroundEnded,
     BackgroundStarted,
     ChangeCommitted,
+    CheckFinished,
+    CheckStarted,
     EffectsAccepted,
     McpServerChanged,
     OutputsWritten,
@@ -16,14 +19,22 @@ from ..protocol import (
     RunEnded,
     RunResumed,
     RunStarted,
+    ScopeSet,
     StageBegan,
     StageEnded,
     Stamped,
+    ToolFinished,
 )
-from .open_commands import OpenCommands
+
+if TYPE_CHECKING:
+    from ..protocol import Event
+
 
 EVERYWHERE = "."
 """Name of the whole workspace among folders."""
+
+
+_CHECK = "a check"
 
 
 @dataclass(slots=True)
@@ -43,6 +54,38 @@ class Writer:
 
 
 @dataclass(slots=True)
+class _OpenCommands:
+    """Approved calls without a result, and a check that has not ended. What they change is recorded when they end."""
+
+    running: set[str] = field(default_factory=set[str])
+    """Ids of the calls."""
+    write_live: bool = False
+    """Whether they write to the workspace itself, in a run that is judged."""
+    _proposed: dict[str, str] = field(default_factory=dict[str, str])
+    """Proposal id to call id."""
+
+    def apply(self, event: Event) -> None:
+        """Fold the next event into this state."""
+        match event:
+            case ProposalOpened(call_id=call_id, command=str()):
+                self._proposed[event.proposal_id] = call_id
+            case ProposalDecided(decision=decision):
+                call_id = self._proposed.pop(event.proposal_id, "")
+                if call_id and decision != "reject":
+                    self.running.add(call_id)
+            case ToolFinished(call_id=call_id):
+                self.running.discard(call_id)
+            case ScopeSet(in_copy=in_copy, no_views=no_views):
+                self.write_live = in_copy or bool(no_views)
+            case CheckStarted():
+                self.running.add(_CHECK)
+            case CheckFinished():
+                self.running.discard(_CHECK)
+            case _:
+                pass
+
+
+@dataclass(slots=True)
 class Unrecorded:
     """Folders with output that were written, and processes that could write."""
 
@@ -57,7 +100,7 @@ class Unrecorded:
     """Whether a stage is open: what commands change lies there, and not in the workspace."""
     _is_unconfined: bool = False
     """Whether commands run without a sandbox. Then what a background command changed is compared."""
-    _open: OpenCommands = field(default_factory=OpenCommands)
+    _open: _OpenCommands = field(default_factory=_OpenCommands)
     _outside: dict[str, str] = field(default_factory=dict[str, str])
     """Proposal id to the line of a command that would run outside of the sandbox."""
 

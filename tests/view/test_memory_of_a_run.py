@@ -11,10 +11,10 @@ from fakes.played import spec, started
 from rundry.agent import Journal
 from rundry.agent.facts.action_log import ActionLog
 from rundry.agent.facts.actions import Action
+from rundry.agent.facts.changes import StepPlaces
 from rundry.agent.facts.checkpoint import checkpoint_seq, facts_of, save
 from rundry.agent.facts.conversation import main_conversation
 from rundry.agent.facts.facts import RunFacts
-from rundry.agent.facts.step_places import StepPlaces
 from rundry.agent.protocol import (
     ContextTrimmed,
     ConversationCut,

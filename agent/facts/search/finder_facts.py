@@ -37,8 +37,7 @@ from ...protocol import (
     WorkFinished,
     WorkStarted,
 )
-from .finding import Flight, LensFacts, backoff
-from .findings import ReadingFacts
+from .finding import Flight, LensFacts, ReadingFacts, backoff
 from .suspects import SuspectItems
 from .worktrees import WORKTREE_EVENTS, WorktreeEvent, WorktreeFacts
 
@@ -306,3 +305,14 @@ FINDER_EVENTS = FINDER_ONLY | {
     Unpaused,
 }
 """The events that change `FinderFacts`; all others are ignored."""
+
+
+def pool_size(facts: FinderFacts, spec: FinderSpec) -> int | None:
+    """Return the total number of items if no item brings new ones. None: it is not known.
+
+    A migration knows it after the first scan. A crawl never does, because each page can link to new ones.
+    """
+    if facts.lenses or spec.traits.fetches_pages:
+        return None
+    is_known = facts.scan_pass > 0 if spec.check is not None else facts.item_seq == 0 and facts.done > 0
+    return facts.queued + facts.working + facts.done + facts.set_aside + facts.skipped if is_known else None
