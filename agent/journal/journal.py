@@ -15,8 +15,8 @@ import msgspec
 from ..protocol import Event, JournalError, KnownEvent, RunSpec, Stamped, event_name, event_type
 from ..protocol.text.broken_json import BROKEN_JSON
 from ..system.crash import crash_point
+from ..system.process_names import is_process_gone
 from . import database
-from .attached_views import AttachedViews
 from .budget_ledger import BudgetLedger
 from .claim import holder
 from .encoding import decode, encode, encode_all
@@ -25,17 +25,21 @@ from .integrity.checksums import META_DIGEST, meta_digest
 from .integrity.unfinished import remove_unfinished, unfinished_path
 from .redact import Redactor
 from .sqlite_errors import Broken, explain
-from .store import Store
+from .store import Entry, Store
 
 if TYPE_CHECKING:
     from ..protocol.budget import Used
-    from .event_writer import Entry
+    from .handle import Handle
+
 
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ?{} ORDER BY seq LIMIT ?"
 
 READ_BYTES = 16 << 20
 """Maximum bytes of events that a limited `read` returns, if it returns more than a few."""
 _ROWS_AT_A_TIME = 64
+
+
+_SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
 
 
 class Journal(Store):
@@ -236,6 +240,40 @@ class Journal(Store):
         if self._damaged:
             rows = [(row[0], 0.0, None, None, None, None) if row[0] in self._damaged else row for row in rows]
         return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
+
+
+class AttachedViews:
+    """The views that have a run open. Every method raises JournalError if the file cannot be read or written."""
+
+    def __init__(self, handle: Handle, now: Callable[[], float]) -> None:
+        self._handle, self._now = handle, now
+        self._above: AttachedViews | None = None
+
+    def beat(self, view: str) -> None:
+        """Record that the view has this run open, now for the first time or still. Does nothing if it is read-only."""
+        if self._handle.is_read_only:
+            return
+        with self._handle as db:
+            db.execute(_SEEN, (view, self._now()))
+
+    def detach(self, view: str) -> None:
+        """Remove the registration of a view."""
+        if self._handle.is_read_only:
+            return
+        with self._handle as db:
+            db.execute("DELETE FROM views WHERE view = ?", (view,))
+
+    def include(self, above: AttachedViews) -> None:
+        """Count the views of the run above this one too: a person who looks at a run can answer for its children."""
+        self._above = above
+
+    def watched(self, within: float = 15.0) -> bool:
+        """Return whether a view reported within this many seconds and its process still runs."""
+        with self._handle as db:
+            rows = db.execute("SELECT view FROM views WHERE seen >= ?", (self._now() - within,)).fetchall()
+        if any(not is_process_gone(str(view)) for (view,) in rows):
+            return True
+        return self._above is not None and self._above.watched(within)
 
 
 def _up_to(cursor: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
 
 from ...facts.search.item_counts import FORBIDDEN_PAGE
 from ...protocol.text.counts import plural
@@ -27,7 +29,6 @@ from ..items.keys import url_key
 from ..workers.worker import ItemResult, WorkItem
 from .dead_links import dead_link
 from .links import read_page
-from .logins import asks_login
 from .pace import Pace
 from .robots import Robots, RobotsUnreadable
 from .scope import Scope
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
     from ...protocol import Clock, Unread
+
 
 PAGE = 10_000_000
 """Bytes of a page, decompressed, in which links are followed."""
@@ -52,6 +54,10 @@ _HOPS = 5
 """Redirects between two spellings of the same item that are followed."""
 _SEED = "seed"
 SKIPPED = FORBIDDEN_PAGE
+
+
+_LOGIN_WORDS = re.compile(r"(?<![a-z])(?:log[-_]?[io]n|sign[-_]?in|sso|oauth2?|saml2?)(?![a-z])")
+_LOGIN_HOSTS = re.compile(r"(?:login|signin|sso|auth|accounts|idp)\.")
 
 
 class Crawler:
@@ -176,7 +182,7 @@ class Crawler:
             return _no_content(item, f"{how}: redirects to itself or without a target")
         found = self._scope.sort([target])
         items = [Candidate("url", one) for one in found.inside]
-        if asks_login(url, target):
+        if _asks_login(url, target):
             error = f"{how}: redirects to a login or a notice instead: {target}"
             return ItemResult(items=items, error=error, hopeless=True)
         if items:
@@ -243,3 +249,17 @@ def _unread(item: WorkItem, reason: str, unread: Unread, error: str) -> ItemResu
     if item.source == _SEED:
         return ItemResult(error=error, hopeless=True)
     return ItemResult(reason=reason, unread=unread)
+
+
+def _asks_login(url: str, target: str) -> bool:
+    """Return whether a redirect from one URL to another asks for something, mostly a login, before it shows the page.
+
+    Its target names the page to return to, or has the name of a login where the page has not.
+    """
+    page, to = urlsplit(url), urlsplit(target)
+    back = {url, url.partition("?")[0], page.path, f"{page.path}?{page.query}"} - {"/", "", "/?"}
+    if any(value in back for _, value in parse_qsl(to.query)):
+        return True
+    if page.netloc != to.netloc and _LOGIN_HOSTS.match(to.netloc.lower()):
+        return True
+    return _LOGIN_WORDS.search(to.path.lower()) is not None and _LOGIN_WORDS.search(page.path.lower()) is None

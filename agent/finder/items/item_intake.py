@@ -22,8 +22,7 @@ from ...protocol import (
     QueueReason,
 )
 from ..crawl.dead_links import dead_link
-from ..lenses.findings import identity
-from ..lenses.known import KnownFindings
+from ..lenses.findings import KnownFindings, identity
 from ..workers.worker import ItemResult, ReportedFinding, WorkItem
 from .frontier import Frontier, in_chunks
 from .item_state import Candidate, Item, State, Surfaced

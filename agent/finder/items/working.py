@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...journal.event_writer import Entry
+from ...journal.store import Entry
 from ...protocol import Event, Exhausted, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
 from ...step.resources.activity import PersonInterrupted
 from ..budget_check import OUT_OF_TIME, no_room

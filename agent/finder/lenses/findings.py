@@ -1,4 +1,4 @@
-"""Decide which findings are the same, when a finding is confirmed, and list them as the answer of a search."""
+"""Decide which findings are the same, which are known, when one is confirmed, and list them as the answer of a search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,14 +17,20 @@ from ...system.plain_files import read_plain
 from ..items.keys import item_key
 
 if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
     from ...facts.search.finding import Finding
     from ...protocol import Judgement, VoteCast
+
 
 _PLACE = re.compile(r"(.+?):(\d+)(?:[:-]\d+)*\Z", re.DOTALL)
 _LONGEST_LINE = 20_000
 _LARGEST_FILE = 16 << 20
 _END = ""
 """Stands for the line before a file's first line and after its last one."""
+
+
+_MOST_OPEN = 4_096
+"""Findings remembered next to the facts before those that the facts already hold are dropped."""
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -47,12 +53,84 @@ def identity(title: str, evidence: str, given: str | None, root: Path) -> Identi
     place, old_place = _place(evidence, root)
     if given is not None and given.strip():
         return Identity(item_key("value", given, root), place, old_place)
-    return Identity(place or plain_title(title), place, old_place)
+    return Identity(place or _plain_title(title), place, old_place)
 
 
-def variant_key(key: str, title: str, place: str) -> str:
+class KnownMatch(msgspec.Struct, frozen=True):
+    """How a reported finding relates to the known ones."""
+
+    key: str
+    is_known: bool
+    """Same key and same title: a repeated report adds nothing."""
+    may_repeat: str | None = None
+    """Key of the finding at the same place with another title. A verifier compares the two."""
+
+
+class _KnownFinding(msgspec.Struct, frozen=True):
+    key: str
+    title: str
+    place: str
+
+
+class KnownFindings:
+    """The findings of the facts, and those reported in the open transaction."""
+
+    def __init__(self, facts: Callable[[], FinderFacts], rollbacks: Callable[[], int]) -> None:
+        """`rollbacks`: returns how many transactions of the journal were rolled back; their findings are forgotten."""
+        self._facts, self._rollbacks = facts, rollbacks
+        self._rolled_back = rollbacks()
+        self._open: dict[str, _KnownFinding] = {}
+        self._places: dict[str, str] = {}
+
+    def match(self, title: str, found: Identity, *, by_model: bool) -> KnownMatch:
+        """Return whether the finding is known, may repeat a known one, or is new.
+
+        A key that a worker gives is used unchanged. A model may use one key, or cite one place, for several findings.
+        """
+        self._forget()
+        same_key, same_place = self._by_key(found.key), self._by_place(found)
+        if same_key is not None and not by_model and found.key != found.place:
+            return KnownMatch(same_key.key, is_known=True)
+        other = same_key or (same_place if by_model or found.key == found.place else None)
+        if other is None:
+            return KnownMatch(found.key, is_known=False)
+        moved = bool(other.place and found.place) and other.place not in (found.place, found.old_place)
+        if _plain_title(other.title) == _plain_title(title) and not moved:
+            return KnownMatch(other.key, is_known=True)
+        own = found.key if same_key is None and found.key != found.place else None
+        key = own or _variant_key(found.key, title, found.place)
+        return KnownMatch(key, is_known=self._by_key(key) is not None, may_repeat=other.key)
+
+    def add(self, key: str, title: str, place: str) -> None:
+        """Remember a finding that was just reported."""
+        self._open[key] = _KnownFinding(key, title, place)
+        if place:
+            self._places.setdefault(place, key)
+
+    def _by_key(self, key: str) -> _KnownFinding | None:
+        known = self._facts().findings.get(key)
+        return self._open.get(key) if known is None else _KnownFinding(key, known.title, known.place)
+
+    def _by_place(self, found: Identity) -> _KnownFinding | None:
+        if not found.place:
+            return None
+        key = self._facts().places.get(found.place) or self._places.get(found.place)
+        return self._by_key(key or found.old_place)
+
+    def _forget(self) -> None:
+        if self._rolled_back != self._rollbacks():
+            self._rolled_back = self._rollbacks()
+            self._open.clear()
+            self._places.clear()
+        elif len(self._open) > _MOST_OPEN:
+            held = self._facts().findings
+            self._open = {key: noted for key, noted in self._open.items() if key not in held}
+            self._places = {place: key for place, key in self._places.items() if key in self._open}
+
+
+def _variant_key(key: str, title: str, place: str) -> str:
     """Return the key of a finding whose own key or place belongs to a finding with another title."""
-    return f"{key}~{digest_of(plain_title(title), place)}"
+    return f"{key}~{digest_of(_plain_title(title), place)}"
 
 
 def verdict_of(votes: Sequence[VoteCast], asked: int) -> Judgement | None:
@@ -74,7 +152,7 @@ def duplicate_in(votes: Sequence[VoteCast]) -> str | None:
     return max(set(named), key=named.count) if named and len(named) >= against else None
 
 
-def plain_title(title: str) -> str:
+def _plain_title(title: str) -> str:
     """Return the title without case, punctuation and spacing, as the key of a finding without a place."""
     words = re.findall(r"\w+", unicodedata.normalize("NFC", title).casefold())
     return "title:" + (" ".join(words) or title.strip())

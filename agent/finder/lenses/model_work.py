@@ -6,7 +6,8 @@ so a killed run has recorded all of it or repeats the work.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,8 +16,10 @@ from ...facts.search.finding import UNREAD_EVIDENCE
 from ...protocol import (
     ITEM_KINDS,
     BudgetChanged,
+    CriticSpoke,
     EvidenceAdded,
     FinderSpec,
+    LensAdded,
     Model,
     ModelSpec,
     Record,
@@ -36,14 +39,14 @@ from ..items.item_state import Candidate, Item
 from ..workers.worker import ReportedFinding
 from . import prompts
 from .briefing import Briefing, brief
-from .critic import take_proposal
 from .places import cited_files, served_files, why_no_place
 
 if TYPE_CHECKING:
     from ...facts.search.finder_facts import FinderFacts
-    from ...facts.search.finding import Finding
+    from ...facts.search.finding import Finding, LensFacts
     from ...step.resources.context import RunContext
     from ..items.item_intake import ItemIntake
+
 
 _MOST_MESSAGES = 5
 _MOST_REFUSALS = 2
@@ -351,7 +354,7 @@ class ModelWork:
     def _record_proposal(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
         lens: dict[str, Any] = arguments.get("lens") or {}
         name, prompt = str(lens.get("name", "")), str(lens.get("prompt", ""))
-        take_proposal(self._facts, name, prompt, str(arguments.get("reason", "")), record)
+        _take_proposal(self._facts, name, prompt, str(arguments.get("reason", "")), record)
         record(WorkFinished(kind=work.kind, about=work.about, ok=True))
 
 
@@ -360,3 +363,34 @@ def _lens_model_spec(spec: ModelSpec, name: str) -> ModelSpec:
     if name.partition("/")[0] != spec.name.partition("/")[0]:
         return ModelSpec(name=name)
     return ModelSpec(name=name, api_base=spec.api_base, key_from=spec.key_from)
+
+
+def _take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, record: Record) -> None:
+    """Add the lens that the completeness critic proposed (docs/requirements.md 2.4.7). It then runs once.
+
+    A prompt that ran already under that name is not run again.
+    """
+    name, prompt = name.strip(), prompt.strip()
+    namesakes = _namesakes(facts.lenses.values(), name)
+    if not name or not prompt:
+        record(CriticSpoke(half="model", text=text or "nothing is missing"))
+        return
+    if same := next((lens for lens in namesakes if _words(lens.prompt) == _words(prompt)), None):
+        record(CriticSpoke(half="model", text=f"{text or 'proposed a lens'}: {same.name} has this prompt already"))
+        return
+    own = name if name not in facts.lenses else _free_name(facts, name)
+    record(LensAdded(name=own, prompt=prompt, by="critic", once=True))
+    record(CriticSpoke(half="model", lenses=[own], text=text))
+
+
+def _namesakes(lenses: Iterable[LensFacts], name: str) -> list[LensFacts]:
+    """Return the lens of that name and those that the critic proposed under it."""
+    return [lens for lens in lenses if lens.name == name or (lens.by == "critic" and lens.name.startswith(f"{name}-"))]
+
+
+def _free_name(facts: FinderFacts, name: str) -> str:
+    return next(own for number in count(2) if (own := f"{name}-{number}") not in facts.lenses)
+
+
+def _words(prompt: str) -> list[str]:
+    return prompt.casefold().split()

@@ -1,9 +1,12 @@
-"""Assemble the worker that sends the items of a search to a Dask cluster."""
+"""Send the items, checks and reading tools of a search to a Dask cluster.
+
+Frontier, gate, budget, retries and journal stay in the runner.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,20 +16,30 @@ import msgspec
 from ...config.finder.executor import Executor, read_executor
 from ...config.settings import config_file
 from ...protocol import ClusterWorker, FinderSpec, GatePolicy, Rule, UserError, WorkersSeen
+from ...stops.checks import CheckResult
 from ...workspace.sandbox.confined.denied_paths import denied_paths, path_globs
+from ..checking import ChecksUnavailable
+from ..workers.worker import ItemResult, WorkItem
 from .batch_pool import BatchPool
-from .checks import RemoteChecks
+from .batches import ClusterAway, NotWorked, Order
 from .cluster import Cluster
-from .order import CrawlJob, Job, SandboxJob, own_versions
+from .order import CheckOrder, CrawlJob, Job, SandboxJob, encode_order, own_versions
 from .remote_tools import RemoteTools
-from .remote_worker import RemoteWorker
-from .trees.scan import TreeReader
+from .trees.scan import TreeChanged, TreeReader, TreeTooLarge
 
 if TYPE_CHECKING:
     from ...step.resources.context import RunContext
+    from ...stops.check_environment import CheckEnvironment
     from ...workspace.sandbox.sandbox import Sandbox
     from ..crawl.crawler import Crawler
+    from .batch_pool import BatchPool
     from .order import WorkerFunctions
+
+
+_TRIES = 4
+"""How often a check is sent that no worker answered, before the run ends with the reason."""
+_CHANGES = 10
+"""How often the workspace is read for a check if its files change while they are sent."""
 
 
 def remote_worker(
@@ -50,6 +63,31 @@ def remote_worker(
     return RemoteWorker(_pool(ctx, executor, functions), encoded, crawler)
 
 
+class RemoteWorker:
+    """Works items on the cluster."""
+
+    def __init__(self, pool: BatchPool, job: bytes, crawler: Crawler | None = None) -> None:
+        """`job`: the encoded `Job`. `crawler`: lets a page through when robots.txt and the rate allow it."""
+        self._pool, self._job, self._crawler = pool, job, crawler
+
+    async def work(self, item: WorkItem) -> ItemResult:
+        """Return the item's result. Cancelling ends it on its worker."""
+        if self._crawler is not None and (early := await self._crawler.admit(item)) is not None:
+            return early
+        # An item that failed before goes alone: it may be what ends its worker.
+        order = Order(job=self._job, data=encode_order(item), label=item.value, is_alone=item.attempt > 1)
+        try:
+            return msgspec.json.decode(await self._pool.work(order), type=ItemResult)
+        except NotWorked as why:
+            return ItemResult(error=str(why))
+
+    async def close(self) -> None:
+        """End all batches and close the cluster. May be called twice."""
+        if self._crawler is not None:
+            await self._crawler.close()
+        await self._pool.close()
+
+
 def remote_checks(
     ctx: RunContext, spec: FinderSpec, functions: WorkerFunctions, *, provider_key_names: Iterable[str]
 ) -> RemoteChecks:
@@ -63,6 +101,47 @@ def remote_checks(
         return msgspec.structs.replace(_job_as_here(used, keys, executor), checks=True)
 
     return RemoteChecks(_pool(ctx, executor, functions), job_of, is_shared=executor.address is None)
+
+
+class RemoteChecks:
+    """Sends checks to the cluster, with the files that a worker lacks if it does not share the workspace."""
+
+    def __init__(self, pool: BatchPool, job_of: Callable[[RunContext], Job], *, is_shared: bool) -> None:
+        """`job_of`: returns the job for the workspace of a context."""
+        self._pool, self._job_of, self._is_shared = pool, job_of, is_shared
+        self._readers: dict[Path, TreeReader] = {}
+
+    async def run(self, ctx: RunContext, line: str, environment: CheckEnvironment) -> CheckResult:
+        """Run a command line on a worker. Raises ChecksUnavailable."""
+        job = msgspec.json.encode(self._job_of(ctx))
+        data = encode_order(CheckOrder(line, ctx.facts.spec.predicates.timeout))
+        tries = changes = 0
+        while True:
+            try:
+                tree = None if self._is_shared else await self._reader(ctx).current()
+                order = Order(job=job, data=data, label=line, is_alone=tries > 0, tree=tree)
+                result = msgspec.json.decode(await self._pool.work(order), type=CheckResult)
+                return msgspec.structs.replace(result, command=line)
+            except NotWorked as why:
+                tries += 1
+                if tries == _TRIES or isinstance(why, ClusterAway):
+                    raise ChecksUnavailable(f"the check of `{line}` was not run: {why}") from None
+            except TreeChanged as why:
+                changes += 1
+                if changes == _CHANGES:
+                    raise ChecksUnavailable(f"the files change all the time while they are sent: {why}") from None
+            except TreeTooLarge as why:
+                raise ChecksUnavailable(str(why)) from None
+
+    async def close(self) -> None:
+        """End all checks and close the cluster. May be called twice."""
+        await self._pool.close()
+
+    def _reader(self, ctx: RunContext) -> TreeReader:
+        root, sandbox = ctx.workspace.root, ctx.sandbox
+        if root not in self._readers:
+            self._readers[root] = TreeReader(ctx.workspace, lambda: sandbox.hidden_below(root))
+        return self._readers[root]
 
 
 def remote_tools(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,11 +16,11 @@ from .batches import Batch, BatchSize, ClusterAway, NotWorked, Order, Waiting
 from .connection import Connection, ConnectionLost, WorkerDied
 from .loads import WorkerLoad, described
 from .order import BatchResult, join_orders
-from .supply import Supply
 from .trees.scan import TreeChanged, WorkspaceTree
 
 if TYPE_CHECKING:
     from .cluster import Cluster
+
 
 _POLL_SECONDS = 1.0
 """Seconds between two queries for the workers of the cluster."""
@@ -32,6 +32,10 @@ _REFUSED_SECONDS = 60.0
 """Seconds after which a worker that refused a batch is asked again: its folder may be mounted by then."""
 _MOST_SUPPLIES = 20
 """How often files are sent for one order. Two times are enough, unless Dask moves it from worker to worker."""
+
+
+_MESSAGE_BYTES = 8_000_000
+"""Bytes after which a message is sent: the scheduler holds it in memory."""
 
 
 class Orders(Protocol):
@@ -59,7 +63,7 @@ class BatchPool:
         self._queue: deque[Waiting] = deque()
         self._batches: set[Batch] = set()
         self._size = BatchSize()
-        self._supply = Supply()
+        self._supply = _Supply()
         self._changed = asyncio.Event()
         self._usable: dict[str, int] = {}
         """Threads of each worker that gets batches, by address."""
@@ -257,3 +261,29 @@ def _no_workers(loads: Sequence[WorkerLoad]) -> str:
     if refused is None:
         return "the Dask scheduler has no workers; start some with `dask worker`"
     return f"no worker of the Dask scheduler can be used; {refused.name}: {refused.refused}"
+
+
+class _Supply:
+    """Sends a worker the pieces of files that it lacks, in messages of bounded size.
+
+    To each worker, one batch of orders at a time causes a transfer.
+    """
+
+    def __init__(self) -> None:
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def send(self, connection: Connection, worker: str, tree: WorkspaceTree, needs: Sequence[str]) -> str:
+        """Send the worker what it lacks of `needs`. Returns why that failed; empty: it has them. Raises TreeChanged."""
+        async with self._turns[worker]:
+            try:
+                message: list[tuple[str, bytes]] = []
+                for digest in await connection.lacking(worker, needs):
+                    message.append((digest, await asyncio.to_thread(tree.piece, digest)))
+                    if sum(len(data) for _, data in message) >= _MESSAGE_BYTES:
+                        await connection.put(worker, message)
+                        message = []
+                if message:
+                    await connection.put(worker, message)
+            except WorkerDied as died:
+                return str(died)
+            return ""

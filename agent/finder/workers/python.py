@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...protocol import UserError
+from ...workspace.processes.output import HeadTail
+from ...workspace.processes.process_tree import ProcessTree
 from ...workspace.sandbox.access import Access
-from .child import Child, ChildEnded
-from .reply import error_tail, one_line, read_reply
+from .reply import LONGEST, error_tail, one_line, read_reply
 from .worker import ItemResult, WorkItem, as_json
 
 if TYPE_CHECKING:
     from ...workspace.sandbox.sandbox import Sandbox
 
+
 _CHILD = Path(__file__).with_name("python_child.py")
+
+
+_KEPT_ERRORS = 8_000
+"""Bytes of standard error that are kept, including the last ones."""
 
 
 class _ChildReply(msgspec.Struct):
@@ -52,7 +59,7 @@ class PythonWorker:
             raise UserError(f"worker: python = {function!r}: write module:function")
         self._module, self._name, self._seconds, self._network = module, name, seconds, network
         self._workspace, self._env, self._sandbox = workspace, env, sandbox
-        self._idle: list[Child] = []
+        self._idle: list[_Child] = []
 
     async def work(self, item: WorkItem) -> ItemResult:
         """Return the function's result. Cancelling ends the child that runs it."""
@@ -63,7 +70,7 @@ class PythonWorker:
                 line = await child.ask(as_json(item))
         except TimeoutError:
             return ItemResult(error=_with(await _ended(child), f"timed out after {self._seconds:g} s"))
-        except ChildEnded as ended:
+        except _ChildEnded as ended:
             return ItemResult(error=_with(await _ended(child), str(ended)))
         except asyncio.CancelledError:
             await _ended(child)
@@ -76,8 +83,8 @@ class PythonWorker:
         idle, self._idle = self._idle, []
         await asyncio.gather(*(child.end() for child in idle))
 
-    async def _living(self, child: Child | None) -> Child:
-        """Return the given child if it is alive, else a new one. Raises ChildEnded if none can be started."""
+    async def _living(self, child: _Child | None) -> _Child:
+        """Return the given child if it is alive, else a new one. Raises _ChildEnded if none can be started."""
         if child is not None and child.is_alive:
             return child
         await _ended(child)
@@ -88,7 +95,7 @@ class PythonWorker:
         for set_up in self._sandbox.starts():
             await _ended(child)
             wrapped = self._sandbox.wrap(argv, self._workspace, Access(network=self._network), report=set_up.descriptor)
-            child = await Child.start(wrapped, cwd=self._workspace, env=self._env, pass_fds=set_up.descriptors)
+            child = await _Child.start(wrapped, cwd=self._workspace, env=self._env, pass_fds=set_up.descriptors)
             try:
                 if await set_up.wait():
                     break
@@ -99,7 +106,105 @@ class PythonWorker:
         return child
 
 
-async def _ended(child: Child | None) -> bytes:
+class _ChildEnded(Exception):
+    """The child does not answer any more; the message says why."""
+
+
+class _Child:
+    """A process that answers one line at a time, and all that it starts. The caller must end it."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport, processes: ProcessTree
+    ) -> None:
+        self._process, self._transport, self._processes = process, transport, processes
+        self._errors = HeadTail(_KEPT_ERRORS)
+        self._listening = asyncio.create_task(self._listen())
+
+    @staticmethod
+    async def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], pass_fds: Sequence[int] = ()) -> _Child:
+        """Start a child. `pass_fds`: descriptors that it inherits. Raises _ChildEnded if that fails."""
+        processes = ProcessTree()
+        loop = asyncio.get_running_loop()
+        starting = asyncio.create_task(
+            loop.subprocess_exec(
+                lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=LONGEST, loop=loop),
+                *argv,
+                cwd=cwd,
+                env={**env, **processes.mark},
+                start_new_session=True,
+                pass_fds=pass_fds,
+            )
+        )
+        cancelled = None
+        while not starting.done():  # if the start were cancelled halfway, nothing could end the process
+            try:
+                await asyncio.wait([starting])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        try:
+            transport, protocol = starting.result()
+        except OSError as error:
+            processes.close()
+            raise cancelled or _ChildEnded(f"it could not be started: {error.strerror or error}") from None
+        processes.register_root(transport.get_pid())
+        child = _Child(asyncio.subprocess.Process(transport, protocol, loop), transport, processes)
+        if cancelled is not None:
+            await child.end()
+            raise cancelled
+        return child
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not exited."""
+        return self._process.returncode is None
+
+    async def ask(self, line: bytes) -> bytes:
+        """Return the child's answer to the line. Raises _ChildEnded if there is none."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        self._errors = HeadTail(_KEPT_ERRORS)
+        try:
+            stdin.write(line + b"\n")
+            await stdin.drain()
+            answer = await stdout.readline()
+        except ConnectionError:
+            answer = b""
+        except ValueError:  # the line is longer than the limit
+            raise _ChildEnded("it answered more than 64 MB") from None
+        if answer.endswith(b"\n"):
+            return answer
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._process.wait()
+        raise _ChildEnded(self._how())
+
+    async def end(self) -> bytes:
+        """Kill the child and all that it started. Returns the end of its standard error since the last question."""
+        self._processes.kill()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._process.wait()
+                await asyncio.wait([self._listening])
+        self._processes.close()
+        self._listening.cancel()
+        await asyncio.wait([self._listening])
+        self._transport.close()
+        return self._errors.value()
+
+    def _how(self) -> str:
+        code = self._process.returncode
+        if code is None:
+            return "it stopped answering"
+        return f"it died by signal {-code}" if code < 0 else f"it died with exit code {code}"
+
+    async def _listen(self) -> None:
+        assert self._process.stderr is not None
+        while piece := await self._process.stderr.read(65_536):
+            self._errors.add(piece)
+
+
+async def _ended(child: _Child | None) -> bytes:
     return b"" if child is None else await child.end()
 
 

@@ -16,8 +16,8 @@ from ...protocol import CallAdmitted, Event, FileChanged, ProposalOpened, Record
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
-    from ...journal.event_writer import Entry
     from ...journal.journal import Journal
+    from ...journal.store import Entry
 
 Listener = Callable[[Stamped], None]
 """Receives each event after it was folded into the facts."""
