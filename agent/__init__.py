@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from .layers.fitness import Fitness, fitness_of
     from .layers.left import LeftUnit, left_units
     from .layers.left_files import LeftFiles, kept_files, left_copies, left_layers
-    from .mcp.installed import sdk_missing as mcp_sdk_missing
     from .model.candidates import Candidate, candidates
     from .model.demo.project_copy import copy_project
     from .model.discovery import KeyMissing, ModelLine, Survey, discover
@@ -122,7 +121,7 @@ if TYPE_CHECKING:
     from .run.staging.review import StageReview, open_stage
     from .run.staging.reviewing import Applied
     from .step.model_trial import FormatResult, ModelTrial, Trial, open_trial
-    from .system.extras import missing_extra
+    from .system.extras import mcp_sdk_missing, missing_extra
     from .telemetry.export import otlp_lines
     from .telemetry.target import target_of as otel_target
     from .verdict.run_scope import scope_problem

@@ -47,7 +47,6 @@ from .values import (
 Read = Callable[[object, float], object]
 """Converts a given value (text of a flag, or a TOML value) at the given time. Raises UserError."""
 
-
 _VARIABLE = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z_*][A-Za-z0-9_*]*", re.ASCII)
 
 

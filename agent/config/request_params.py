@@ -38,7 +38,6 @@ _NESTED = ("options", "extra_options", "config", "generation_config", "generatio
 _MOST = 16_384
 """Maximum number of characters of all parameters as JSON."""
 
-
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """RFC 9110, section 5.1: a token."""
 _OWN_HEADERS = frozenset({

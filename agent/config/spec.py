@@ -47,7 +47,6 @@ from .loop_flags import (
 if TYPE_CHECKING:
     from .settings import Settings, Source
 
-
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 
 

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ..journal.journal import Journal
     from ..protocol.events.layers import LayersEvent
 
-
 _CHANGE_EVENTS = (
     BackgroundStarted,
     EffectsAccepted,
@@ -60,8 +59,6 @@ _CHANGE_EVENTS = (
 _BY_TOOLS = ("model", "person", "command", "background", "restore", "undo")
 GIT_WORDS = "git: "
 """How the words about what repositories gained begin (`EffectsAccepted.also`)."""
-
-
 _PAIR = Struct("<qq")
 
 

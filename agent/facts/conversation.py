@@ -41,11 +41,8 @@ from .step_facts import StepFacts
 if TYPE_CHECKING:
     from ..journal.journal import Journal
 
-
 INTERRUPTED = "[interrupted by the person]"
 CUT_OFF = "[cut off here]"
-
-
 _LOST = "unknown: the journal lost the result of this call, which may have been executed. Check before you repeat it."
 
 

@@ -29,11 +29,8 @@ from ..protocol import (
 if TYPE_CHECKING:
     from ..protocol import Event
 
-
 EVERYWHERE = "."
 """Name of the whole workspace among folders."""
-
-
 _CHECK = "a check"
 
 

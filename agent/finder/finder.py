@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from .item_trees import ItemTrees
     from .workers.worker import Worker
 
-
 AHEAD = 64
 """Items that are taken out of the queue together, before a worker is free for each."""
 NAMED = 3

@@ -31,14 +31,11 @@ if TYPE_CHECKING:
     from ..protocol.budget import Used
     from .handle import Handle
 
-
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ?{} ORDER BY seq LIMIT ?"
 
 READ_BYTES = 16 << 20
 """Maximum bytes of events that a limited `read` returns, if it returns more than a few."""
 _ROWS_AT_A_TIME = 64
-
-
 _SEEN = "INSERT INTO views VALUES (?, ?) ON CONFLICT(view) DO UPDATE SET seen = excluded.seen"
 
 

@@ -22,7 +22,6 @@ from .sqlite_errors import Broken
 if TYPE_CHECKING:
     from ..protocol.budget import Used
 
-
 _APPEND = "INSERT INTO events(seq, at, step, work, type, body, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 Entry = tuple[Event, int | None, str | None]

@@ -13,7 +13,7 @@ import msgspec
 from ..protocol import ModelSpec, Refusal, ServedFacts, UserError
 from .demo.provider import PROVIDER as DEMO, open_demo
 from .endpoint import Endpoint, resolve
-from .lanes.direct import DirectLane
+from .lanes.direct import DirectLane, EitherEndpoint
 from .lanes.proxies import proxy_for
 from .lanes.timer import StallTimeouts
 from .learned import Learned, learned
@@ -153,7 +153,6 @@ def _lane(
     direct = None if traits is None else DirectLane(at, traits, fields, window=window)
     if direct is not None and at.provider != "openai":
         return direct
-    from .lanes.either_endpoint import EitherEndpoint
     from .lanes.via_litellm.lane import LitellmLane
 
     if direct is None or expects_responses:

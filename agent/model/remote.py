@@ -10,14 +10,30 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-from ..protocol import EditFormat, Message, ModelFault, Part, Price, PromptReadPart, Request, ServedFacts, ToolSpec
+from ..protocol import (
+    EditFormat,
+    Message,
+    ModelFault,
+    Part,
+    Price,
+    PromptReadPart,
+    Refusal,
+    Request,
+    ServedFacts,
+    ToolSpec,
+    Unreachable,
+)
 from .answer import Answer, Shown
 from .counting import Counter
+from .endpoint import NO_KEY, Endpoint
+from .lanes.anthropic_request import anthropic_headers
+from .lanes.connections import with_headers
 from .lanes.timer import StallTimeouts, Timer
 from .leaks.reader import LeakReader
 from .litellm_use.credentials import missing_key
 from .litellm_use.library import begin_loading, is_loaded, load_litellm
-from .reachability import check_reachable
+from .servers import NoServer, ask, ask_server, list_ollama
+from .traits import traits_of
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
@@ -25,6 +41,8 @@ if TYPE_CHECKING:
     from .request_fields import RequestFields
     from .server_tokenizer import SampleSizes
     from .usage import Usage
+
+_CHECK_SECONDS = 5.0
 
 
 class Lane(Protocol):
@@ -186,7 +204,7 @@ class RemoteModel:
         """
         if self._checks is not None:
             await self._checks.credentials()
-        await check_reachable(self._at, self.name)
+        await _check_reachable(self._at, self.name)
         if self.needs_litellm:
             begin_loading()
 
@@ -244,3 +262,49 @@ class RemoteModel:
         await self._learn(answer.usage, timer)
         for part in answer.end(self._at.maker):
             yield part
+
+
+async def _check_reachable(at: Endpoint, name: str) -> None:
+    """Raise Refusal with the reason if the model cannot be used.
+
+    A slow server counts as reachable, because it may be busy.
+    """
+    if at.provider == "demo":
+        return
+    if at.lacks_key:
+        raise Refusal(missing_key(at))
+    try:
+        if at.provider == "ollama_chat" and at.api_base is not None:
+            await _check_ollama(at, name)
+        elif at.api_base is not None:
+            await ask_server(at.api_base, key=at.key, seconds=_CHECK_SECONDS, local=at.local)
+        elif (traits := traits_of(at.provider, at.model, None)) is not None and traits.knows_models:
+            await _check_official(at, traits.base or "")
+    except NoServer as e:
+        place = at.api_base or at.provider
+        if e.fix:
+            raise Unreachable(f"no connection to {place}: {e}. {e.fix}") from e
+        raise Unreachable(f"no model server at {place} ({e}): start it, or give another --api-base") from e
+
+
+async def _check_ollama(at: Endpoint, name: str) -> None:
+    assert at.api_base is not None
+    names = await list_ollama(at.api_base, seconds=_CHECK_SECONDS, local=at.local)
+    wanted = at.model if ":" in at.model else f"{at.model}:latest"
+    if wanted not in names and at.model not in names:
+        has = ", ".join(names[:8]) or "none"
+        raise Refusal(f"Ollama has no model {at.model} (it has: {has}): `ollama pull {at.model}`, or another --model")
+
+
+async def _check_official(at: Endpoint, base: str) -> None:
+    bearer = {"Authorization": f"Bearer {at.key or NO_KEY}"}
+    headers, path = with_headers(bearer, at.headers), f"{base}/models/{at.model}"
+    if at.provider == "anthropic":
+        headers, path = anthropic_headers(at), f"{base}/v1/models/{at.model}"
+    answer = await ask("GET", path, seconds=_CHECK_SECONDS, headers=headers, local=at.local)
+    if answer is None:
+        return
+    if answer.status in (401, 403):
+        raise Refusal(f"{at.provider} refuses the key in {' or '.join(at.key_names)}: check it")
+    if answer.status == 404:
+        raise Refusal(f"{at.provider} has no model {at.model}: `rundry models` lists what is reachable")

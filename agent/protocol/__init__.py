@@ -474,7 +474,7 @@ from .spec import (
     edit_format_misfit as edit_format_misfit,
     edit_format_named as edit_format_named,
 )
-from .text.durations import (
+from .text.counts import (
     duration as duration,
 )
 from .text.visible_json import (

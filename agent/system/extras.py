@@ -21,6 +21,11 @@ def missing_extra(extra: str, *modules: str) -> str | None:
     return f"install its packages with: {shlex.quote(sys.executable)} -m pip install {packages}"
 
 
+def mcp_sdk_missing() -> str | None:
+    """Return how to install the MCP SDK if it is missing, as the end of a message. Its version 2 has `mcp_types`."""
+    return missing_extra("mcp", "mcp", "mcp_types")
+
+
 def _packages(extra: str) -> list[str]:
     try:
         lines = requires("rundry") or []

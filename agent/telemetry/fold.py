@@ -15,6 +15,7 @@ from ..protocol import (
     ModelSwitched,
     ProposalDecided,
     ProposalOpened,
+    Reason,
     ReasoningArrived,
     ReplyFinished,
     RunEnded,
@@ -28,7 +29,6 @@ from ..protocol import (
     ToolFinished,
 )
 from . import conventions as names
-from .run_attributes import budget_attributes, end_attributes, error_of, start_attributes
 from .span import OpenSpan, Span, Value, event_span_id, run_span_id
 
 _INTERRUPTED = "interrupted"
@@ -54,6 +54,9 @@ SPAN_EVENTS: frozenset[type[Event]] = frozenset(
 )
 """The events that begin, end or describe a span, without the text of answers."""
 _TEXT_EVENTS = frozenset((TextArrived, ReasoningArrived))
+
+_ERRORS = (Reason.ERROR, Reason.REFUSED)
+"""Ends that are errors. Any other end, such as an exhausted budget, is in `rundry.reason` only."""
 
 
 class RunSpans:
@@ -94,7 +97,7 @@ class RunSpans:
             case RunStarted() as started:
                 self._model, self._budget = started.model, started.budget
                 self._begin_run(at)
-                self._describe(start_attributes(started, with_content=self._with_content))
+                self._describe(_start_attributes(started, with_content=self._with_content))
             case RunResumed():
                 yield from self._end_all(self._last_at)
                 self._begin_run(at)
@@ -102,7 +105,7 @@ class RunSpans:
                 self._model = model
             case BudgetChanged(budget=budget):
                 self._budget = budget
-                self._describe(budget_attributes(budget))
+                self._describe(_budget_attributes(budget))
             case StepStarted(number=number):
                 self._steps[number] = self._opened(stamped, f"step {number}", {"rundry.step": number}, is_step=True)
             case StepFinished(number=number):
@@ -110,7 +113,7 @@ class RunSpans:
                 if (step := self._steps.pop(number, None)) is not None:
                     yield step.ended(self._trace, at)
             case RunEnded() as ended:
-                self._describe(end_attributes(ended, with_content=self._with_content))
+                self._describe(_end_attributes(ended, with_content=self._with_content))
                 yield from self._end_all(at, ended)
             case _:
                 yield from self._in_step(stamped)
@@ -155,7 +158,7 @@ class RunSpans:
         }
         self._run = run
         if self._budget is not None:
-            self._describe(budget_attributes(self._budget))
+            self._describe(_budget_attributes(self._budget))
 
     def _describe(self, attributes: dict[str, Value]) -> None:
         if self._run is not None:
@@ -274,5 +277,52 @@ class RunSpans:
             spans.clear()
         if self._run is not None:
             detail = ended.detail if ended is not None and self._with_content else ""
-            yield self._run.ended(self._trace, at, _INTERRUPTED if ended is None else error_of(ended), detail)
+            yield self._run.ended(self._trace, at, _INTERRUPTED if ended is None else _error_of(ended), detail)
             self._run = None
+
+
+def _start_attributes(started: RunStarted, *, with_content: bool) -> dict[str, Value]:
+    """Return the attributes of a run that are known at its start."""
+    found: dict[str, Value] = {"rundry.loop": started.loop.value, "rundry.gate.mode": started.gate.value}
+    if started.parent is not None:
+        found["rundry.parent"] = started.parent.run_id
+    if with_content and started.task:
+        found[names.INPUT] = names.message("user", started.task)
+    return found
+
+
+def _budget_attributes(budget: Budget) -> dict[str, Value]:
+    """Return the limits of a run: steps, tokens, USD, seconds, and a Unix time. A limit that is not set is missing."""
+    limits = {
+        "steps": budget.steps,
+        "tokens": budget.tokens,
+        "usd": budget.usd,
+        "seconds": budget.seconds,
+        "deadline": budget.deadline,
+    }
+    return {f"rundry.budget.{name}": limit for name, limit in limits.items() if limit is not None}
+
+
+def _end_attributes(ended: RunEnded, *, with_content: bool) -> dict[str, Value]:
+    """Return the outcome of a run, and what all its sessions used."""
+    found: dict[str, Value] = {
+        "rundry.reason": ended.reason.value,
+        "rundry.complete": ended.complete,
+        "rundry.exit_code": ended.exit_code,
+        "rundry.steps": ended.steps,
+        "rundry.seconds": ended.seconds,
+        names.TOKENS_IN: ended.tokens.in_,
+        names.TOKENS_OUT: ended.tokens.out,
+    }
+    if ended.usd is not None:
+        found["rundry.usd"] = ended.usd
+    if with_content and ended.detail:
+        found["rundry.detail"] = names.content(ended.detail)
+    if with_content and ended.answer:
+        found[names.OUTPUT] = names.message("assistant", ended.answer)
+    return found
+
+
+def _error_of(ended: RunEnded) -> str | None:
+    """Return the class of the error with which a run ended; None: the end is not an error."""
+    return ended.reason.value if ended.reason in _ERRORS else None

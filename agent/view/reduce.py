@@ -21,10 +21,9 @@ from .reducer.checks import CHECKS, show_check
 from .reducer.children import CHILDREN, show_child
 from .reducer.confirming import CONFIRMING, show_confirming
 from .reducer.finder import FINDER, show_finder, show_flights
-from .reducer.handoff import HANDOFF, show_handoff
 from .reducer.judging import JUDGING, show_judging
 from .reducer.manual import ManualEvent, show_manual
-from .reducer.person import show_person
+from .reducer.person import HANDOFF, show_handoff, show_person
 from .reducer.run import RunFrame, show_run
 from .reducer.step import CALL, NOT_SHOWN, STEP, TOOL, WAITS, show_call, show_step, show_tool, show_wait, show_words
 from .reducer.tries import TRIES, WORKTREES, show_try, show_worktree

@@ -24,7 +24,6 @@ _MOST = 200
 """Skills of one place. Further ones are left out."""
 _LONGEST_NOTE = 200
 
-
 _MOST_REASONS = 3
 _HOW_TO_TRUST = "--trust: for this call, /trust: from now on"
 

@@ -13,7 +13,6 @@ from .goal_tables import GoalFile
 if TYPE_CHECKING:
     from .tables import Table
 
-
 SpecKind = Literal["find", "goal"]
 PLACEHOLDER = r"^\{set:[a-z][a-z0-9_-]*\}$"
 """A text that is one placeholder and nothing else."""

@@ -19,12 +19,9 @@ from ...protocol import JournalError
 if TYPE_CHECKING:
     from ...journal.journal import Journal
 
-
 T = TypeVar("T")
 CHUNK = 200
 """Items per chunk; at least this many of the newest items are not packed."""
-
-
 _DIGEST_BYTES = 16
 _TABLE = """
 CREATE TABLE IF NOT EXISTS chunks(

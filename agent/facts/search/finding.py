@@ -39,7 +39,6 @@ UNREAD_EVIDENCE = "it did not read the evidence"
 DEAD_LINK = "dead-link:"
 """Start of the key of a finding that a crawl reports for a link whose page does not exist; the URL follows."""
 
-
 _OF_MODELS = ("lens:", "sceptic:", "evidence:", "item:")
 """Beginnings of the names of works that models do with tools."""
 

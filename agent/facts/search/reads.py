@@ -18,7 +18,6 @@ Ranges = list[tuple[int, int]]
 _LENS = "lens:"
 _COUNT = re.compile(r"([\d,]+) lines?\Z")
 
-
 _HIT = re.compile(r"^(.+?):\d+: ", re.MULTILINE)
 """A line of the result of `search`."""
 _MATCHES = re.compile(r"[\d,]+ match(?:es)?\Z")

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from ...protocol import Clock, Unread
 
-
 PAGE = 10_000_000
 """Bytes of a page, decompressed, in which links are followed."""
 _READ_ON = 65_536
@@ -54,8 +53,6 @@ _HOPS = 5
 """Redirects between two spellings of the same item that are followed."""
 _SEED = "seed"
 SKIPPED = FORBIDDEN_PAGE
-
-
 _LOGIN_WORDS = re.compile(r"(?<![a-z])(?:log[-_]?[io]n|sign[-_]?in|sso|oauth2?|saml2?)(?![a-z])")
 _LOGIN_HOSTS = re.compile(r"(?:login|signin|sso|auth|accounts|idp)\.")
 

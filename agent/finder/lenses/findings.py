@@ -1,4 +1,4 @@
-"""Decide which findings are the same, which are known, when one is confirmed, and list them as the answer of a search."""
+"""Decide which findings are the same, which are known, and when one is confirmed; list them as a search's answer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
     from ...facts.search.finding import Finding
     from ...protocol import Judgement, VoteCast
 
-
 _PLACE = re.compile(r"(.+?):(\d+)(?:[:-]\d+)*\Z", re.DOTALL)
 _LONGEST_LINE = 20_000
 _LARGEST_FILE = 16 << 20
 _END = ""
 """Stands for the line before a file's first line and after its last one."""
-
-
 _MOST_OPEN = 4_096
 """Findings remembered next to the facts before those that the facts already hold are dropped."""
 

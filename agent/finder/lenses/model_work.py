@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from ...step.resources.context import RunContext
     from ..items.item_intake import ItemIntake
 
-
 _MOST_MESSAGES = 5
 _MOST_REFUSALS = 2
 """Refusals of a report because of places, after which it is accepted without these findings."""

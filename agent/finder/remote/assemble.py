@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from .batch_pool import BatchPool
     from .order import WorkerFunctions
 
-
 _TRIES = 4
 """How often a check is sent that no worker answered, before the run ends with the reason."""
 _CHANGES = 10

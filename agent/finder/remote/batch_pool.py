@@ -21,7 +21,6 @@ from .trees.scan import TreeChanged, WorkspaceTree
 if TYPE_CHECKING:
     from .cluster import Cluster
 
-
 _POLL_SECONDS = 1.0
 """Seconds between two queries for the workers of the cluster."""
 _RECORD_SECONDS = 2.0
@@ -32,8 +31,6 @@ _REFUSED_SECONDS = 60.0
 """Seconds after which a worker that refused a batch is asked again: its folder may be mounted by then."""
 _MOST_SUPPLIES = 20
 """How often files are sent for one order. Two times are enough, unless Dask moves it from worker to worker."""
-
-
 _MESSAGE_BYTES = 8_000_000
 """Bytes after which a message is sent: the scheduler holds it in memory."""
 

@@ -21,10 +21,7 @@ from .worker import ItemResult, WorkItem, as_json
 if TYPE_CHECKING:
     from ...workspace.sandbox.sandbox import Sandbox
 
-
 _CHILD = Path(__file__).with_name("python_child.py")
-
-
 _KEPT_ERRORS = 8_000
 """Bytes of standard error that are kept, including the last ones."""
 

@@ -13,7 +13,6 @@ from ...protocol import PromptReadPart
 from ..usage import Usage, as_mapping, cost_in, figure
 from .chat_request import USAGE_SO_FAR
 from .events import BrokenStream, ErrorInStream, EventStream, decode
-from .reasoning_details import merge_detail
 
 if TYPE_CHECKING:
     from ..answer import Answer, Finish, Shown
@@ -35,6 +34,8 @@ FINISHES: dict[str, Finish] = {
 """Meaning of the finish reasons. An unknown one counts as `stop`."""
 _READABLE = ("reasoning_content", "reasoning")
 """Fields of a delta with readable reasoning. Some servers send the same text in both."""
+_JOINED = ("text", "summary", "data")
+"""Fields whose fragments are joined; for any other the last value counts."""
 
 
 class _Function(msgspec.Struct):
@@ -187,7 +188,7 @@ class ChatReader:
                 self._reasoning.setdefault(name, []).append(text)
                 shown = shown or text
         for detail in as_dicts(delta.reasoning_details):  # their words come in one of the readable fields too
-            merge_detail(self._details, detail)
+            _merge_detail(self._details, detail)
         if shown:
             yield from self._answer.reasoning(shown)
 
@@ -213,6 +214,23 @@ class ChatReader:
         if isinstance(extra, dict):  # Gemini behind an OpenAI-style gateway signs its calls here
             extras: dict[str, Any] = self._answer.opaque.setdefault("calls", {})
             extras[str(len(self._answer.calls) - 1)] = {"extra_content": extra}
+
+
+def _merge_detail(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
+    """Add a fragment of `reasoning_details` (OpenRouter, "Reasoning tokens").
+
+    It continues the last block if it has the same index and type. Else it is a new block.
+    """
+    last = blocks[-1] if blocks else None
+    if last is None or any(last.get(k) != piece.get(k) for k in ("type", "index")):
+        blocks.append(dict(piece))
+        return
+    for name, value in piece.items():
+        before = last.get(name)
+        if name in _JOINED and isinstance(value, str) and isinstance(before, str):
+            last[name] = before + value
+        elif value is not None:
+            last[name] = value
 
 
 @cache

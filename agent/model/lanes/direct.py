@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...protocol import Request
     from ..answer import Answer, Shown
     from ..endpoint import Endpoint
+    from ..remote import Lane
     from ..request_fields import RequestFields
     from ..traits import Traits, Wire
     from .reader import Reader
@@ -31,16 +32,12 @@ _READERS: dict[str, Callable[[Answer], Reader]] = {
     "anthropic": AnthropicReader,
     "ollama": OllamaReader,
 }
-
-
 _REQUIRED: dict[Wire, frozenset[str]] = {
     "chat": frozenset({"model", "messages", "stream", "tools"}),
     "anthropic": frozenset({"model", "messages", "stream", "tools", "system"}),
     "ollama": frozenset({"model", "messages", "stream", "tools", "options.num_ctx"}),
 }
 """Fields without which there is no request; a server may refuse the others."""
-
-
 _OF_STREAMS = ("stream_options", "return_progress")
 """Fields that only belong to a streamed answer."""
 
@@ -103,3 +100,28 @@ class DirectLane:
                 return base + path, anthropic_body(request, at), anthropic_headers(at)
             case "ollama":
                 return f"{base}/api/chat", ollama_body(request, at, self._window), bearer
+
+
+class EitherEndpoint:
+    """A lane to OpenAI's chat API or its Responses API, whichever the server offers for this model.
+
+    The table says which one to expect, until the server says that the model is at the other one.
+    """
+
+    def __init__(self, chat: Lane, responses: Lane, fields: RequestFields, *, expects_responses: bool) -> None:
+        self._lanes = {False: chat, True: responses}
+        self.fields = fields
+        self._expects_responses = expects_responses
+
+    async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
+        """Yield what can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault."""
+        found = self.fields.uses_responses
+        is_responses = self._expects_responses if found is None else found
+        try:
+            async with aclosing(self._lanes[is_responses].stream(request, answer, timer)) as shown:
+                async for part in shown:
+                    yield part
+        except ModelFault as fault:
+            if not answer.begun:
+                self.fields.settle_endpoint(fault, is_responses=is_responses)
+            raise

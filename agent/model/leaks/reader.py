@@ -3,26 +3,60 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from .families import harmony, markup
+from ...protocol import ReasoningPart, TextPart, ToolCall
+from .families import deepseek, fenced, gemma, harmony, kimi, llama, markup, mistral, phi
 from .offer import OfferedTools
-from .output import Output, Parts
 from .position import Position
 from .source import NotACall, Source, Steps
 from .stop_tokens import STOPS
-from .tags import AT_LINE_START, AT_START, ONLY_ALONE, READERS, TAGS, THOUGHTS
 
 if TYPE_CHECKING:
     from ...protocol import ToolCall, ToolSpec
+
+Parts = list[TextPart | ReasoningPart]
 
 _LINE_END = re.compile("\n")
 _AFTER_SENTENCE = re.compile(r"\n|(?<=[.!?:…。！？：>\]])[<\[]")
 """Candidates within a line for `Position.may_begin`."""
 _ANY_TAG = re.compile(r"[\n<]")
+_Reader: TypeAlias = Callable[[Source, OfferedTools], Steps[list[ToolCall]]]
+
+_TAGGED: dict[str, _Reader] = {
+    "<|python_tag|>": llama.read,
+    "[TOOL_CALLS]": mistral.read,
+    "<｜tool▁calls▁begin｜>": deepseek.read,
+    "<｜tool_calls_begin｜>": deepseek.read,
+    "<｜tool calls begin｜>": deepseek.read,
+    "<｜tool▁calls｜>": deepseek.read,
+    "<|tool_calls_section_begin|>": kimi.read,
+    "<|tool_call|>": phi.read,
+    "<|tool_call>": partial(gemma.read, quote='<|"|>', close="<tool_call|>"),
+    "<start_function_call>": partial(gemma.read, quote="<escape>", close="<end_function_call>"),
+}
+_FENCED: dict[str, _Reader] = {"```": fenced.read}
+_WHOLE: dict[str, _Reader] = {"{": llama.read_bare}
+
+_TAGS = (*_TAGGED, *harmony.OPENERS)
+"""Tags that begin a call at the beginning of a line or after a sentence. For `<name>` see call_tags.py."""
+_AT_LINE_START = (*_FENCED, "functools[")
+_AT_START = (*_WHOLE, harmony.ADDRESS)
+"""Tags that begin a call only at the beginning of the answer."""
+_ONLY_ALONE = frozenset((*_FENCED, *_WHOLE))
+"""Tags that also begin examples in JSON or Python. A call counts only at the end of the answer, and only one."""
+_READERS: dict[str, _Reader] = {**_TAGGED, **_FENCED, **_WHOLE, "functools[": phi.read_functools}
+
+_THOUGHTS = {
+    "<think>": "</think>",
+    "[THINK]": "[/THINK]",
+    "<seed:think>": "</seed:think>",
+    "<|channel>thought": "<channel|>",
+}
+"""Opening and closing tags of reasoning at the very beginning of an answer. Harmony has its own."""
 
 
 @dataclass(slots=True)
@@ -56,10 +90,10 @@ class LeakReader:
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._offer = OfferedTools(tools)
-        self._tags = TAGS if self._offer else harmony.OPENERS
+        self._tags = _TAGS if self._offer else harmony.OPENERS
         self._source = Source()
         self._position = Position()
-        self._output = Output()
+        self._output = _Output()
         self._calls: list[ToolCall] = []
         self._has_text = False
         """Whether text other than white space was shown."""
@@ -92,12 +126,12 @@ class LeakReader:
         """Read reasoning at the very beginning, and forms that are calls only there."""
         source = self._source
         lead = yield from source.space()
-        if opener := (yield from source.match(THOUGHTS)):
-            yield from self._read_reasoning(THOUGHTS[opener])
+        if opener := (yield from source.match(_THOUGHTS)):
+            yield from self._read_reasoning(_THOUGHTS[opener])
         else:
             self._show(lead)
         source.mark()
-        if self._offer and (opener := (yield from source.match(AT_START))):
+        if self._offer and (opener := (yield from source.match(_AT_START))):
             yield from self._open(opener)
 
     def _read_reasoning(self, close: str) -> Steps[None]:
@@ -137,7 +171,7 @@ class LeakReader:
         if character == "<" and self._in_message and not self._position.in_fence:
             return harmony.ENDS
         is_likely = self._offer and not self._examples and character in "`f"
-        return AT_LINE_START if is_likely and self._position.at_line_start else ()
+        return _AT_LINE_START if is_likely and self._position.at_line_start else ()
 
     def _stop(self) -> re.Pattern[str]:
         if self._position.in_fence:
@@ -153,12 +187,12 @@ class LeakReader:
                 if opener in harmony.FRAMES:
                     calls = yield from self._message(opener, found)
                 else:
-                    read = READERS.get(opener) or partial(markup.read, tag=opener[1:])
+                    read = _READERS.get(opener) or partial(markup.read, tag=opener[1:])
                     calls = yield from read(source, self._offer)
                 last, raw = source.unescaped, source.release()
                 if not calls:
                     return
-                found.append(_Found(raw, calls, alone=opener in ONLY_ALONE, last=last))
+                found.append(_Found(raw, calls, alone=opener in _ONLY_ALONE, last=last))
                 found[-1].gap = yield from self._filler()
                 source.mark()
                 opener = yield from self._match(self._tags, (yield from source.peek()))
@@ -214,3 +248,31 @@ class LeakReader:
         self._output.text(text)
         self._position.advance(text)
         self._has_text = self._has_text or not (text.isspace() or not text)
+
+
+class _Output:
+    """Collects shown text and reasoning, in order. Adjacent pieces of one kind become one part."""
+
+    def __init__(self) -> None:
+        self._runs: list[tuple[type[TextPart] | type[ReasoningPart], list[str]]] = []
+
+    def text(self, text: str) -> None:
+        """Add a piece of text."""
+        self._add(TextPart, text)
+
+    def reasoning(self, text: str) -> None:
+        """Add a piece of reasoning."""
+        self._add(ReasoningPart, text)
+
+    def drain(self) -> Parts:
+        """Return what was added since the last call."""
+        runs, self._runs = self._runs, []
+        return [kind("".join(pieces)) for kind, pieces in runs]
+
+    def _add(self, kind: type[TextPart] | type[ReasoningPart], text: str) -> None:
+        if not text:
+            return
+        if self._runs and self._runs[-1][0] is kind:
+            self._runs[-1][1].append(text)
+        else:
+            self._runs.append((kind, [text]))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...config.limits import did_you_mean
 from ...gate.rule_lint import rule_problem
-from ...mcp.installed import require_sdk
 from ...protocol import LoopKind, RunSpec, UserError
-from ...protocol.tools.mcp import server_of
+from ...protocol.tools.mcp import McpServer, server_of
 from ...protocol.tools.traits import TOOL_TRAITS
 from ...stops.predicates.validate_predicates import validate_predicates
+from ...system.extras import mcp_sdk_missing
 from ...telemetry.target import target_of
 from ...tools.reading.fetching import Fetcher
 from ...verdict.run_scope import scope_problem
@@ -41,11 +41,17 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
     for rule in spec.gate.rules:
         if wrong := rule_problem(rule):
             raise UserError(wrong)
-    require_sdk(spec.mcp)
+    _require_mcp_sdk(spec.mcp)
     servers = {server.name for server in spec.mcp}
     for tool in spec.gate.quotas:
         if tool not in TOOL_TRAITS and server_of(tool) not in servers:
             raise UserError(f"a quota for an unknown tool {tool!r}: {did_you_mean(tool, TOOL_TRAITS)}")
+
+
+def _require_mcp_sdk(servers: Sequence[McpServer]) -> None:
+    if servers and (missing := mcp_sdk_missing()) is not None:
+        names = ", ".join(server.name for server in servers)
+        raise UserError(f"[mcp.servers] {names}: the MCP SDK is not installed; {missing}")
 
 
 def _validate_globs(spec: RunSpec) -> None:

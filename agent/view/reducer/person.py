@@ -1,4 +1,4 @@
-"""Show proposals, questions and messages."""
+"""Show proposals, questions, messages and hand-offs: what passes between a run and a person."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from ...protocol import (
     CommandRefused,
     CommandTaken,
     ConversationCut,
+    HandoffClosed,
+    HandoffOpened,
     Interrupted,
     LoopKind,
+    ModelQuoted,
     PlanChanged,
     ProposalDecided,
     ProposalOpened,
@@ -22,6 +25,8 @@ from ...protocol import (
     Queued,
     Said,
     Stamped,
+    TierAsked,
+    TierPassed,
     Undone,
     Unqueued,
 )
@@ -29,7 +34,7 @@ from ...protocol.text.counts import plural
 from ...protocol.text.effect_words import effect_lines, effects_title, entry_name
 from .answers import is_taken_back
 from .blocks import add, end_blocks, note, touch
-from .numbers import money, short
+from .numbers import clock, money, short
 from .titles import call_kind, command_name, proposal_title
 
 if TYPE_CHECKING:
@@ -49,6 +54,8 @@ _INTERRUPTIONS = {
     "wheel": ": you took control",
 }
 """Ends of the line about an interruption, by its detail."""
+_HandoffEvent = HandoffOpened | HandoffClosed | TierAsked | TierPassed | ModelQuoted
+HANDOFF = (HandoffOpened, HandoffClosed, TierAsked, TierPassed, ModelQuoted)
 
 
 def show_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
@@ -82,6 +89,27 @@ def show_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             _cut(state, stamped, event)
         case Undone():
             _undone(state, stamped, event)
+        case _:
+            assert_never(event)
+
+
+def show_handoff(state: ViewState, stamped: Stamped, event: _HandoffEvent) -> None:
+    """Show an event of a hand-off."""
+    match event:
+        case HandoffOpened():
+            block = add(state, stamped, "stall", text=event.suggested_action, title=f"hand-off: {event.reason}")
+            block.status = "waiting"
+        case HandoffClosed():
+            state.waiting = ""
+            note(state, stamped, f"hand-off closed by {event.by}" + (f": {event.note}" if event.note else ""))
+        case TierAsked():
+            until = "" if event.until is None else f"for {clock(event.until - stamped.at)}"
+            note(state, stamped, f"asks {event.name}", right=until)
+        case TierPassed():
+            note(state, stamped, f"tier {event.number} passed: {event.why}")
+        case ModelQuoted():
+            state.quoted = event
+            note(state, stamped, _quote_words(event), right=f"/model {event.model} once more switches")
         case _:
             assert_never(event)
 
@@ -248,3 +276,10 @@ def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
 def _why(detail: str) -> str:
     """Return why a person interrupted the run, as the end of a sentence."""
     return _INTERRUPTIONS.get(detail, f": {detail}" if detail else "")
+
+
+def _quote_words(event: ModelQuoted) -> str:
+    """Describe the cost of a switch: `openai/gpt-x has a cold cache: it reads 48k tokens again for 0.14 USD`."""
+    cost = "at an unknown price" if event.cold_usd is None else f"for {money(event.cold_usd)} USD"
+    words = f"{event.model} has a cold cache: it reads {short(event.prompt_tokens)} tokens again {cost}"
+    return words if not event.warm_usd else f"{words}; the model now, from its cache, for {money(event.warm_usd)}"

@@ -46,7 +46,7 @@ from ...protocol import (
     duration,
 )
 from ...protocol.text.counts import first_names
-from ..lock_wait import LockWait
+from ..state import LockWait
 from .blocks import add, end_blocks, grow, is_short, note, touch
 from .numbers import short
 from .shortening import shortening_lines, trim_words

@@ -19,8 +19,8 @@ from jsonschema import Draft202012Validator
 from rundry.agent.config.finder.tables import TABLES, SpecFile
 from rundry.agent.config.specs.filling import fill
 from rundry.agent.config.specs.goal_tables import GOAL_TABLES, GoalFile
-from rundry.agent.config.specs.schema import spec_schema
 from rundry.agent.config.specs.reading import SpecText
+from rundry.agent.config.specs.schema import spec_schema
 from rundry.agent.protocol import UserError
 
 ROOT = Path(__file__).parents[3]

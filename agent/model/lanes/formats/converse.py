@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from ...usage import Usage, figure
 from ..chat_chunks import converted
 from ..events import decode
 from .frames import FrameStream
-from .sealed import Blocks
 
 if TYPE_CHECKING:
     from ...answer import Answer, Finish, Shown
@@ -79,7 +79,7 @@ class ConverseReader:
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._frames = FrameStream()
-        self._blocks = Blocks()
+        self._blocks = _Blocks()
         self._thought = 0
         """Tokens of reasoning, if Claude counted them."""
         self.done = False
@@ -148,6 +148,70 @@ class ConverseReader:
             written=written,
             reasoning=min(self._thought, output),
         )
+
+
+@dataclass(slots=True)
+class _OpenBlock:
+    kind: str = ""
+    length: int = 0
+    thinking: list[str] = field(default_factory=list[str])
+    signature: list[str] = field(default_factory=list[str])
+    data: list[str] = field(default_factory=list[str])
+
+
+class _Blocks:
+    """Collects the blocks of one answer by their index. Claude needs the sealed ones back complete, on every cloud.
+
+    A sealed block is signed or encrypted reasoning. Texts are stored by length and calls by place, as in
+    `lanes/anthropic.py`.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, _OpenBlock] = {}
+
+    def text(self, index: int, text: str) -> None:
+        """Add a piece of text."""
+        block = self._at(index, "text")
+        block.length += len(text)
+
+    def thinking(self, index: int, text: str = "", signature: str = "") -> None:
+        """Add a piece of readable reasoning, or of its signature."""
+        block = self._at(index, "thinking")
+        block.thinking.append(text)
+        block.signature.append(signature)
+
+    def redacted(self, index: int, data: str) -> None:
+        """Add a piece of encrypted reasoning."""
+        self._at(index, "redacted_thinking").data.append(data)
+
+    def call(self, index: int) -> None:
+        """Add the beginning of a call."""
+        self._at(index, "tool_use")
+
+    def sealed(self) -> list[dict[str, Any]]:
+        """Return the blocks in order; empty if no block is sealed."""
+        out: list[dict[str, Any]] = []
+        calls = 0
+        for block in self._blocks.values():
+            match block.kind:
+                case "text":
+                    out.append({"type": "text", "length": block.length})
+                case "tool_use":
+                    out.append({"type": "tool_use", "place": calls})
+                    calls += 1
+                case "redacted_thinking":
+                    out.append({"type": block.kind, "data": "".join(block.data)})
+                case _ if signature := "".join(block.signature):
+                    thinking = "".join(block.thinking)
+                    out.append({"type": "thinking", "thinking": thinking, "signature": signature})
+                case _:
+                    pass  # without a signature the provider refuses it
+        return out if any(b["type"] not in ("text", "tool_use") for b in out) else []
+
+    def _at(self, index: int, kind: str) -> _OpenBlock:
+        block = self._blocks.setdefault(index, _OpenBlock())
+        block.kind = block.kind or kind
+        return block
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +15,20 @@ from ...litellm_use.environment import only_variables
 from ...litellm_use.library import litellm, load_litellm
 from ...pricing.table import find
 from ...request_fields import REFUSALS
+from ...usage import Usage
+from ..chat_chunks import FINISHES, chat_usage
 from ..exchange import Outgoing, exchange, foreign_host
 from ..formats.by_path import reader_of
 from .arguments import call_settings, chat_arguments
 from .capture import ForeignHost, RequestBuilt, RequestCapture, capturing, field_names, offers_tools
-from .chunks import finish_stream, read_chunk
 from .responses_request import responses_arguments
 
 if TYPE_CHECKING:
+    from ...answer import Answer, Shown
     from ...endpoint import Endpoint
     from ...litellm_use.untyped import Untyped
     from ...request_fields import RequestFields
     from ..timer import Timer
-
 
 _REQUIRED = frozenset({"model", "messages", "input", "instructions", "tools", "allowed_openai_params"})
 """Arguments without which there is no request; a provider may refuse the others."""
@@ -144,11 +145,11 @@ class LitellmLane:
                 except StopAsyncIteration:
                     break
                 timer.arrived()
-                for part in read_chunk(chunk, answer):
+                for part in _read_chunk(chunk, answer):
                     yield part
                 if getattr(chunk, "usage", None) is not None:
                     break  # the last one; asking for more starts litellm's own accounting
-            finish_stream(wrapper, answer)
+            _finish_stream(wrapper, answer)
         except TooLong:
             return
         except (ModelFault, asyncio.CancelledError, GeneratorExit):
@@ -168,3 +169,38 @@ async def close_litellm() -> None:
     lib = litellm()
     await lib.close_litellm_async_clients()
     lib.in_memory_llm_clients_cache.flush_cache()
+
+
+def _read_chunk(chunk: Untyped, answer: Answer) -> Iterator[Shown]:
+    """Read one chunk of litellm's own stream into the answer, for a provider whose format is not read here."""
+    answer.usage |= _usage_of(chunk)
+    for choice in chunk.choices[:1]:
+        answer.pieces += 1
+        delta = choice.delta
+        if choice.finish_reason:
+            answer.finish = FINISHES.get(choice.finish_reason, "stop")
+        if delta is None:
+            continue
+        if reasoning := getattr(delta, "reasoning_content", None):
+            yield from answer.reasoning(reasoning)
+        if delta.content:
+            yield from answer.text(delta.content)
+        for fragment in getattr(delta, "tool_calls", None) or ():
+            function = fragment.function
+            answer.call_piece(fragment.index, fragment.id, function.name or "", function.arguments)
+
+
+def _finish_stream(wrapper: Untyped, answer: Answer) -> None:
+    """Finish the answer without the finish reason and usage that litellm makes up. Raises ModelFault if it was cut."""
+    if hasattr(wrapper, "received_finish_reason"):  # a few providers stream without the wrapper
+        raw = wrapper.received_finish_reason or wrapper.intermittent_finish_reason
+        answer.finish = None if raw is None else FINISHES.get(raw, "stop")
+        if not any(_usage_of(chunk) for chunk in wrapper.chunks):
+            answer.usage = Usage()
+    if answer.finish is None:
+        raise ModelFault("cut", "the answer broke off: the stream ended without a finish reason", retryable=True)
+
+
+def _usage_of(chunk: Untyped) -> Usage:
+    usage: Untyped = getattr(chunk, "usage", None)
+    return chat_usage(usage.model_dump() if hasattr(usage, "model_dump") else usage)
