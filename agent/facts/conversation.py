@@ -310,7 +310,7 @@ class Conversations(StepFacts):
     @property
     def answer(self) -> str | None:
         """The answer that an outcome would report now."""
-        return answer_of(self.finish, _last_text(self.main.messages))
+        return answer_of(self.finish, last_text(self.main.messages))
 
     def conversation(self, work: str | None) -> Conversation:
         """Return the conversation of an item or lens, or the main one."""
@@ -358,7 +358,7 @@ def main_conversation(journal: Journal, upto: int) -> Conversation:
     return found
 
 
-def _last_text(messages: Sequence[Message]) -> str | None:
+def last_text(messages: Sequence[Message]) -> str | None:
     """Return the newest text of the model, or None."""
     return next((m.text for m in reversed(messages) if m.role == "assistant" and m.text.strip()), None)
 

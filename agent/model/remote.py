@@ -36,7 +36,6 @@ from .servers import NoServer, ask, ask_server, list_ollama
 from .traits import traits_of
 
 if TYPE_CHECKING:
-    from .endpoint import Endpoint
     from .own_server import OwnServer
     from .request_fields import RequestFields
     from .server_tokenizer import SampleSizes

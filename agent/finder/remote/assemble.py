@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ...stops.check_environment import CheckEnvironment
     from ...workspace.sandbox.sandbox import Sandbox
     from ..crawl.crawler import Crawler
-    from .batch_pool import BatchPool
     from .order import WorkerFunctions
 
 _TRIES = 4

@@ -16,7 +16,7 @@ from .source import NotACall, Source, Steps
 from .stop_tokens import STOPS
 
 if TYPE_CHECKING:
-    from ...protocol import ToolCall, ToolSpec
+    from ...protocol import ToolSpec
 
 Parts = list[TextPart | ReasoningPart]
 

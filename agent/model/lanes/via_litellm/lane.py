@@ -24,7 +24,6 @@ from .capture import ForeignHost, RequestBuilt, RequestCapture, capturing, field
 from .responses_request import responses_arguments
 
 if TYPE_CHECKING:
-    from ...answer import Answer, Shown
     from ...endpoint import Endpoint
     from ...litellm_use.untyped import Untyped
     from ...request_fields import RequestFields
