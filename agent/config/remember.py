@@ -1,4 +1,4 @@
-"""Remember for later runs: rules added with `always`, the chosen model, and of which changes the user was told."""
+"""Remember for later runs: rules added with `always`, the chosen model, and the changed defaults that were shown."""
 
 from __future__ import annotations
 
