@@ -1,22 +1,35 @@
-"""Turn a person's decision on a proposal into a ruling. Pure functions."""
+"""Turn a person's decision on a proposal, or on what a command would change, into a ruling. Pure functions."""
 
 from __future__ import annotations
 
-from typing import assert_never
+import json
+from collections.abc import Mapping, Sequence
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 import msgspec
 
-from ..protocol import Decide, Rule, is_client
+from ..layers.effects import IN_MEMORY
+from ..protocol import GIT_HELD, PERSON, Decide, Rule, is_client
+from ..protocol.text.counts import first_names, plural
 from ..protocol.text.hunks import Split, apply_hunks
 from ..workspace.errors import WriteFailed
 from .change.cuts import cut
 from .change.diff import split_bytes
 from .draft import Draft, EffectsDraft, FileDraft, McpDraft
-from .effects.decision import rule_on_effects
-from .mcp.edited import edited_call
 from .notes import comment_line, edited_note, part_note, rejected_note
 from .rules import rule_text
-from .ruling import Ruling, approved
+from .ruling import EntryRuling, Ruling, approved
+
+if TYPE_CHECKING:
+    from ..protocol import EntryChoice
+    from .effects.draft import EntryDraft
+
+_LONGEST_NOTE = 4_000
+_TOO_LONG = f"the text would be longer than {IN_MEMORY:,} bytes: accept the file or skip it"
+_NOTHING_ACCEPTED = "nothing is accepted: reject the proposal instead"
+_MOST_NAMED = 5
+_WHOLE = EntryRuling()
 
 
 def refused_to_client(command: Decide, *, needs_person: bool) -> str | None:
@@ -35,7 +48,7 @@ def refused_to_client(command: Decide, *, needs_person: bool) -> str | None:
 def rule_on_decision(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
     """Return the ruling, or why the decision is not possible. `rule` is the rule that `always` would write, if any."""
     if isinstance(draft, EffectsDraft):
-        return rule_on_effects(command, draft)
+        return _rule_on_effects(command, draft)
     if command.entries:
         return "this proposal has no entries to choose from: approve it or reject it"
     try:
@@ -107,7 +120,7 @@ def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
 
 def _edited(command: Decide, text: str, draft: Draft) -> Ruling | str:
     if isinstance(draft, McpDraft):
-        return edited_call(command, text, draft)
+        return _edited_call(command, text, draft)
     if not isinstance(draft, FileDraft) or draft.landed:
         return "only a file change can be edited before approval"
     try:
@@ -117,6 +130,28 @@ def _edited(command: Decide, text: str, draft: Draft) -> Ruling | str:
     if after == draft.after:
         return _whole(command, draft)
     return edited(command, draft, after)
+
+
+def _edited_call(command: Decide, text: str, draft: McpDraft) -> Ruling | str:
+    """Return the ruling that calls the tool with the person's own arguments, or why they cannot be used."""
+    if draft.is_listing:
+        return "a list of tools cannot be edited: approve it or reject it"
+    try:
+        arguments: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return f"this is not JSON: {error}"
+    if not isinstance(arguments, dict):
+        return "the arguments are not a JSON object"
+    if why := draft.problem_of(cast("dict[str, Any]", arguments)):
+        return f"the arguments do not fit the schema of {draft.name}: {why}"
+    new = json.dumps(arguments, ensure_ascii=False, indent=2)
+    if new == draft.arguments:
+        return approved(draft, by="person", reason=command.reason, note=comment_line(command.reason))
+    changes = "\n".join(unified_diff(draft.arguments.splitlines(), new.splitlines(), lineterm="", n=1))[:_LONGEST_NOTE]
+    head = "the person changed the arguments of your call before approving it."
+    note = "\n".join(line for line in (head, comment_line(command.reason), changes) if line)
+    reason = command.reason or "the person changed the arguments"
+    return approved(draft, by="person", reason=reason, after=new.encode(), note=note, edited=True)
 
 
 def edited(command: Decide, draft: FileDraft, after: bytes) -> Ruling:
@@ -131,3 +166,151 @@ def _unknown(command: Decide, parts: Split | None) -> str | None:
     there = len(parts.hunks) if parts else 0
     unknown = [index for index in command.hunk_reasons if not 0 <= index < there]
     return f"a reason names hunk {unknown[0]}, which does not exist: there are {there}" if unknown else None
+
+
+def _rule_on_effects(command: Decide, draft: EffectsDraft) -> Ruling | str:
+    """Return the ruling on what a command would change, or why the decision is not possible."""
+    match command.verdict:
+        case "reject":
+            return _rejected_effects(command, draft)
+        case "again" | "mine":
+            return "this proposal is not in conflict: approve it, accept some of its entries, or reject it"
+        case _ if command.always or command.session:
+            return "no rule could allow this proposal in future: approve it once"
+        case _ if command.text is not None or command.hunks is not None or command.cuts or command.hunk_reasons:
+            return "name the entry: this proposal has several"
+        case "approve" if command.entries:
+            return "approve takes the whole proposal: decide on its entries with part"
+        case _:
+            return _entries_part(command, draft)
+
+
+def _entries_part(command: Decide, draft: EffectsDraft) -> Ruling | str:
+    rulings = dict[int, EntryRuling]()
+    for index, choice in sorted(command.entries.items()):
+        if not 0 <= index < len(draft.entries):
+            return f"there is no entry {index}: there are {len(draft.entries)}"
+        entry = draft.entries[index]
+        found = _chosen(entry, choice)
+        if isinstance(found, str):
+            return f"{entry.shown.path or 'git'}: {found}"
+        if found is not None:
+            rulings[index] = found
+    rulings |= _held_back(draft, rulings)
+    if all(rulings.get(at, _WHOLE).skipped or entry.shown.conflict for at, entry in enumerate(draft.entries)):
+        return _NOTHING_ACCEPTED
+    ruling = approved(draft, by=command.by, reason=command.reason, note=_differences(draft, rulings))
+    return msgspec.structs.replace(ruling, entries=rulings)
+
+
+def _chosen(entry: EntryDraft, choice: EntryChoice) -> EntryRuling | str | None:
+    """Return the ruling on an entry; None: it is accepted as proposed; a text: why the choice is not possible."""
+    if choice.skip:
+        return EntryRuling(skipped=True, reason=choice.reason, left=dict(choice.hunk_reasons), cuts=choice.cuts)
+    if entry.shown.conflict:
+        return f"it cannot be accepted: {entry.shown.conflict}"
+    if choice.text is not None:
+        return _edited_entry(entry, choice.text, choice.reason)
+    return None if choice.hunks is None else _in_part(entry, choice, choice.hunks)
+
+
+def _in_part(entry: EntryDraft, choice: EntryChoice, hunks: Sequence[int]) -> EntryRuling | str | None:
+    parts = entry.parts
+    if parts is None or entry.before is None:
+        return "it has no hunks to choose from: accept it or skip it"
+    try:
+        parts = cut(parts, choice.cuts)
+        text = apply_hunks(parts, set(hunks))
+    except IndexError as error:
+        return str(error)
+    taken = sorted(set(hunks))
+    if len(taken) == len(parts.hunks):
+        return None
+    unknown = [index for index in choice.hunk_reasons if not 0 <= index < len(parts.hunks)]
+    if unknown:
+        return f"a reason names hunk {unknown[0]}, which does not exist: there are {len(parts.hunks)}"
+    left = {at: why for at, why in choice.hunk_reasons.items() if at not in taken and why}
+    if not taken:
+        return EntryRuling(skipped=True, reason=choice.reason, left=left, cuts=choice.cuts)
+    after = text.encode(entry.before.encoding or "utf-8")
+    if len(after) > IN_MEMORY:
+        return _TOO_LONG
+    return EntryRuling(after=after, taken=taken, of=len(parts.hunks), left=left, cuts=choice.cuts, reason=choice.reason)
+
+
+def _edited_entry(entry: EntryDraft, text: str, reason: str) -> EntryRuling | str | None:
+    if entry.before is None or entry.after is None:
+        return "it has no text to edit: accept it or skip it"
+    try:
+        after = entry.before.encode(text)
+    except WriteFailed as error:
+        return str(error)
+    if len(after) > IN_MEMORY:
+        return _TOO_LONG
+    return None if after == entry.after else EntryRuling(after=after, edited=True, reason=reason)
+
+
+def _held_back(draft: EffectsDraft, rulings: Mapping[int, EntryRuling]) -> dict[int, EntryRuling]:
+    """Return the rulings on repositories that gain nothing, because a file is not applied as the command left it."""
+    changed = any(
+        entry.shown.kind != "git" and (at in rulings or entry.shown.conflict) for at, entry in enumerate(draft.entries)
+    )
+    if not changed:
+        return {}
+    return {
+        at: EntryRuling(skipped=True, reason=GIT_HELD)
+        for at, entry in enumerate(draft.entries)
+        if entry.shown.kind == "git" and not (at in rulings and rulings[at].skipped) and not entry.shown.conflict
+    }
+
+
+def _rejected_effects(command: Decide, draft: EffectsDraft) -> Ruling:
+    who = "the person" if command.by == PERSON else command.by
+    reasons = [f"`{_entry_name(draft.entries[at])}`: {choice.reason}" for at, choice in _reasoned(command, draft)]
+    why = "; ".join([*([command.reason] if command.reason else []), *reasons])
+    told = f"rejected by {who}: {why}" if why else f"rejected by {who}, without a reason"
+    return Ruling(
+        approved=False,
+        draft=draft,
+        by=command.by,
+        reason=command.reason,
+        note_for_model=told,
+        refused_by="person",
+        entries={
+            at: EntryRuling(skipped=True, reason=choice.reason, left=dict(choice.hunk_reasons))
+            for at, choice in _reasoned(command, draft)
+        },
+    )
+
+
+def _reasoned(command: Decide, draft: EffectsDraft) -> list[tuple[int, EntryChoice]]:
+    there = range(len(draft.entries))
+    return [
+        (at, one) for at, one in sorted(command.entries.items()) if at in there and (one.reason or one.hunk_reasons)
+    ]
+
+
+def _differences(draft: EffectsDraft, rulings: Mapping[int, EntryRuling]) -> str:
+    """Return what differs from the proposal, in sentences for the model. What happens to git is known to the caller."""
+    skipped, sentences = list[str](), list[str]()
+    for at, ruling in sorted(rulings.items()):
+        entry = draft.entries[at].shown
+        if entry.kind == "git":
+            continue
+        hunks = [f"hunk {hunk + 1} was skipped: {why}" for hunk, why in sorted(ruling.left.items())]
+        why = "; ".join([*([ruling.reason] if ruling.reason else []), *hunks])
+        given = f" ({why})" if why else ""
+        if ruling.skipped:
+            skipped.append(f"`{entry.path}`{given}")
+        elif ruling.edited:
+            sentences.append(f"The person changed your text of `{entry.path}` before approving it{given}.")
+        else:
+            count = f"{len(ruling.taken or ())} of {plural(ruling.of, 'hunk')}"
+            sentences.append(f"Of `{entry.path}` the person accepted {count}{given}.")
+    if skipped:
+        sentences.insert(0, f"Skipped: {first_names(skipped, _MOST_NAMED)}.")
+    return " ".join(sentences)
+
+
+def _entry_name(entry: EntryDraft) -> str:
+    return entry.shown.path or ("git" if entry.shown.kind == "git" else ".")

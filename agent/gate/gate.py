@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..facts.common.person_requests import next_proposal_id
 from ..protocol import Clock, Decide, GateMode, Record, Rule, RuleAdded, Waiting
+from ..system.real_paths import real_path
+from ..workspace.watch import watch_files
 from .change.diff import split_bytes
-from .change.resolve_conflict import PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
+from .change.rebase import Conflict, conflict_digest, holds_already, rebase_draft
+from .change.resolve_conflict import ALREADY_DONE, PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
 from .decision import refused_to_client, rule_on_decision
 from .draft import Draft, EffectsDraft, FileDraft, digest_of
-from .entries import SINGLE_FILE, Keep, Place, decided, opened
-from .open_proposal import OpenProposal
+from .entries import SINGLE_FILE, Keep, Place, decided, in_conflict, opened, rebased
+from .open_proposal import OpenProposal, Postponed, StoredProposal
 from .policy import Verdict
-from .revise import Reviser
 from .rules import run_rule
 from .ruling import Ruling, approved, interrupted, left_open
-from .stored.postponed import Postponed, StoredProposal
 
 if TYPE_CHECKING:
     from ..layers.classes import Class
     from ..protocol.text.hunks import Split
     from ..workspace.paths import Workspace
     from .session_policy import GatedTree, SessionPolicy
+
+_CHECK_EVERY = 1.0
+"""Seconds between two checks of the file's status, because file systems like NFS do not report changes."""
 
 
 class Gate:
@@ -46,7 +52,7 @@ class Gate:
         """`given_ids` returns the ids that this run gave to its proposals; `next_proposal_id` needs them."""
         self.policy = policy
         self._tree, self._keep, self._attended, self._clock, self._given_ids = tree, keep, attended, clock, given_ids
-        self._reviser = Reviser(tree, policy, keep=keep, attended=attended, clock=clock)
+        self._reviser = _Reviser(tree, policy, keep=keep, attended=attended, clock=clock)
         self._open: dict[str, OpenProposal] = {}
         self.postponed = Postponed()
         """Proposals that stay open because nobody is here to decide."""
@@ -311,3 +317,123 @@ class Gate:
             del self._open[waiting.id]
             if ruling is not None:
                 waiting.record(decided(waiting.id, ruling, self._keep))
+
+
+class _Reviser:
+    """Keeps waiting proposals up to date with their files on the disk."""
+
+    def __init__(
+        self, tree: GatedTree, policy: SessionPolicy, *, keep: Keep, attended: Callable[[], bool], clock: Clock
+    ) -> None:
+        self._tree, self._policy = tree, policy
+        self._keep, self._attended, self._clock = keep, attended, clock
+        self._endings: set[asyncio.Task[None]] = set()
+        """Tasks of closed file watches, which end by themselves."""
+
+    async def until_decided(self, waiting: OpenProposal) -> None:
+        """Return as soon as the proposal has a ruling, and revise it meanwhile whenever its file changes."""
+        draft = waiting.draft
+        if not isinstance(draft, FileDraft) or draft.landed is not None:
+            await asyncio.wait({waiting.ruling})
+            return
+        watch = _FileWatch(self._tree.workspace, draft, self._clock)
+        try:
+            if draft.misfit is not None or holds_already(draft):
+                self.revise(waiting)
+            while not waiting.is_decided():
+                if await watch.wait(waiting.ruling):
+                    self.revise(waiting)
+        finally:
+            ending = watch.close()
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+
+    def revise(self, waiting: OpenProposal) -> None:
+        """Plan the change again if its file differs from what the proposal was made from (docs/requirements.md 6.5)."""
+        draft = waiting.draft
+        if not isinstance(draft, FileDraft) or draft.landed is not None:
+            return
+        found = rebase_draft(self._tree.workspace, draft)
+        if isinstance(found, Conflict):
+            self._enter_conflict(waiting, draft, found)
+        elif holds_already(found):
+            waiting.decide(approved(found, by="policy", reason=ALREADY_DONE))
+        elif waiting.conflict is not None or found.before.sha256 != draft.before.sha256:
+            self._rebase(waiting, found)
+        else:
+            waiting.draft = found
+
+    def _rebase(self, waiting: OpenProposal, draft: FileDraft) -> None:
+        verdict, digest = self._policy.judge(draft, self._tree), digest_of(draft, self._tree.sandbox)
+        waiting.replace_draft(draft, verdict, digest)
+        why = self._whose(draft)
+        waiting.record(rebased(draft, waiting.parts, self._keep, proposal_id=waiting.id, digest=digest, why=why))
+        if verdict.action == "deny":
+            waiting.decide(by_policy(draft, verdict, self._policy.on_ask))
+
+    def _enter_conflict(self, waiting: OpenProposal, draft: FileDraft, conflict: Conflict) -> None:
+        """Let the proposal wait in conflict. If nobody is here and it cannot stay open, the model gets the conflict."""
+        digest = conflict_digest(draft, conflict)
+        if not waiting.enter_conflict(conflict, digest):
+            return
+        why = f"{self._whose(draft)}: {conflict.why}"
+        waiting.record(in_conflict(draft, conflict, self._keep, proposal_id=waiting.id, digest=digest, why=why))
+        if not self._attended() and not waiting.can_stay_open:
+            waiting.decide(send_back(draft, conflict.why, by="policy"))
+
+    def _whose(self, draft: FileDraft) -> str:
+        """Return who changed the file, for the person."""
+        if self._tree.workspace.own_writes.is_ours(draft.before.real):
+            return "another change of this run"
+        return f"your edit of {time.strftime('%H:%M:%S', time.localtime(self._clock.now()))}"
+
+
+class _FileWatch:
+    """Watches one file, by its name and at its link's target, until `close`. Without reports it looks every second."""
+
+    def __init__(self, ws: Workspace, draft: FileDraft, clock: Clock) -> None:
+        self._clock = clock
+        given = ws.at(draft.before.path)
+        self._paths = {given, draft.before.real}
+        self._reported, self._stop = asyncio.Event(), asyncio.Event()
+        self._seen = self._stamp()
+        named = real_path(given.parent) / given.name
+        inside = {path for path in (named, draft.before.real) if path.is_relative_to(ws.root)}
+        self._task = asyncio.ensure_future(watch_files(inside, self._reported.set, self._stop))
+        self._task.add_done_callback(_raise_unexpected)
+
+    def close(self) -> asyncio.Task[None]:
+        """Stop watching. The returned task ends by itself within 0.1 s, so nobody has to wait for it."""
+        self._stop.set()
+        return self._task
+
+    async def wait(self, until: asyncio.Future[Ruling]) -> bool:
+        """Return True as soon as the file may have changed, False after a second or when `until` is done."""
+        pause = asyncio.ensure_future(self._clock.sleep(_CHECK_EVERY))
+        reported = asyncio.ensure_future(self._reported.wait())
+        try:
+            await asyncio.wait({until, pause, reported}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pause.cancel()
+            reported.cancel()
+        is_reported, before, self._seen = self._reported.is_set(), self._seen, self._stamp()
+        self._reported.clear()
+        return not until.done() and (is_reported or before != self._seen)
+
+    def _stamp(self) -> tuple[int, ...]:
+        """Return values that change with the file, or with a link in its place."""
+        return tuple(part for path in self._paths for part in _status(path))
+
+
+def _raise_unexpected(task: asyncio.Task[None]) -> None:
+    """Raise an unexpected error. A folder that cannot be watched (no watches left, or deleted) is still checked."""
+    if not task.cancelled() and isinstance(error := task.exception(), Exception) and not isinstance(error, OSError):
+        raise error
+
+
+def _status(path: Path) -> tuple[int, ...]:
+    try:
+        status = path.lstat()
+    except OSError:
+        return (0,)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

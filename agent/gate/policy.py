@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from ..layers.classes import EXECUTABLE
 from ..layers.surroundings import why_edit_asks
 from ..protocol import IN_PLACE, GateMode, Rule
 from ..shell.command_line import Line, Part
@@ -17,26 +18,23 @@ from ..shell.flags import base, hides, risk, script_of, unknown_word
 from ..shell.grammar import HIDDEN
 from ..shell.known.names import NEUTRAL, WHOLE, WRITERS
 from ..shell.line_parser import parse_line
-from ..shell.match.hits import Hit
-from ..shell.match.paths import named_paths
+from ..shell.match.hits import Hit, named_paths
 from ..shell.reading import only_reads
 from ..shell.unwrap import unwrapped
 from ..system.real_paths import real_path
 from ..workspace.errors import PathRefused
 from ..workspace.paths import Workspace
 from .draft import CommandDraft, FileDraft
-from .file_cautions import file_cautions
 from .repository import runs_code
 from .rules import allows_part, applies_to_file, command_rule, exact_file_rule, match_command, rule_text
 
 _MOST_SHOWN = 52
 """Characters of a command that a reason shows."""
-
-
 GUARDED = "guarded with --guard"
 """The reason for asking about a file that the user guards."""
 NOT_STARTED = "this sandbox gives too few guarantees for commands that nobody approved: --gate stage starts them here"
 """Why the stage of a headless run, which nobody chose, starts no command."""
+_MAY_RUN = 0o111
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +129,7 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     cautions = [ws.caution(draft.before.path)]
     if not draft.landed:
         cautions.append(ws.caution(draft.before.real))
-    cautions += file_cautions(draft, ws, is_named=context.names(draft.path))
+    cautions += _file_cautions(draft, ws, is_named=context.names(draft.path))
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
     if draft.landed:
         why.append(f"a command changed it: {draft.landed}")
@@ -142,6 +140,43 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
         found = why_edit_asks(ws, draft.path, os.environ, is_new=not before.exists, is_deleted=draft.after is None)
         why += [f"{draft.path}: {found}"] if found else []
     return list(dict.fromkeys(why))
+
+
+def _file_cautions(draft: FileDraft, ws: Workspace, *, is_named: bool) -> list[str]:
+    """Return effects that the path does not show (docs/attacks.md (e)): hard links, an executable file, links to it.
+
+    `is_named`: the user let the run change this file with `--scope`, and knows that it is executable.
+    """
+    if draft.landed is not None:
+        return []  # the command already changed it: the person decides on its content only
+    before = draft.before
+    why: list[str] = []
+    if before.links > 1:
+        why.append(f"it is a hard link: the change also reaches its {_others(before.links)} elsewhere")
+    if before.exists and before.mode & _MAY_RUN and not is_named:
+        why.append(EXECUTABLE)
+    link = _link_in_path(before.path, ws)
+    if link is not None:
+        why.append(f"the link {link} leads to it")
+    return why
+
+
+def _others(links: int) -> str:
+    return "other name" if links == 2 else f"{links - 1} other names"
+
+
+def _link_in_path(given: Path, ws: Workspace) -> str | None:
+    """Return the first link in the path to the file below the workspace, as the model spelled it."""
+    whole = ws.at(given)
+    inside = next((above for above in reversed(whole.parents) if real_path(above) == ws.root), None)
+    if inside is None:
+        return str(given)  # a link outside the workspace leads into one of its folders
+    at = inside
+    for part in whole.relative_to(inside).parts:
+        at = at.parent if part == ".." else at / part
+        if at.is_symlink():
+            return at.relative_to(inside).as_posix() if at.is_relative_to(inside) else str(at)
+    return None
 
 
 def _judge_command(draft: CommandDraft, context: PolicyContext, *, in_layer: bool) -> Verdict:

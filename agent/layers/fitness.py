@@ -23,7 +23,6 @@ from ..workspace.files.beneath import exchange, rename_new
 from ..workspace.files.locked_file import Lease
 from .effects import OPAQUE
 from .git.places import covered, git_folders_of
-from .mount_table import Mount, mount_at, mounts_inside
 from .namespaces import Cover, Namespaces, NamespacesRefused
 from .occupied import workspace_key
 from .opening import FOLDER, open_below
@@ -37,6 +36,8 @@ _TRIAL, _TRIAL_SECONDS = "fit-", 60.0
 """Prefix of the folder of a trial, and the age after which one is removed: its process was killed."""
 _LOOKED_AT, _LARGEST = 300, 1_000_000
 """Entries of the workspace that are looked at, and bytes of a file that is copied up."""
+
+_MOUNTS = Path("/proc/self/mountinfo")
 
 
 class Fitness(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,10 +116,10 @@ def try_workspace(workspace: Path, state: Path, namespaces: Namespaces, *, why_n
     try:
         if why_no_sandbox:
             raise Refusal("sandbox", why_no_sandbox)
-        here = mount_at(workspace)
+        here = _mount_at(workspace)
         git = git_folders_of(workspace)
         folders = covered(workspace, git)
-        if inside := [path for folder in folders for path in mounts_inside(folder, mount_at(folder))]:
+        if inside := [path for folder in folders for path in _mounts_inside(folder, _mount_at(folder))]:
             raise Refusal("mounts in the workspace", _listed(inside))
         namespaces.try_processes()
         return _placed(_places(workspace, state, git), folders, namespaces)
@@ -157,7 +158,7 @@ def _refusal(refused: NamespacesRefused) -> Refusal:
     return Refusal(refused.step, refused.why, refused.code)
 
 
-def _result(found: Refusal, workspace: Path, state: Path, here: Mount | None) -> Fitness:
+def _result(found: Refusal, workspace: Path, state: Path, here: _Mount | None) -> Fitness:
     remedy = remedy_for(found, Machine(), workspace, state, here.kind if here is not None else "")
     return Fitness(step=found.step, why=found.why, remedy=remedy)
 
@@ -400,3 +401,55 @@ def _copy_up(root: int, path: bytes, status: os.stat_result) -> None:
             whose = f"group {group_name(status.st_gid)}"
         why = f"{name} belongs to the {whose}, which commands in a layer cannot have"
         raise Refusal("copy of a file", why, errno.EOVERFLOW, (status.st_uid, status.st_gid)) from None
+
+
+class _Mount(NamedTuple):
+    """A file system, mounted at a place that this process sees (proc_pid_mountinfo(5))."""
+
+    number: int
+    above: int
+    """The number of the mount on which it lies."""
+    place: Path
+    kind: str
+    """The type of its file system."""
+
+
+def _mount_at(folder: Path) -> _Mount:
+    """Return the mount that a folder lies on. Raises OSError."""
+    opened = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        lines = Path(f"/proc/self/fdinfo/{opened}").read_text("ascii").splitlines()
+    finally:
+        os.close(opened)
+    number = next(int(line.split(":")[1]) for line in lines if line.startswith("mnt_id:"))
+    found = next((one for one in _mounts() if one.number == number), None)
+    if found is None:
+        raise OSError(None, f"{folder} is not in the table of mounts")
+    return found
+
+
+def _mounts_inside(folder: Path, here: _Mount) -> list[Path]:
+    """Return where something is mounted visibly inside a folder that lies on the mount `here`."""
+    return sorted({one.place for one in _mounts() if one.above == here.number and _lies_below(one.place, folder)})
+
+
+def _mounts() -> list[_Mount]:
+    """Return all mounts. Raises OSError."""
+    found = list[_Mount]()
+    for line in _MOUNTS.read_bytes().splitlines():
+        fields = line.split(b" ")
+        kind = fields[fields.index(b"-", 6) + 1]
+        found.append(
+            _Mount(int(fields[0]), int(fields[1]), Path(_unescaped(fields[4])), kind.decode("ascii", "replace"))
+        )
+    return found
+
+
+def _lies_below(place: Path, folder: Path) -> bool:
+    return place != folder and place.is_relative_to(folder)
+
+
+def _unescaped(path: bytes) -> str:
+    for byte in b" \t\n\\":
+        path = path.replace(b"\\%03o" % byte, bytes([byte]))
+    return os.fsdecode(path)

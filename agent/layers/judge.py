@@ -1,7 +1,7 @@
-"""Prepare a layer in which given paths are as they were, and all others as they are in the workspace.
+"""Prepare a layer, or a copy without layers, in which given paths are as they were, and all others as they are.
 
-This happens from outside, before it is mounted: what was not there becomes a whiteout, a folder that covers something
-else becomes opaque (overlayfs.rst), and old contents are written with their times and their execute bit.
+In a layer this happens from outside, before it is mounted: what was not there becomes a whiteout, a folder that covers
+something else becomes opaque (overlayfs.rst), and old contents are written with their times and their execute bit.
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import msgspec
 
-from .copies import clone_blocks
+from .copies import CopyFolders, and_above, clone_blocks, differing_paths
 from .effects import OPAQUE, Type, refuse_long, status_at
 from .opening import FOLDER, open_below
+from .overwritten import digest_or_size
 
 if TYPE_CHECKING:
+    from .copies import CopyLayer
     from .layer import Layer
+    from .start_copy import StartCopy
 
 JUDGE = "judge"
 """How the folder of such a layer is named."""
@@ -50,7 +53,7 @@ def put_past(layer: Layer, past: Mapping[str, Past | None]) -> None:
     else, what lies in it now may be left out. Raises ValueError for paths that lead out of the workspace or contradict
     each other, and TooMuch for one that is too long.
     """
-    shown = shown_past(past)
+    shown = _shown_past(past)
     upper, live = os.open(layer.upper, FOLDER | os.O_CLOEXEC), os.open(layer.workspace, FOLDER | os.O_CLOEXEC)
     try:
         view = _View(upper, live)
@@ -62,7 +65,68 @@ def put_past(layer: Layer, past: Mapping[str, Past | None]) -> None:
         os.close(live)
 
 
-def shown_past(past: Mapping[str, Past | None]) -> list[tuple[bytes, Past | None]]:
+def put_in_copy(copy: CopyLayer, past: Mapping[str, Past | None]) -> None:
+    """Let these paths of a copy be as they were. Raises OSError, and ValueError and TooMuch as `put_past`."""
+    with CopyFolders(copy.workspace, copy.tree) as folders:
+        for path, was in _shown_past(past):
+            if was is not None and was.type == "folder":
+                folders.make_folder(path)
+                continue
+            now = status_at(copy.root, path)
+            if was is None and now is None:
+                continue
+            folders.remove(path)
+            if was is None:
+                continue
+            folders.make_parents(path)
+            parent, _, name = path.rpartition(b"/")
+            opened = folders.open_parent(parent)
+            try:
+                _write_past(opened, name, was, now)
+            finally:
+                os.close(opened)
+
+
+def put_start_in_copy(
+    copy: CopyLayer, start: StartCopy, past: Mapping[str, Past | None], outputs: Collection[str]
+) -> dict[str, Past | None]:
+    """Let what nobody can decide on be as at the start: git, byte-code, and output. Returns the rest of `past`.
+
+    Raises OSError.
+    """
+    before, tops = start.layer, {os.fsencode(path) for path in outputs}
+    paths = {
+        path
+        for path in differing_paths(before.source, copy.source)
+        if start.has(path) or not tops.isdisjoint(and_above(path))
+    }
+    with CopyFolders(before.tree, copy.tree) as folders:
+        for path in sorted(paths, reverse=True):
+            folders.delete(path, before.own)
+        for path in sorted(paths & before.own.entries.keys()):
+            folders.copy(path, before.own.entries[path].side)
+    return {path: was for path, was in past.items() if tops.isdisjoint(and_above(os.fsencode(path)))}
+
+
+def overwritten_in_copy(copy: CopyLayer) -> dict[str, str]:
+    """Return the files that were in a prepared copy and that checks wrote or deleted.
+
+    The values are those of `overwritten`. No process may run in the copy any more. Raises OSError.
+    """
+    return dict(_overwritten(copy))
+
+
+def _overwritten(copy: CopyLayer) -> Iterator[tuple[str, str]]:
+    before = copy.own.entries
+    for path in sorted(differing_paths(copy.own, copy.read())):
+        if path not in before or before[path].side.type == "folder":
+            continue
+        status = status_at(copy.root, path)
+        is_gone = status is None or stat.S_ISDIR(status.st_mode)
+        yield os.fsdecode(path), "" if is_gone else digest_or_size(copy.root, path)
+
+
+def _shown_past(past: Mapping[str, Past | None]) -> list[tuple[bytes, Past | None]]:
     """Return these paths in order, without those in something that was not there. Raises ValueError and TooMuch."""
     wanted = {_parts(path): was for path, was in past.items()}
     return [(b"/".join(parts), wanted[parts]) for parts in sorted(wanted) if not _is_covered(parts, wanted)]
@@ -109,7 +173,7 @@ class _View:
             if was is None:
                 os.mknod(parts[-1], stat.S_IFCHR, 0, dir_fd=parent)  # a whiteout; since Linux 5.8 for every user
             else:
-                write_past(parent, parts[-1], was, now)
+                _write_past(parent, parts[-1], was, now)
         finally:
             os.close(parent)
 
@@ -143,7 +207,7 @@ class _View:
                 os.close(opened)
 
 
-def write_past(parent: int, name: bytes, was: Past, now: os.stat_result | None) -> None:
+def _write_past(parent: int, name: bytes, was: Past, now: os.stat_result | None) -> None:
     """Make a file or link as it was. The other rights of a file are those that it has now. Raises OSError."""
     if was.type == "link":
         os.symlink(was.data, name, dir_fd=parent)

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, PassStarted, Reason, Work
+from ..protocol import (
+    Again,
+    Budget,
+    ChildFinished,
+    Decision,
+    Finish,
+    ImproveSpec,
+    PassStarted,
+    Reason,
+    Wait,
+    Work,
+    child_name,
+)
 from ..protocol.text.counts import plural
 from .shared.continue_pass import continue_pass
-from .shared.pass_runs import are_too_small, decide_run, end_between
-from .shared.passes import BEGIN, MEASURE, budget_end, pass_facts
-from .shared.state import LoopState, common_end
+from .shared.passes import BEGIN, CLOSE, MEASURE, budget_end, pass_facts
+from .shared.state import LoopState, common_end, undecided_handoff
 from .shared.tries import decide_tries
 
 if TYPE_CHECKING:
+    from ..facts.common.children import Child
     from ..facts.passes import PassFacts
 
 NO_BUDGET = (
@@ -29,7 +41,7 @@ def decide(state: LoopState) -> Decision:
         return _baseline(state, spec)
     if passing.open is not None:
         return _decide_open(state, passing, passing.open, spec)
-    end = end_between(state, passing) if spec.pass_loop is not None else common_end(state) or budget_end(state)
+    end = _end_between(state, passing) if spec.pass_loop is not None else common_end(state) or budget_end(state)
     if end is not None:
         return end
     if passing.unmeasured >= spec.patience:
@@ -38,7 +50,7 @@ def decide(state: LoopState) -> Decision:
         by = f" by more than {spec.min_delta:g}" if spec.min_delta else ""
         detail = f"the best score has not improved{by} for {plural(passing.stale, 'pass')}: best {passing.best:g}"
         detail = f"{detail}, at first {passing.scores[0].score:g}"
-        if spec.pass_loop is not None and are_too_small(state, spec):
+        if spec.pass_loop is not None and _are_too_small(state, spec):
             return Finish(reason=Reason.BUDGET, detail=f"{detail}; the share of the budget of each was too small")
         return Finish(reason=Reason.PLATEAU, detail=detail)
     return Again([Work(kind=BEGIN)])
@@ -46,7 +58,7 @@ def decide(state: LoopState) -> Decision:
 
 def _decide_open(state: LoopState, passing: PassFacts, started: PassStarted, spec: ImproveSpec) -> Decision:
     if spec.pass_loop is not None:
-        return decide_run(state, passing, started)
+        return _decide_run(state, passing, started)
     if started.tries > 1:
         return decide_tries(state, passing, started, spec)
     return continue_pass(state, passing, spec.pass_steps)
@@ -74,3 +86,53 @@ def is_finite(budget: Budget) -> bool:
     return any(
         limit is not None for limit in (budget.steps, budget.tokens, budget.usd, budget.seconds, budget.deadline)
     )
+
+
+def _decide_run(state: LoopState, passing: PassFacts, started: PassStarted) -> Decision:
+    """Start or continue the child run of the open pass, which has the pass's number; close the pass when it ended."""
+    if passing.rolling_back is not None or passing.keeping is not None:
+        return Again([Work(kind=CLOSE)])
+    if state.busy:
+        return Again([])
+    if end := common_end(state):
+        return end
+    child = state.facts.common.children.by_number.get(started.number)
+    if child is None or child.finished is None:
+        return Again([Work(work=child_name(started.number), kind="child")])
+    if child.finished.resumes and child.finished.reason is Reason.HANDOFF:
+        return Finish(reason=Reason.HANDOFF, detail=f"the child run {child.run_id}: {child.finished.detail}")
+    return undecided_handoff(state) or Again([Work(kind=CLOSE, about=_why(child.finished))])
+
+
+def _end_between(state: LoopState, passing: PassFacts) -> Finish | Wait | None:
+    """Return the end of a run between two such passes, or None. It has no conversation to wrap up."""
+    if end := common_end(state):
+        return end
+    if end := budget_end(state):
+        return Finish(reason=end.reason, detail=end.detail, limit=end.limit)
+    return _starved(state.facts.common.children.by_number.get(passing.number))
+
+
+def _starved(newest: Child | None) -> Finish | None:
+    """Return the end of a run whose budget no longer admits the first call of a pass, or None."""
+    ended = None if newest is None else newest.finished
+    if newest is None or ended is None or ended.reason is not Reason.BUDGET:
+        return None
+    if newest.spent.steps or newest.spent.counted_tokens:
+        return None
+    return Finish(reason=Reason.BUDGET, detail=f"pass {newest.number}: {ended.detail}", limit=ended.limit)
+
+
+def _are_too_small(state: LoopState, spec: ImproveSpec) -> bool:
+    """Return whether each of the last passes that count for the plateau used up its share of the budget."""
+    newest = list(state.facts.common.children.by_number.values())[-spec.patience :]
+    return bool(newest) and all(_used_share(child, spec.pass_steps) for child in newest)
+
+
+def _used_share(child: Child, pass_steps: int) -> bool:
+    is_limited = child.finished is not None and child.finished.reason is Reason.BUDGET
+    return is_limited and child.spent.steps < pass_steps
+
+
+def _why(ended: ChildFinished) -> str:
+    return f"its run ended with {ended.reason}: {ended.detail}"

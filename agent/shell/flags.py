@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+import msgspec
 
 from .command_line import Part, Word
 from .known.names import (
@@ -27,9 +29,8 @@ from .known.names import (
     SINGLE_DASH,
     WRITERS,
 )
-from .options.launching import launch
 from .options.subcommands import subcommands
-from .options.table import unlisted
+from .options.table import Launcher, launcher_rows, unlisted
 
 __all__ = ["base", "hides", "is_launcher", "risk", "script_of", "unknown_word"]
 
@@ -66,7 +67,7 @@ def risk(part: Part) -> str | None:
 
 def _launch_risk(part: Part) -> str | None:
     """Return why a launched command must ask, or why it is unknown where that command begins."""
-    launched = launch(part.texts)
+    launched = _launch(part.texts)
     if launched is None:
         at = _module_at(part)
         return risk(Part(part.words[at:], part.piped)) if at is not None and at < len(part.words) else None
@@ -82,7 +83,7 @@ def _module_at(part: Part) -> int | None:
 
 
 def _option_risk(name: str, given: Sequence[str]) -> str | None:
-    launched = launch([name, *given])
+    launched = _launch([name, *given])
     own = given if launched is None else given[: launched.at - 1]
     if (unknown := unlisted(ALIKE.get(name, name), own)) is not None:
         return f"`{name} {unknown}`: this option is not known to be harmless"
@@ -104,7 +105,7 @@ def hides(part: Part) -> str | None:
 
 def is_launcher(texts: Sequence[str], reach: int) -> bool:
     """Return whether the first `reach` words do not include the launched command: such a rule would allow any."""
-    launched = launch(texts)
+    launched = _launch(texts)
     return launched is not None and reach <= launched.at
 
 
@@ -256,3 +257,62 @@ def _git_option_risk(command: str, word: str) -> str | None:
         if letter not in flags and not letter.isdigit():
             return "this option can run or write something, or is unknown"
     return None
+
+
+class _Launch(msgspec.Struct, frozen=True):
+    """The position of a launched command in the words of a launcher."""
+
+    at: int
+    """The index of the word at which the launched command begins. It may be past the last word."""
+    unknown: str | None = None
+    """An unknown option, because of which the position is unknown too."""
+
+
+def _launch(texts: Sequence[str]) -> _Launch | None:
+    """Return where the launched command begins: in `uv -q run pytest`, at `pytest`.
+
+    None: the program or its subcommand is not a launcher.
+    """
+    rows = launcher_rows().get(texts[0].rpartition("/")[2]) if texts else None
+    found = [
+        one for row in rows or [] for command in row.commands if (one := _launched_by(row, command.split(), texts))
+    ]
+    return next((one for one in found if one.unknown is None), found[0] if found else None)
+
+
+def _launched_by(row: Launcher, command: Sequence[str], texts: Sequence[str]) -> _Launch | None:
+    at, unknown = _after_options(texts, 1, row.before, row.before_valued) if command else (1, None)
+    if unknown is not None:
+        # `npm -s x`: after an unknown option, any later word may be the command.
+        return _Launch(at, unknown) if any(word in texts[at:] for word in command[-1:]) else None
+    for word in command:
+        if texts[at : at + 1] != [word]:
+            return None
+        at, unknown = _after_options(texts, at + 1, row.flags, row.valued)
+        if unknown is not None:
+            return _Launch(at, unknown)
+    if not command:
+        at, unknown = _after_options(texts, at, row.flags, row.valued)
+    return _Launch(at, unknown)
+
+
+def _after_options(
+    texts: Sequence[str], at: int, flags: Collection[str], valued: Collection[str]
+) -> tuple[int, str | None]:
+    """Return where the options end, and the first unknown option."""
+    while at < len(texts) and texts[at].startswith("-"):
+        word = texts[at]
+        name, joined, _ = word.partition("=")
+        if word == "--":
+            return at + 1, None
+        if (
+            word in flags
+            or (joined and name in valued)
+            or (word[:2] in valued and not word.startswith("--") and word[2:])
+        ):
+            at += 1
+        elif word in valued:
+            at += 2
+        else:
+            return at, word
+    return at, None

@@ -1,10 +1,16 @@
-"""Estimate how far the provider's count of a prompt may exceed ours (docs/requirements.md 3.2)."""
+"""Estimate how far a provider's count of a prompt and its reported cost may exceed ours (docs/requirements.md 3.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
 from math import ceil
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from ..protocol import Price
 
 FIRST_SHARE = 0.25
 FIRST_TOKENS = 200
@@ -18,6 +24,9 @@ _HIDDEN_TEXT = 2
 """A provider that bills more than this times our count for each prompt adds text of its own, to a short prompt too."""
 _STEP_TOKENS = 200
 """Least growth in tokens from which the ratio of a prompt's new part is calculated."""
+
+_LEAST_GROWTH = 0.25
+"""Share by which two costs must differ so that their difference shows what more tokens cost."""
 
 
 class Margin:
@@ -67,6 +76,34 @@ def most_counted(room: int, newest: tuple[int, int] | None) -> int:
         else:
             high = middle - 1
     return low
+
+
+def with_surcharge(price: Price | None, costs: Sequence[tuple[float, float]]) -> Price | None:
+    """Return the price with worst-case rates that cover the reported costs.
+
+    `costs`: (USD by the price, USD that the provider reported) of earlier calls of this model. What exceeds the price
+    counts as a fee for each call (Perplexity), unless it grows with the cost (a gateway's markup, an old price).
+    """
+    if price is None or not costs:
+        return price
+    factor = max(1.0, min((_cost_slope(a, b) for a, b in combinations(sorted(costs), 2) if _differ(a, b)), default=1.0))
+    fee = max(0.0, max(reported - factor * listed for listed, reported in costs))
+    if factor == 1.0 and fee <= 0:
+        return price
+    return msgspec.structs.replace(
+        price,
+        worst_input=price.worst_input * factor,
+        worst_output=price.worst_output * factor,
+        worst_call=fee,
+    )
+
+
+def _differ(smaller: tuple[float, float], larger: tuple[float, float]) -> bool:
+    return larger[0] - smaller[0] >= _LEAST_GROWTH * larger[0] > 0
+
+
+def _cost_slope(smaller: tuple[float, float], larger: tuple[float, float]) -> float:
+    return (larger[1] - smaller[1]) / (larger[0] - smaller[0])
 
 
 def _slope(before: tuple[int, int], after: tuple[int, int]) -> float:

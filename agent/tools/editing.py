@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,10 +12,9 @@ from ..workspace.errors import PathRefused, UnreadableFile, WriteFailed
 from ..workspace.files.states import FileState, why_not_editable, why_read_only
 from .blocks.indentation import Refused
 from .blocks.match import Occurrences, find
-from .blocks.near import nearest
 from .reading.files import existing
 from .result import ToolResult, failure
-from .text import numbered
+from .text import lines_of, numbered
 
 if TYPE_CHECKING:
     from .arguments import Edit, EditFile, WriteFile
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 24
 """Lines shown of a near match."""
+
+_ENOUGH = 60.0
+"""Least similarity in percent that makes a place worth showing."""
+_MOST_LINES = 20_000
+_CANDIDATES = 12
 
 
 class _Planned(msgspec.Struct, frozen=True):
@@ -151,7 +156,7 @@ def _not_found(text: str, edit: Edit) -> str:
     parts = ["old_text is not in the file. Nothing was changed."]
     if edit.new_text.strip() and edit.new_text.strip() in text:
         parts.append("The file already has new_text: perhaps the edit was made before.")
-    near = nearest(text, edit.old_text)
+    near = _nearest(text, edit.old_text)
     if near is None:
         parts.append("Read the file, and copy the lines exactly.")
         return " ".join(parts)
@@ -160,3 +165,40 @@ def _not_found(text: str, edit: Edit) -> str:
     shown = numbered(near.lines[:_SHOWN], near.line)
     parts.append(f"The nearest is {where} ({near.likeness:.0f} % alike); copy it exactly, without the numbers:")
     return "\n".join([" ".join(parts), *shown])
+
+
+class _Near(msgspec.Struct, frozen=True):
+    """The place in a file that is most similar to a search text."""
+
+    line: int
+    """Number of its first line, 1-based."""
+    lines: list[str]
+    likeness: float
+    """Similarity in percent."""
+
+
+def _nearest(text: str, old: str) -> _Near | None:
+    """Return the lines that are most like the block, or None if none are similar."""
+    from rapidfuzz import fuzz, process
+
+    lines = lines_of(text)[:_MOST_LINES]
+    block = lines_of(old)
+    while block and not block[0].strip():
+        block.pop(0)
+    if not lines or not block:
+        return None
+    anchor = max(range(len(block)), key=lambda i: len(block[i].strip()))
+    stripped = [line.strip() for line in lines]
+    hits = process.extract(block[anchor].strip(), stripped, scorer=fuzz.ratio, limit=_CANDIDATES)
+    best: _Near | None = None
+    for _, _, at in hits:
+        start = max(0, int(at) - anchor)
+        found = lines[start : start + len(block)]
+        likeness = fuzz.ratio(_joined(found), _joined(block))
+        if best is None or likeness > best.likeness:
+            best = _Near(start + 1, found, likeness)
+    return best if best is not None and best.likeness >= _ENOUGH else None
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(line.strip() for line in lines)

@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from ..protocol.text.double_keys import double_key
+from ..protocol.tools.traits import TOOL_TRAITS
+from ..workspace.given_paths import meant_path
+from .mcp_drafts import McpCall
 from .tool_table import TOOLS, usage
 
 if TYPE_CHECKING:
+    from ..mcp.listing import McpTool
+    from ..mcp.servers import McpServers
+    from ..workspace.paths import Workspace
     from .tool import Tool
 
 _PRIVILEGED = re.compile(
@@ -63,6 +69,27 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     """The text was not valid JSON, and its syntax was repaired."""
 
 
+def parse_call(name: str, raw: str, names: Sequence[str] | None, servers: McpServers) -> Parsed:
+    """Check a call of a tool of this program or of an MCP server. `names`: the offered tools. Never raises."""
+    tool = servers.find(name) if names is None or name in names else None
+    if tool is not None:
+        return _parsed_for_server(tool, raw)
+    if why := servers.why_not(name):
+        return Parsed(error=f"{why}. Do not repeat the call: use another tool.", summary="not offered")
+    return parse_arguments(name, raw, names)
+
+
+def _parsed_for_server(tool: McpTool, raw: str) -> Parsed:
+    value, is_repaired, problem = _value_of(raw)
+    if problem is None and not isinstance(value, dict):
+        problem = "the arguments are not a JSON object"
+    arguments = cast("dict[str, Any]", value)
+    problem = problem or tool.problem_of(arguments)
+    if problem is not None:
+        return Parsed(error=f"{tool.offered}: {problem}.", raw=value, repaired=is_repaired)
+    return Parsed(arguments=McpCall(tool, arguments), raw=value, repaired=is_repaired)
+
+
 def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> Parsed:
     """Check the tool and its arguments. `names`: the offered tools; None: all. Never raises."""
     allowed = list(TOOLS) if names is None else [name for name in names if name in TOOLS]
@@ -90,7 +117,25 @@ def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> 
     return Parsed(arguments=arguments, raw=fields, repaired=repaired)
 
 
-def decode(raw: str) -> tuple[Any, bool, str | None]:
+def with_meant_path(tool: str, parsed: Parsed, workspace: Workspace) -> Parsed:
+    """Return the call with the path that is meant, also in the arguments that are recorded and shown."""
+    traits = TOOL_TRAITS.get(tool)
+    field = None if traits is None else traits.path
+    given = None if field is None or parsed.arguments is None else getattr(parsed.arguments, field, None)
+    if traits is None or field is None or parsed.arguments is None or not isinstance(given, str):
+        return parsed
+    path = meant_path(workspace, given, is_new=tool == "write_file")
+    if path == given:
+        return parsed
+    raw = parsed.raw
+    if isinstance(raw, dict):
+        raw = {name: path if value == given else value for name, value in cast("dict[str, Any]", raw).items()}
+    return msgspec.structs.replace(
+        parsed, arguments=msgspec.structs.replace(parsed.arguments, **{field: path}), raw=raw
+    )
+
+
+def _value_of(raw: str) -> tuple[Any, bool, str | None]:
     """Return the JSON value of a call's arguments, whether its syntax was repaired, and what is wrong, if anything.
 
     A repair changes no text in it. Never raises.

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import arguments as given
-from .background import plan_start
-from .commands import plan_command
+from .commands import plan_command, plan_start
 from .editing import plan_edit, plan_write
 from .reading.fetch_url import fetch_url
 from .reading.files import list_files

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,7 +23,6 @@ from ..protocol.text.counts import plural
 from .plant_files import FoundTests, SuiteFile, found_tests, has_plain_folder, plain_text
 from .plant_python import Edit, changed_values, edited, new_file, parsed, place_of_test
 from .plant_table import Kind, Language, Runner, plant_table
-from .plant_text import broken_tests, new_text, with_test
 
 if TYPE_CHECKING:
     from ..stops.checks import CheckResult
@@ -154,17 +154,17 @@ class _Planner:
             class_name = "Test" + "".join(word.capitalize() for word in words)
             text = new_file(tests, class_name, in_class=self._in_class)
         else:
-            text = new_text(self._language, beside.text, tests)
+            text = _new_text(self._language, beside.text, tests)
         return None if text is None else Change(path=path, before="", content=text, fails=[one[0] for one in tests])
 
     def _in_text(self, file: SuiteFile) -> Change | None:
         name = self._name()
         code = self._code(self._random.choice(self._language.used(file.text)))
-        text = with_test(self._language, file.text, name, code, self._random)
+        text = _inserted_test(self._language, file.text, name, code, self._random)
         if text is None:
             return None
         fails = self._filled(self._language.broken)
-        text, broken = broken_tests(self._language, text, fails, lambda one: bool(_reported([one], self._failed)))
+        text, broken = _broken_tests(self._language, text, fails, self._failed)
         around = re.findall(self._language.around, file.text) if broken and self._language.around else []
         return Change(
             path=file.path,
@@ -302,11 +302,72 @@ def _with_test(text: str, name: str, code: str, plan: Plan) -> str | None:
     random = Random(name)
     language = plant_table().language_of(plant_table().named(plan.runner))
     if language.name != "python":
-        return with_test(language, text, name, code, random)
+        return _inserted_test(language, text, name, code, random)
     tree = parsed(text)
     in_class = plan.runner == "unittest" or "self." in code
     place = None if tree is None else place_of_test(text, tree, random, in_class=in_class)
     return None if place is None else edited(text, [place.edit(name, code)])
+
+
+def _new_text(language: Language, neighbour: str, tests: Sequence[tuple[str, str, Kind]]) -> str | None:
+    """Return a new file with these tests (name, code that fails, kind); None if the file next to it does not show how.
+
+    `neighbour`: the text of the file next to which it will be.
+    """
+    head = (
+        [match[0].strip() for match in re.finditer(language.header, neighbour, re.MULTILINE)] if language.header else []
+    )
+    if language.style == "camel":
+        head = head[:1]
+    needs = sorted({kind.needs for _, _, kind in tests if kind.needs})
+    bodies = [_test_of(language, neighbour, name, code) for name, code, _ in tests]
+    if any(body is None for body in bodies):
+        return None
+    parts = [*head, language.imports.strip(), *needs]
+    lines = [part for part in parts if part]
+    return "\n".join([*lines, ""] if lines else []) + "".join(body or "" for body in bodies)
+
+
+def _inserted_test(language: Language, text: str, name: str, code: str, random: Random) -> str | None:
+    """Return the text of a file with one more test; None if it cannot be inserted."""
+    body = _test_of(language, text, name, code)
+    if body is None:
+        return None
+    ending = "\r\n" if "\r\n" in text else "\n"
+    if not language.place:
+        return text + ("" if text.endswith("\n") else ending) + body.replace("\n", ending)
+    places = list(re.finditer(language.place, text))
+    if not places:
+        return None
+    place = random.choice(places)
+    test = indent(body.lstrip("\n"), place["at"]) + "\n"
+    at = place.start("at")
+    return text[:at] + test.replace("\n", ending) + text[at:]
+
+
+def _broken_tests(language: Language, text: str, code: str, failed: Sequence[str]) -> tuple[str, list[str]]:
+    """Return a text of tests in which those that failed at first fail at their begin, and their names.
+
+    `code`: the statement of `broken`, in which the groups of `begins` are still to be filled in.
+    """
+    begins = list(re.finditer(language.begins, text, re.MULTILINE)) if language.begins else []
+    found = list[str]()
+    for at in reversed(range(len(begins))):
+        begin = begins[at]
+        rest = text[begin.end() : begins[at + 1].start() if at + 1 < len(begins) else len(text)]
+        if _reported([begin["name"]], failed) and not (language.nested and re.search(language.nested, rest)):
+            filled = re.sub(r"\{([a-z])\}", lambda group, begin=begin: begin[group[1]], code)
+            text = text[: begin.end()] + filled + text[begin.end() :]
+            found.append(begin["name"])
+    return text, found
+
+
+def _test_of(language: Language, text: str, name: str, code: str) -> str | None:
+    call = re.search(language.calls, text, re.MULTILINE) if language.calls else None
+    if language.calls and call is None:
+        return None
+    body = language.test.replace("{call}", call["call"] if call else "")
+    return body.replace("{name}", name).replace("{fails}", code)
 
 
 def _write(place: Path, data: bytes) -> None:

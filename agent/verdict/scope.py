@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -14,16 +15,7 @@ from ..protocol.text.path_text import quoted_path
 from ..workspace.files.quick_spec import QuickSpec
 from ..workspace.ignore import IgnoreRules
 from .inner_tests import with_old_tests
-from .names import (
-    configuration,
-    frameworks,
-    in_dependencies,
-    is_hidden,
-    is_source,
-    is_test_name,
-    standard,
-)
-from .printed_tests import printed_tests
+from .names import configuration, frameworks, in_dependencies, is_hidden, is_source, is_test_name, printed, standard
 
 _PYTHON = (".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -124,8 +116,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def with_first_output(self, output: str, root: Path) -> Scope:
         """Return the scope without the files that the first check printed as places of tests."""
-        printed = printed_tests(output, root, doctests=self.doctests) - self.inner
-        places = {path.casefold(): "the first check printed a test in it" for path in printed}
+        tests = _printed_tests(output, root, doctests=self.doctests) - self.inner
+        places = {path.casefold(): "the first check printed a test in it" for path in tests}
         return msgspec.structs.replace(self, decides={**places, **self.decides}) if places else self
 
     def with_added(self, globs: Sequence[str]) -> Scope:
@@ -259,3 +251,26 @@ def _listed(title: str, paths: Sequence[str]) -> list[str]:
     shown = ", ".join(quoted_path(path) for path in paths[:_MOST_LISTED])
     more = f", and {plural(len(paths) - _MOST_LISTED, 'more path')}" if len(paths) > _MOST_LISTED else ""
     return [f"  {title}: {shown}{more}"]
+
+
+def _printed_tests(output: str, root: Path, *, doctests: bool = False) -> set[str]:
+    """Return the files in which runners say that a test lies, relative to the workspace.
+
+    `doctests`: the check also runs the examples in docstrings, which do not make a file a test.
+    """
+    found = set[str]()
+    for pattern in printed():
+        for match in pattern.finditer(output):
+            groups = match.groupdict()
+            if groups.get("module"):
+                parts = groups["module"].split(".")
+                found.update("/".join(parts[: count + 1]) + ".py" for count in range(len(parts)))
+            elif not doctests or _is_certain(groups):
+                path = os.path.relpath(os.path.normpath(root / groups["path"]), root)
+                found.add(PurePosixPath(path).as_posix())
+    return {path for path in found if not path.startswith("..")}
+
+
+def _is_certain(groups: dict[str, str | None]) -> bool:
+    """Return whether the name of the test is not that of a documented object: `calc.py::test_add`."""
+    return re.match(r"(.*::)?[Tt]est", groups.get("name") or "") is not None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from ..stops.predicates.required import required_commands
 from .check_parts import CheckParts
-from .python_modules import module_names_of
 from .scope import Scope
 from .start_files import read_start
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 EVERY_FILE = "**/*"
 _NONE = "none"
 """The value of `--guard` that puts everything into the scope."""
+
+_PREFIXES = (Path("/usr"), Path("/usr/local"))
+_INSTALLED = ("versions/*", "installs/python/*")
+_ENVIRONMENTS = (".venv", "venv", "env", ".virtualenv")
+_SUFFIXES = (".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd")
+_PACKAGES = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages")
 
 
 def scope_of(
@@ -98,3 +104,25 @@ def _relative(globs: Iterable[str], root: Path) -> tuple[str, ...]:
 def _is_text(path: str) -> bool:
     """Return whether the journal can keep the path."""
     return not any("\ud800" <= sign <= "\udfff" for sign in path)
+
+
+def module_names_of(root: Path, env: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of modules that checks import from outside of the sources, and that a new file could replace."""
+    prefixes = [*_PREFIXES, *(root / name for name in _ENVIRONMENTS)]
+    for entry in map(Path, filter(None, env.get("PATH", "").split(os.pathsep))):
+        if entry.name == "bin":
+            prefixes.append(entry.parent)
+        elif entry.name == "shims":  # of pyenv, asdf and mise: the programs lie elsewhere
+            prefixes += [found for glob in _INSTALLED for found in entry.parent.glob(glob)]
+    installed = frozenset(_installed(dict.fromkeys(prefixes))) - {"__pycache__"}
+    return frozenset(sys.stdlib_module_names) | installed | {"sitecustomize", "usercustomize"}
+
+
+def _installed(prefixes: Iterable[Path]) -> Iterator[str]:
+    """Yield the top-level modules that are installed below these prefixes (`/usr`, a virtual environment)."""
+    for folder in (folder for prefix in prefixes for pattern in _PACKAGES for folder in prefix.glob(pattern)):
+        try:
+            names = [entry.name for entry in folder.iterdir()]
+        except OSError:
+            continue
+        yield from (name.partition(".")[0] for name in names if name.isidentifier() or name.endswith(_SUFFIXES))

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from ..layers.copied_view import overwritten_in_copy, put_in_copy, put_start_in_copy
 from ..layers.copies import CopyLayer
 from ..layers.effects import TooMuch
 from ..layers.git.inside import InsideFailed
 from ..layers.git.take_back import git_past, take_back
-from ..layers.judge import JUDGE, Past, put_past
+from ..layers.judge import JUDGE, Past, overwritten_in_copy, put_in_copy, put_past, put_start_in_copy
 from ..layers.namespaces import NamespacesRefused
 from ..layers.occupied import Occupied
 from ..layers.opening import open_below

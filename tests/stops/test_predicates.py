@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.protocol import Predicates, UserError
-from rundry.agent.stops.predicates.files import judge_file
+from rundry.agent.step.checks.verify import judge_file
 from rundry.agent.stops.predicates.python import judge_python
 from rundry.agent.stops.predicates.validate_predicates import validate_predicates
 from rundry.agent.workspace.paths import Workspace

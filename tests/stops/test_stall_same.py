@@ -6,9 +6,9 @@ from stops.observed import did, findings, said
 
 from rundry.agent.stops.stall.argument_paths import normalise_paths
 from rundry.agent.stops.stall.observation import Call, Observation
-from rundry.agent.stops.stall.repetition import find_repetition
 from rundry.agent.stops.stall.signature import canonical, without_volatile
 from rundry.agent.stops.stall.watch import StallWatch
+from rundry.agent.stops.stall.windows import find_repetition
 
 
 class TestWhatIsTheSame:

@@ -24,7 +24,6 @@ from ...workspace.git.locks import LOCK_SECONDS
 from ...workspace.sandbox.git_folders.folders import GitFolders
 from ...workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 from ...workspace.sandbox.git_folders.refs import ID, read_refs
-from ...workspace.sandbox.git_folders.replacing import replace_file
 from ..opening import FOLDER, open_below
 from .listing import Listed, live_listing
 from .objects import BadObjects, quoted, take_large, take_objects
@@ -395,7 +394,7 @@ class _Work:
             if after is None:
                 place.unlink(missing_ok=True)
             elif after != _bytes_of(place):
-                replace_file(place, after, self._leftovers)
+                _replace_file(place, after, self._leftovers)
         for folder in sorted(
             {above for name in row.before for above in Path(name).parents if str(above) != "."}, reverse=True
         ):
@@ -423,7 +422,7 @@ class _Work:
             try:
                 if self._lines(name) == before:
                     text = "".join(f"{line}\n" for line in after).encode("utf-8", "surrogateescape")
-                    replace_file(self._common / name, text, self._leftovers)
+                    _replace_file(self._common / name, text, self._leftovers)
             finally:
                 lock.unlink(missing_ok=True)
 
@@ -532,3 +531,17 @@ def _bytes_of(file: Path) -> bytes | None:
         return file.read_bytes()
     except FileNotFoundError:
         return None
+
+
+def _replace_file(place: Path, data: bytes, leftovers: Leftovers) -> None:
+    """Replace the file without git's lock. Raises OSError."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_name(f"{place.name}.{secrets.token_hex(4)}.lock")
+    with leftovers.recorded(place, temporary.name, "made"):
+        try:
+            temporary.write_bytes(data)
+            crash_point("import: written next to it")
+            temporary.replace(place)
+            crash_point("import: file replaced")
+        finally:
+            temporary.unlink(missing_ok=True)

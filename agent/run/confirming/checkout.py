@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...workspace.checkout.backlinks import first_backlink
-from ...workspace.checkout.clean_git import OBJECTS, add_tracked_files, create_git_folder
+from ...workspace.checkout.clean_git import OBJECTS, activate_submodules, add_tracked_files, create_git_folder
 from ...workspace.checkout.copy_files import copy_files
-from ...workspace.checkout.submodules import activate_submodules
+from ...workspace.checkout.folders import first_backlink
 from ...workspace.errors import SnapshotDamaged, StaleFile
 from ...workspace.git.repository import GitFailed
 from ...workspace.own_temp import own_temp

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
@@ -12,9 +15,11 @@ from ...layers.remedies import LayerRefused
 from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
 from ...step.checks.judged_check import run_judged_check
 from ...step.resources.activity import PersonInterrupted
+from ...stops.check_environment import prepared_environment
 from ...stops.score import ScorePlace, is_better, is_within_noise, noise_of, read_score, score_place, why_elsewhere
-from ...verdict.scoring import run_in_view, view_of
-from ...verdict.view import ViewFailed
+from ...verdict.judge import decided_of
+from ...verdict.setup import fresh_of, prepare_again
+from ...verdict.view import Taken, ViewFailed, open_view
 from ...workspace.sandbox.access import programs_of_user
 from ..judge_case import case_of
 
@@ -167,7 +172,7 @@ async def _scores(
     if case is None:
         return await _repeated(ctx, spec, place, None, None)
     try:
-        async with view_of(case) as view:
+        async with _view_of(case) as view:
             return await _repeated(ctx, spec, place, case, view)
     except ViewFailed as failed:
         return f"was not run: {failed}", 0.0, place
@@ -220,7 +225,7 @@ async def _output(
         if case is not None and view is not None:
             uncounted = None
             with ctx.usage.running():
-                done = await ctx.activity.interruptible(run_in_view(case, view, spec.score, seconds))
+                done = await ctx.activity.interruptible(_run_in_view(case, view, spec.score, seconds))
         else:
             record = ctx.events.bound(None, None)
             done, place = await run_judged_check(ctx, spec.score, run, record)
@@ -240,3 +245,34 @@ async def _output(
     text = done.full.decode("utf-8", "replace")
     score = read_score(text)
     return (score if isinstance(score, str) else (score, text)), done.seconds
+
+
+@asynccontextmanager
+async def _view_of(case: Case) -> AsyncGenerator[JudgeView]:
+    """Make a view of a result without the changes that nobody decided on (decision 0040). Raises ViewFailed."""
+    now = await asyncio.to_thread(decided_of, case)
+    if now.decided.unknown:
+        raise ViewFailed(f"what some files were before is not known: {now.decided.unknown[0]}")
+    rows = () if case.unit is None else case.unit.changes.rows
+    taken = await asyncio.to_thread(Taken.without_undecided, now.decided, now.contents, rows)
+    if why := await prepare_again(case, now.decided, taken):
+        raise ViewFailed(f"the setup fails with the changes of this run: {why}")
+    taken.fresh = fresh_of(case)
+    async with open_view(case.layers, case.sandbox, taken) as view:
+        yield view
+
+
+async def _run_in_view(case: Case, view: JudgeView, command: str, seconds: float) -> Finished:
+    """Run the command once in the view."""
+    root = case.workspace.root
+    with prepared_environment(view.sandbox, case.env) as environment:
+        access = msgspec.structs.replace(environment, layer=view.access).access
+        return await view.sandbox.run(
+            command,
+            root,
+            msgspec.structs.replace(access, readable=programs_of_user(command, case.workspace.seen)),
+            cwd=root,
+            env=environment.env,
+            timeout=seconds,
+            separate_errors=True,
+        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...gate.change.resolve_conflict import NOBODY_HERE
 from ...gate.draft import digest_of
-from ...gate.stored.postponed import StoredProposal
+from ...gate.open_proposal import StoredProposal
 from ...protocol import ProposalDecided, Reason, TryChosen, WorkResult
 from ...step.resources.recorder import with_waiting
 from ...step.tool_calls.effect_entries import sort_effects

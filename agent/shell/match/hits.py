@@ -7,11 +7,15 @@ not known to be harmless (`risk()`). So no list of options that run commands has
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ...system.real_paths import real_path
 from ..command_line import Part, Word
 from ..flags import base, hides, is_launcher, risk
 from ..known.names import ALIKE, INERT
@@ -19,6 +23,9 @@ from ..line_parser import parse_line
 from ..options.subcommands import Subcommands, subcommands
 from ..options.table import harmless_rows
 from ..unwrap import unwrapped
+
+if TYPE_CHECKING:
+    from ..command_line import Line
 
 _DEEPEST = 4
 """Arguments within arguments that are read as command lines."""
@@ -173,3 +180,22 @@ def _holds(words: Sequence[str], word: Word) -> bool:
     """Return whether the argument is a script that contains the words of the rule in a row."""
     found = r"\W+".join(re.escape(text) for text in [base(words[0]), *words[1:]])
     return bool(re.search(r"\s", word.text)) and re.search(rf"(?<!\w){found}(?!\w)", word.text) is not None
+
+
+def named_paths(line: Line, root: Path) -> list[str]:
+    """Return all words that may be paths below the workspace, as written and with links resolved."""
+    paths: dict[str, None] = {}
+    folders = [root, *(root / part.texts[1] for part in line.parts if part.name == "cd" and len(part.words) == 2)]
+    words = [text for part in line.parts for word in part.texts[1:] for text in _pieces(word) if text]
+    for word in (word for word in (*words, *line.writes) if "\0" not in word):
+        for folder in folders:
+            for place in (Path(os.path.normpath(folder / word)), real_path(folder / word)):
+                if place != root and place.is_relative_to(root):
+                    paths[place.relative_to(root).as_posix()] = None
+    return list(paths)
+
+
+def _pieces(word: str) -> list[str]:
+    """Return the word and its parts that could be paths: `--file=x`, `-fx`, `@x`, `host:x`."""
+    joined = [word[2:]] if word.startswith("-") and not word.startswith("--") else []
+    return [word, word.partition("=")[2], *joined, *(re.split(r"[=:@,]", word)[1:])]

@@ -14,7 +14,6 @@ from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Ve
 from ...stops.checks import CheckResult, not_run, run_check
 from ...stops.counting.comparing import compare
 from ...stops.counting.counted import Counted
-from ...stops.predicates.files import judge_file
 from ...stops.predicates.python import judge_python
 from ...stops.predicates.required import RunActions, judge_required
 from ...stops.predicates.schema import judge_schema
@@ -68,6 +67,21 @@ async def verify(
     ctx.files.note_verified(ctx.facts.world)
     if is_due and wanted.verify is Verify.ON_CHANGE:
         ctx.files.note_mark(await _mark_of_files(ctx.workspace))
+
+
+def judge_file(path: str, workspace: Workspace) -> Verdict:
+    """Return whether the file exists and is not empty. `path` is relative to the workspace."""
+    target = workspace.root / path
+    name = f"until-file {path}"
+    try:
+        if not target.exists():
+            return Verdict(name, False, f"{path} does not exist")
+        if not target.is_file():
+            return Verdict(name, False, f"{path} is not a file")
+        size = target.stat().st_size
+    except OSError as error:
+        return Verdict(name, False, f"{path}: {error.strerror or error}")
+    return Verdict(name, size > 0, f"{path} has {size:,} bytes" if size else f"{path} is empty")
 
 
 def _is_stale(facts: RunFacts, name: str) -> bool:

@@ -25,9 +25,8 @@ from ...protocol import (
     duration,
 )
 from ...stops.budget import Grant, admit, tighter
-from ...stops.margin import Margin, expected
+from ...stops.margin import Margin, expected, with_surcharge
 from ...stops.reserve import Reserve
-from ...stops.surcharge import with_surcharge
 from ..edit_formats.words import SCHEMA
 from ..fitting.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted

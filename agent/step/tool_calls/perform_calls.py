@@ -16,8 +16,7 @@ from ...protocol.tools.traits import ending_tool, traits_of
 from ...stops.finish import reject_finish
 from ...stops.quota import OVER_QUOTA
 from ...tools.execution import read
-from ...tools.mcp_call import parse_call
-from ...tools.meant import with_meant_path
+from ...tools.parse import parse_call, with_meant_path
 from ...tools.result import ToolResult, failure
 from ..hooks.tool_hooks import refused_before_tool
 from ..resources.activity import CommandEnded, PersonInterrupted

@@ -8,18 +8,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from ...shell.words import UNKNOWN, SimpleCommand, simple_commands
-from .diverting import (
-    CHANGES_FOLDER,
-    CLUSTERS_END,
-    DIVERTS,
-    INTERPRETERS,
-    ONE_DASH,
-    OTHER_FOLDER,
-    TAKES_ASSIGNMENTS,
-    BeforeScript,
-)
-from .launchers import LAUNCHERS, MODULE_FLAGS, MODULE_VALUED, NO_WORK_ALONE, NO_WORK_OPTIONS
 
 _DEEPEST = 4
 _SHELLS = ("sh", "bash", "dash")
@@ -28,6 +19,145 @@ _WRITABLE = ("/tmp", "/var/tmp", "/dev", "/proc", "/run")
 """Folders outside the workspace in which a sandboxed command can create programs."""
 _QUIET = ("cd", "set")
 """Commands that do not change files."""
+
+
+class _BeforeScript(msgspec.Struct, frozen=True):
+    """Options that are allowed between an interpreter and its script. Any other may prevent the script from running."""
+
+    flags: frozenset[str] = frozenset()
+    valued: frozenset[str] = frozenset()
+    """Options with a value, in the next word or joined to the option."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SHELL_OPTIONS = _BeforeScript(_words("-e -u -x -eu -ex -eux -ux --norc --noprofile"), _words("-o -eo -euo -euxo"))
+_PYTHON_OPTIONS = _BeforeScript(_words("-I -B -b -E -s -S -u -v -O -OO -q -P"), _words("-W -X"))
+_NODE_OPTIONS = _BeforeScript(_words("--enable-source-maps --no-warnings --trace-uncaught --trace-warnings"))
+_INTERPRETERS: tuple[tuple[str, _BeforeScript], ...] = (
+    (r"(ba|da|z|k)?sh", _SHELL_OPTIONS),
+    (r"(python|pypy)[\d.]*", _PYTHON_OPTIONS),
+    (r"node(js)?", _NODE_OPTIONS),
+    (r"ruby|perl|php", _BeforeScript(_words("-w"))),
+)
+"""Pairs of a pattern for the interpreter's name and its allowed options."""
+_MAKE = _words(
+    """-n --just-print --dry-run --recon -f --file --makefile -o --old-file --assume-old -t --touch
+    -q --question -i --ignore-errors -W --what-if --new-file --assume-new --eval -I --include-dir -p -h -v -E"""
+)
+_PYTEST = _words(
+    """-c --config-file --rootdir -p -k -m --deselect --ignore --ignore-glob --co --confcutdir -o --override-ini
+    --lf --last-failed --sw --stepwise --noconftest --setup-only --setup-plan --pyargs -h -V"""
+)
+_MANAGER = _words("--ignore-scripts --script-shell -h -n")
+_DIVERTS: dict[str, frozenset[str]] = {
+    "make": _MAKE,
+    "gmake": _MAKE,
+    "pytest": _PYTEST,
+    "py.test": _PYTEST,
+    "unittest": _words("-k -s -p -t --start-directory --pattern --top-level-directory -h"),
+    "npm": _MANAGER,
+    "pnpm": _MANAGER,
+    "yarn": _MANAGER,
+    "bun": _MANAGER | _words("-t --test-name-pattern"),
+    "node": _words("-c --check -h --test-name-pattern --test-skip-pattern"),
+    "jest": _words("-t --testNamePattern --testPathIgnorePatterns -c --config --rootDir -o --onlyChanged -h"),
+    "vitest": _words("-t --testNamePattern --exclude -c --config -r --root --changed -h list"),
+    "mocha": _words("-g --grep -f --fgrep -i --invert --config --exclude --ignore --dry-run -h"),
+    "cargo": _words("--manifest-path --exclude --config -Z -h -C"),
+    "go": _words("-run -skip -c -list -exec -n -C -overlay -modfile -toolexec -vettool -h"),
+    "ruff": _words(
+        """--config -e --exclude --extend-exclude --ignore --extend-ignore --select --per-file-ignores --add-noqa
+        --extend-per-file-ignores --show-files --show-settings --isolated --stdin-filename -h"""
+    ),
+    "mypy": _words("--config-file --exclude --disable-error-code --ignore-errors --follow-imports -h -V"),
+    "pyright": _words("-p --project -h"),
+    "basedpyright": _words("-p --project -h"),
+    "flake8": _words("--config --exclude --extend-exclude --ignore --extend-ignore --isolated -h"),
+    "eslint": _words("-c --config --ignore-pattern --ignore-path --no-eslintrc --quiet --rule --print-config -h"),
+    "tsc": _words("-p --project --noCheck --showConfig --listFilesOnly --init -h -v"),
+    "tox": _words("-c --conf --notest -n --root --workdir -l -h"),
+    "nox": _words("-f --noxfile -l --no-run -h"),
+}
+"""Programs (including Python modules), with options that select less, use another configuration, or run nothing."""
+_CLUSTERS_END = "rnWj"
+"""Letters of short options that may be joined to a value: letters after them are not options (`-rfE`, `-n4`)."""
+_ONE_DASH = ("go", "tsc")
+"""Programs whose long options begin with one dash, so short options cannot be joined."""
+_TAKES_ASSIGNMENTS = ("make", "gmake")
+"""Programs with which an argument `NAME=value` overrides a variable of the build file."""
+_OTHER_FOLDER = ("-C", "--chdir", "--directory", "--project", "--cwd", "--dir")
+"""Options of launchers that change the folder in which a program runs."""
+_CHANGES_FOLDER = ("cd", "pushd", "popd")
+
+
+class _Launcher(msgspec.Struct, frozen=True):
+    """Options that may be between a launcher and its program. After any other option, the program is unknown."""
+
+    flags: frozenset[str] = frozenset()
+    """Options without a value."""
+    valued: frozenset[str] = frozenset()
+    """Options with a value, in the next word or after `=`."""
+    skip: int = 0
+    """Number of words between the options and the program, such as the duration of `timeout`."""
+    assigns: bool = False
+    """Whether `NAME=value` may precede the program."""
+
+
+def _launcher(flags: str = "", valued: str = "", skip: int = 0, *, assigns: bool = False) -> _Launcher:
+    return _Launcher(_words(flags), _words(valued), skip, assigns)
+
+
+_LAUNCHERS: dict[tuple[str, ...], _Launcher] = {
+    ("timeout",): _launcher("-v --verbose --foreground", "-k -s --kill-after --signal", 1),
+    ("time",): _launcher("-p"),
+    ("nice",): _launcher("", "-n --adjustment"),
+    ("ionice",): _launcher("-t", "-c -n --class --classdata"),
+    ("stdbuf",): _launcher("", "-i -o -e --input --output --error"),
+    ("env",): _launcher(assigns=True),
+    ("nohup",): _launcher(),
+    ("command",): _launcher("-p"),
+    ("exec",): _launcher(),
+    ("chronic",): _launcher(),
+    ("unbuffer",): _launcher(),
+    ("xvfb-run",): _launcher("-a --auto-servernum", "-s --server-args"),
+    ("uv", "run"): _launcher(
+        "-q --quiet -v --frozen --locked --no-sync --offline --isolated --all-extras --all-groups --dev --no-dev",
+        "--with --extra --group -p --python --project --directory --package --with-requirements",
+    ),
+    ("uvx",): _launcher("-q --quiet --isolated --offline", "--with -p --python"),
+    ("poetry", "run"): _launcher(),
+    ("pipenv", "run"): _launcher(),
+    ("pdm", "run"): _launcher(),
+    ("hatch", "run"): _launcher(),
+    ("rye", "run"): _launcher(),
+    ("pixi", "run"): _launcher(),
+    ("bundle", "exec"): _launcher(),
+    ("mise", "exec"): _launcher(),
+    ("direnv", "exec"): _launcher("", "", 1),
+    ("npx",): _launcher("-y --yes --no --no-install"),
+    ("bunx",): _launcher(),
+    ("npm", "exec"): _launcher("-y --yes --no"),
+    ("pnpm", "exec"): _launcher(),
+    ("pnpm", "dlx"): _launcher(),
+    ("yarn", "exec"): _launcher(),
+    ("yarn", "dlx"): _launcher(),
+    ("coverage", "run"): _launcher("--branch -a --append -p --parallel-mode", "--source --rcfile --data-file --omit"),
+}
+"""Launchers by the first words of the command."""
+_MODULE_FLAGS = _words("-I -B -b -E -s -S -u -v -O -OO -q -P")
+_MODULE_VALUED = _words("-W -X")
+"""Options of Python that may precede `-m` or the script."""
+_NO_WORK_OPTIONS = _words(
+    """--help --version --collect-only --collectonly --co --fixtures --markers --setup-plan --dry-run --just-print
+    --recon --list-tests --listTests --list --if-present --exit-zero --print-config --showconfig --no-run
+    --passWithNoTests"""
+)
+"""Options with which a program only prints something, or exits with 0 whatever it finds."""
+_NO_WORK_ALONE = _words("-h -V -v -n help version")
+"""Arguments with the same effect if there is no other argument."""
 
 
 def has_run(wanted: SimpleCommand, line: str, root: Path, *, alone: bool = False) -> bool:
@@ -63,7 +193,7 @@ def _matching(wanted: SimpleCommand, commands: Sequence[SimpleCommand], root: Pa
 
 
 def _leaves_workspace(words: Sequence[str], root: Path) -> bool:
-    if words[0] not in CHANGES_FOLDER:
+    if words[0] not in _CHANGES_FOLDER:
         return False
     return len(words) != 2 or os.path.normpath(root / words[1]) != os.path.normpath(root)
 
@@ -72,7 +202,7 @@ def _matches(command_wanted: SimpleCommand, command: SimpleCommand, root: Path, 
     wanted, allowed = command_wanted.words, command_wanted.given
     if any(given not in allowed for given in command.given):
         return False
-    if any(word.partition("=")[0] in OTHER_FOLDER and word not in wanted for word in command.words[1:]):
+    if any(word.partition("=")[0] in _OTHER_FOLDER and word not in wanted for word in command.words[1:]):
         return False
     seen = list(_unwrapped_forms(command.words, allowed))
     if any(_is_diverted(words, wanted) for words in seen):
@@ -91,10 +221,10 @@ def _matches(command_wanted: SimpleCommand, command: SimpleCommand, root: Path, 
 def _is_diverted(words: Sequence[str], wanted: Sequence[str]) -> bool:
     """Return whether the program got an option that is not in `wanted` and that diverts it."""
     program = PurePosixPath(words[0]).name
-    before = next((known for pattern, known in INTERPRETERS if re.fullmatch(pattern, program)), None)
+    before = next((known for pattern, known in _INTERPRETERS if re.fullmatch(pattern, program)), None)
     if before is not None and wanted and PurePosixPath(wanted[0]).name == program:
         return not _reaches_script(words[1:], wanted[1:], before)
-    options, replaces = DIVERTS.get(program, frozenset[str]()), program in TAKES_ASSIGNMENTS
+    options, replaces = _DIVERTS.get(program, frozenset[str]()), program in _TAKES_ASSIGNMENTS
     unwanted = [word for word in words[1:] if word not in wanted]
     return any(_options_in(word, program) & options or (replaces and _is_assignment(word)) for word in unwanted)
 
@@ -106,13 +236,13 @@ def _is_assignment(word: str) -> bool:
 def _options_in(word: str, program: str) -> set[str]:
     """Return the options that a word can contain, including joined ones (`-xk`, `-kname`, `--keyword=name`)."""
     name = word.partition("=")[0]
-    if not word.startswith("-") or word.startswith("--") or program in ONE_DASH:
+    if not word.startswith("-") or word.startswith("--") or program in _ONE_DASH:
         return {name}
-    ends = next((at for at, letter in enumerate(word[1:], 1) if letter in CLUSTERS_END), len(word))
+    ends = next((at for at, letter in enumerate(word[1:], 1) if letter in _CLUSTERS_END), len(word))
     return {name, *(f"-{letter}" for letter in word[1 : ends + 1])}
 
 
-def _reaches_script(given: Sequence[str], wanted: Sequence[str], before: BeforeScript) -> bool:
+def _reaches_script(given: Sequence[str], wanted: Sequence[str], before: _BeforeScript) -> bool:
     """Return whether there are only known options between the interpreter and the wanted script or module."""
     script = next((_plain(word) for word in wanted if not word.startswith("-")), None)
     if script is None:
@@ -138,10 +268,10 @@ def _after_launcher(words: list[str], allowed: Sequence[str]) -> list[str]:
     name = PurePosixPath(words[0]).name
     if name in _SHELLS and len(words) > 1 and not words[1].startswith("-"):
         return words[1:]  # a script
-    length = next((n for n in (2, 1) if (name, *words[1:n]) in LAUNCHERS and len(words) > n), 0)
+    length = next((n for n in (2, 1) if (name, *words[1:n]) in _LAUNCHERS and len(words) > n), 0)
     if not length:
         return []
-    launcher = LAUNCHERS[(name, *words[1:length])]
+    launcher = _LAUNCHERS[(name, *words[1:length])]
     rest = words[length:]
     if name == "coverage" and "-m" in rest:
         return _after_python(["python", *[word for word in rest if word not in launcher.flags]])
@@ -158,7 +288,7 @@ def _after_launcher(words: list[str], allowed: Sequence[str]) -> list[str]:
 
 def _after_python(words: list[str]) -> list[str]:
     """Return the words after Python: pytest for `python -m pytest`, check.py for `python check.py`."""
-    rest = _without_options(words[1:], MODULE_FLAGS, MODULE_VALUED)
+    rest = _without_options(words[1:], _MODULE_FLAGS, _MODULE_VALUED)
     if rest[:1] == ["-m"]:
         return rest[1:]
     return rest if rest and not rest[0].startswith("-") else []
@@ -201,9 +331,9 @@ def _has_arguments(given: Sequence[str], wanted: Sequence[str]) -> bool:
 
     So `npm run test` does not match `npm test`. An option that prevents the work must itself be in `wanted`.
     """
-    if any(word in NO_WORK_OPTIONS and word not in wanted for word in given):
+    if any(word in _NO_WORK_OPTIONS and word not in wanted for word in given):
         return False
-    if len(given) == 1 and given[0] in NO_WORK_ALONE and given[0] not in wanted:
+    if len(given) == 1 and given[0] in _NO_WORK_ALONE and given[0] not in wanted:
         return False
     plain = [_plain(word) for word in given]
     first = next((_plain(word) for word in wanted if not word.startswith("-")), None)

@@ -13,9 +13,11 @@ import msgspec
 from ...protocol import UserError
 from ...workspace.sandbox.access import NO_ACCESS, Access
 from ..verdict import Verdict
-from .schema_refs import require_known_dialect, require_local
 
 if TYPE_CHECKING:
+    from referencing import Specification
+    from referencing._core import Resolver
+
     from ...workspace.paths import Workspace
     from ...workspace.processes.processes import Finished
     from ...workspace.sandbox.sandbox import Sandbox
@@ -27,6 +29,14 @@ _STARTING = 30.0
 _LARGEST = 4_000_000
 _CHILD = Path(__file__).with_name("schema_child.py")
 _FIX = "name a file with a JSON Schema"
+
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_DIALECTS = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    *(f"http://json-schema.org/draft-0{number}/schema" for number in (7, 6, 4, 3)),
+)
+_LOCAL_FIX = "copy what it needs into its $defs and refer to it with #/$defs/..."
 
 
 class _Answer(msgspec.Struct):
@@ -92,9 +102,9 @@ def load_schema(path: Path) -> dict[str, Any]:
     option = f"--schema {path}"
     known = _read(path, option)
     try:
-        require_known_dialect(known, option)
+        _require_known_dialect(known, option)
         validator_for(known).check_schema(known)
-        require_local(known, option)
+        _require_local(known, option)
     except SchemaError as error:
         why = f"{error.json_path}: {error.message[:200]}"
         raise UserError(f"{option}: it is not a valid JSON Schema at {why}") from None
@@ -103,6 +113,72 @@ def load_schema(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise UserError(f"{option}: it is nested too deeply; {_FIX} with fewer levels") from None
     return known
+
+
+def _require_local(schema: dict[str, Any], option: str) -> None:
+    """Raise UserError for a reference that the file cannot resolve, or for an unknown dialect.
+
+    Nothing is fetched, and references to the dialects' own schemas are refused. `option`: the option for the message.
+    """
+    from referencing import Registry, Resource
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    default = cast("Specification[Any]", DRAFT202012)
+    whole: Resource[Any] = Resource.from_contents(schema, default_specification=default)
+    empty: Registry[Any] = Registry()
+    registry = empty.with_resource(whole.id() or "", whole)
+    todo: list[tuple[Resource[Any], Resolver[Any]]] = [(whole, registry.resolver_with_root(whole))]
+    visited: set[tuple[int, str]] = set()
+    while todo:
+        resource, resolver = todo.pop()
+        contents = resource.contents
+        place = (id(contents), str(resolver._base_uri))  # pyright: ignore[reportPrivateUsage]
+        if place in visited or not isinstance(contents, dict):
+            continue
+        visited.add(place)
+        one = cast("dict[str, Any]", contents)
+        _require_known_dialect(one, option)
+        for keyword in _REFERENCES:
+            reference = one.get(keyword)
+            if not isinstance(reference, str):
+                continue
+            try:
+                found = resolver.lookup(reference)
+            except (Unresolvable, ValueError) as error:
+                what = f'"{keyword}": "{reference}" is not in the file'
+                raise UserError(f"{option}: {what}, and rundry fetches no schema; {_LOCAL_FIX}") from error
+            target = _resource(found.contents, whole)
+            if target is not None:
+                todo.append((target, found.resolver))
+        below = [*resource.subresources(), *(_resource(sub, whole) for sub in _draft3(schema, one))]
+        todo += [(sub, resolver.in_subresource(sub)) for sub in below if isinstance(sub.contents, dict)]
+
+
+def _resource(contents: object, whole: Any) -> Any:  # noqa: ANN401 - generic in the specification's own type
+    """Wrap the contents. References also work to places without a keyword (`#/definitions/x` in 2020-12)."""
+    specification = whole._specification
+    return specification.create_resource(contents) if isinstance(contents, dict) else None
+
+
+def _draft3(whole: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the schemas below keywords of draft 3 that `referencing` does not know."""
+    if "draft-03" not in str(whole.get("$schema")):
+        return []
+    values: list[Any] = [schema.get("extends")]
+    for keyword in ("type", "disallow"):
+        found = schema.get(keyword)
+        values += cast("list[Any]", found) if isinstance(found, list) else []
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _require_known_dialect(schema: dict[str, Any], option: str) -> None:
+    """Raise UserError if `$schema` names a dialect that rundry cannot validate."""
+    dialect = schema.get("$schema")
+    if dialect is None:
+        return
+    if not isinstance(dialect, str) or dialect.removesuffix("#") not in _DIALECTS:
+        raise UserError(f'{option}: "$schema": "{dialect}" is not a dialect that rundry knows; write "{_DIALECTS[0]}"')
 
 
 def _read(path: Path, option: str) -> dict[str, Any]:

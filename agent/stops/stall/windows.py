@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from ...protocol.text.counts import plural
 from .entries import Entry, Poll, Symptom, count_in_a_row, distinct_calls, entry_of, entry_of_plans
-from .repetition import find_repetition
 from .signature import canonical, digest, readable, shortened, without_volatile
 
 if TYPE_CHECKING:
@@ -32,6 +31,15 @@ _WORLDS, _FACTS = 1_000, 1_000
 """Most states of the workspace and most facts that are remembered; older ones are forgotten."""
 _KEEP = CYCLE_ROUNDS * CYCLE_LONGEST
 _SAYS_NOTHING = re.compile(r"(?:exit(?: code| status)?:? ?\d+|no output|error|failed|empty|\W)*", re.IGNORECASE)
+
+_LONGEST_PIECE = 40
+"""Most words of a piece that is searched for."""
+_ROUNDS = 12
+_LEAST_WORDS = 60
+"""Fewest words of all repetitions together; the chorus of a song has fewer."""
+_FENCE = re.compile(r"^(```|~~~).*?^\1\s*$|^(```|~~~).*\Z", re.MULTILINE | re.DOTALL)
+_REPEATS_BY_NATURE = re.compile(r"^(?:\s*[|+>#]|\s*(?:[-*•]|\d+[.)])\s|\s*[-=_*~.]{3,}\s*$|    |\t)")
+"""Rows of tables, entries of lists, rulers, headings, quotes, indented code."""
 
 
 @dataclass(slots=True)
@@ -247,3 +255,25 @@ class Windows:
             yield Symptom("monologue", last.key, last.label)
         if last is not None and last.kind == "empty" and count_in_a_row(self.entries) >= EMPTY:
             yield Symptom("empty", "empty", "empty answers")
+
+
+def find_repetition(text: str) -> str | None:
+    """Return the piece that the answer repeats at least 12 times in a row outside code, tables and lists, or None."""
+    prose = [line for line in _FENCE.sub("\n", text).splitlines() if not _REPEATS_BY_NATURE.match(line)]
+    words = " ".join(prose).casefold().split()
+    for length in range(1, min(_LONGEST_PIECE, len(words) // 2) + 1):
+        end = _end_of_rounds(words, length)
+        if end is not None:
+            return " ".join(words[end - length : end])
+    return None
+
+
+def _end_of_rounds(words: list[str], length: int) -> int | None:
+    """Return the position at which a piece of `length` words has enough repetitions in a row; None if there is none."""
+    needed = max(_ROUNDS * length, _LEAST_WORDS) - length
+    run = 0
+    for i in range(length, len(words)):
+        run = run + 1 if words[i] == words[i - length] else 0
+        if run >= needed:
+            return i + 1
+    return None

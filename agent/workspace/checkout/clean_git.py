@@ -1,4 +1,4 @@
-"""Create the repository of a checkout. It gets only the commit, branch and tags of the original repository."""
+"""Create the repository of a checkout, with the commit, branch, tags and submodules of the original one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ OBJECTS = ".git/objects-of-the-run"
 """Path at which a checkout sees the objects of the original repository."""
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
 _OTHER_CONFIG = _CONFIG.replace("version = 0", "version = 1") + "[extensions]\n\tobjectFormat = {}\n"
+
+_GITLINK = b"160000 "
+_ACTIVE = "[submodule]\n\tactive = .\n"
+"""Without this setting git reports every submodule as not initialised."""
 
 
 async def create_git_folder(workspace: Path, folder: Path, env: Mapping[str, str], objects: Path | None) -> Path | None:
@@ -65,6 +69,27 @@ async def add_tracked_files(workspace: Path | None, folder: Path, env: Mapping[s
         given = b"".join(os.fsencode(path) + b"\0" for path in missing)
         await here.run_checked("checkout-index", "-z", "--stdin", stdin=given, more=more)
     await here.run("update-index", "-q", "--refresh", more=more)
+
+
+async def activate_submodules(workspace: Path, folder: Path, env: Mapping[str, str], own: Path) -> list[str]:
+    """Activate the submodules that are in the commit of a checkout and in the workspace. Return their paths.
+
+    `folder`: the checkout. `own`: the object store of the repository. Raises GitFailed, OSError.
+    """
+    more = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(own)}
+    listed = await Repository(folder, env).run_checked("ls-files", "-z", "--stage", more=more)
+    rows = (row.partition(b"\t") for row in listed.out.split(b"\0"))
+    paths = [os.fsdecode(path) for stage, _, path in rows if stage.startswith(_GITLINK)]
+    found = [path for path in paths if _is_without_links(workspace, path) and (workspace / path / ".git").exists()]
+    if found:
+        with (folder / ".git/config").open("a") as config:
+            config.write(_ACTIVE)
+    return found
+
+
+def _is_without_links(workspace: Path, path: str) -> bool:
+    """Return whether no part of the path is a link."""
+    return Path(os.path.realpath(workspace / path)) == Path(os.path.realpath(workspace)) / path
 
 
 def _copy_missing(paths: Sequence[str], workspace: Path | None, folder: Path) -> list[str]:

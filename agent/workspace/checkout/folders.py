@@ -1,11 +1,13 @@
 """Find the folders of a workspace that package managers fill and that programs write their output to.
 
-`dependency_folders.toml` and `output_folders.toml` list them.
+`dependency_folders.toml` and `output_folders.toml` list them. A file in a dependency folder can point back to the
+workspace.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
@@ -18,6 +20,10 @@ from ..ignore import Ignore
 _DEPENDENCIES, _OUTPUT = (Path(__file__).with_name(f"{name}_folders.toml") for name in ("dependency", "output"))
 _MOST_ENTERED = 20_000
 """Maximum number of workspace folders that are searched."""
+
+_LINKING = re.compile(r".*\.(pth|egg-link)|__editable__.*|direct_url\.json")
+"""Names of files of editable installs."""
+_MOST_BYTES = 200_000
 
 
 class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,3 +107,32 @@ def _kind(root: Path, path: str, name: str, siblings: Sequence[str]) -> FolderKi
     if not os.path.isdir(place):  # noqa: PTH112 - one for each ignored name
         return None
     return next((kind for kind in dependency_kinds() if kind.fits(name, siblings, place)), None)
+
+
+def first_backlink(folder: Path, workspace: Path) -> str | None:
+    """Return the first file below the folder that points to other files of the workspace, or None.
+
+    In a checkout at another path, such a file points to the original workspace and not to the checkout.
+    """
+    real, root = os.path.realpath(folder), os.path.realpath(workspace)
+    for top, folders, files in os.walk(real):
+        for name in (*folders, *files):
+            path = f"{top}/{name}"
+            if Path(path).is_symlink():
+                if _is_below(os.path.realpath(path), root) and not _is_below(os.path.realpath(path), real):
+                    return os.path.relpath(path, real)
+            elif _LINKING.fullmatch(name) and root.encode() in _head(path):
+                return os.path.relpath(path, real)
+    return None
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _head(path: str) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(_MOST_BYTES)
+    except OSError:
+        return b""

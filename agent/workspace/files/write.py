@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...system.crash import crash_point
 from ..errors import StaleFile, WriteFailed
-from .attributes import copy_metadata
 from .beneath import exchange, folder_of, rename_new, write_all
 from .locked_file import READ, Lease, compare, digest_of, from_start, locked
 from .states import FileState, state_of
@@ -147,7 +146,7 @@ class _FileWrite:
 
     def _swap(self, old: os.stat_result) -> os.stat_result:
         with self._temporary_file(0o600, old, "swapped") as (fd, aside):
-            if copy_metadata(fd, self.folder, self.name, old):
+            if _copy_metadata(fd, self.folder, self.name, old):
                 self._exchange(fd, aside)
                 return os.fstat(fd)
         return self._write_in_place(old)
@@ -311,6 +310,37 @@ def _digest(folder: int, name: str) -> str | None:
         return digest_of(fd)
     finally:
         os.close(fd)
+
+
+def _copy_metadata(fd: int, folder: int, name: str, old: os.stat_result) -> bool:
+    """Copy owner, mode and extended attributes of the old file to the open file `fd`. Return False if not possible."""
+    try:
+        new = os.fstat(fd)
+        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+            os.fchown(fd, old.st_uid, old.st_gid)
+        os.fchmod(fd, stat.S_IMODE(old.st_mode))
+        if hasattr(os, "listxattr"):
+            _copy_attributes(fd, folder, name)
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EINVAL):
+            return False
+        raise
+    return True
+
+
+def _copy_attributes(fd: int, folder: int, name: str) -> None:
+    source = os.open(name, READ, dir_fd=folder)
+    try:
+        have = set(os.listxattr(fd))
+        for attribute in os.listxattr(source):
+            value = os.getxattr(source, attribute)
+            if attribute not in have or os.getxattr(fd, attribute) != value:
+                os.setxattr(fd, attribute, value)
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+    finally:
+        os.close(source)
 
 
 def _overwrite(fd: int, data: bytes) -> None:

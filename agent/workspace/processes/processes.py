@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,9 +17,8 @@ import msgspec
 
 from ...system.programs import find_program
 from ..errors import CommandNotStarted
-from .output import shorten
+from .output import HeadTail, shorten
 from .process_tree import ProcessTree
-from .reader import Reader
 
 FULL = 16_000_000
 """Maximum bytes of output that are stored (docs/requirements.md 7.5)."""
@@ -26,6 +27,11 @@ GRACE = 2.0
 _LEFT_BEHIND_GRACE = 0.3
 _LONGEST = 131_000
 """Maximum bytes of one argument (execve(2): 128 KiB)."""
+
+_PIECE = 1 << 20
+_FLOOD = 64_000_000
+"""Bytes of output after which reading is slowed down, so that a command cannot use a whole core."""
+_FLOOD_PAUSE = 0.002
 
 
 class ProtectedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,7 +171,7 @@ async def _start(
         process.stdin.close()
     output, *errors = pipes
     running = _Running(
-        process, [Reader(output[0], on_output, keep), *(Reader(pipe[0], None, FULL) for pipe in errors)], tree
+        process, [_Reader(output[0], on_output, keep), *(_Reader(pipe[0], None, FULL) for pipe in errors)], tree
     )
     if cancelled is not None:
         await running.end_all(GRACE)
@@ -246,7 +252,7 @@ async def _wait_for_start(starting: asyncio.Task[asyncio.subprocess.Process]) ->
 class _Running:
     """A running command."""
 
-    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[Reader], tree: ProcessTree) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[_Reader], tree: ProcessTree) -> None:
         """`readers`: one for the output, and one for standard error if that is separate."""
         self._process, self._readers, self.tree = process, readers, tree
         self._started = time.monotonic()
@@ -298,6 +304,48 @@ class _Running:
             left_behind=left,
             errors=b"".join(each.value() for each in errors),
         )
+
+
+class _Reader:
+    """Reads a pipe when the event loop reports data, and never blocks."""
+
+    def __init__(self, fd: int, on_output: Callable[[bytes], None] | None, keep: int) -> None:
+        self.kept = HeadTail(keep)
+        self.drained = asyncio.Event()
+        self._fd, self._on_output = fd, on_output
+        self._loop = asyncio.get_running_loop()
+        self._pause: asyncio.TimerHandle | None = None
+        os.set_blocking(fd, False)
+        if sys.platform == "linux":
+            with suppress(OSError):  # the user's quota of pipe memory is used up: the default of 64 KiB is enough
+                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIECE)
+        self._loop.add_reader(fd, self._read)
+
+    def close(self) -> None:
+        """Stop reading, even if other processes still hold the write end."""
+        if self._fd < 0:
+            return
+        if self._pause is not None:
+            self._pause.cancel()
+        self._loop.remove_reader(self._fd)
+        os.close(self._fd)
+        self._fd = -1
+        self.drained.set()
+
+    def _read(self) -> None:
+        try:
+            piece = os.read(self._fd, _PIECE)
+        except BlockingIOError:
+            return
+        if not piece:
+            self.close()
+            return
+        self.kept.add(piece)
+        if self._on_output is not None:
+            self._on_output(piece)
+        if self.kept.total > _FLOOD:
+            self._loop.remove_reader(self._fd)
+            self._pause = self._loop.call_later(_FLOOD_PAUSE, self._loop.add_reader, self._fd, self._read)
 
 
 def _start_error(error: OSError | ValueError, argv: list[str], cwd: Path) -> str:

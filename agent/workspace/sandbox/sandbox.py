@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -28,7 +30,6 @@ from .kept.command_checks import CheckResults, CommandChecks
 from .kept.compare import KeptPlaces
 from .kept.copies import Copies
 from .landlock import why_no_landlock
-from .mount_points import MountPoints
 from .probe.run import probe
 from .start import TRIES, SetUp
 
@@ -42,6 +43,9 @@ _TRIED_SECONDS = (5.0, 15.0, 40.0)
 _GO_CACHE = ".go-build"
 KINDS = ("bubblewrap", "landlock")
 """Kinds of sandbox, the better one first."""
+
+_BINDS = frozenset({"--bind", "--bind-try", "--ro-bind", "--ro-bind-try"})
+_WRITABLE = 0o222
 
 
 class Sandbox(Confinement):
@@ -303,7 +307,7 @@ class Sandbox(Confinement):
             output = _Held(set_up, on_output)
             wrapped = await asyncio.to_thread(self.wrap, argv, ws, access, git=git, report=set_up.descriptor)
             mounts_live = self.kind == "bubblewrap" and self._settings.stage is None and access.layer is None
-            points = MountPoints(wrapped if mounts_live else [], ws)
+            points = _MountPoints(wrapped if mounts_live else [], ws)
             set_up.when_complete(points.remove_made)
             done = await run_process(
                 wrapped,
@@ -375,6 +379,36 @@ class _Held:
         if self._on_output is not None:
             for piece in waiting:
                 self._on_output(piece)
+
+
+class _MountPoints:
+    """The files of a workspace on which a sandbox mounts something, as they are before it is set up.
+
+    bubblewrap makes a missing one: an empty file without write permission, in the way of the user's programs.
+    """
+
+    def __init__(self, argv: Sequence[str], ws: Path) -> None:
+        """`argv`: the command line of bubblewrap."""
+        above = f"{os.path.realpath(ws)}/"
+        targets = {argv[at + 2] for at, word in enumerate(argv) if word in _BINDS and at + 2 < len(argv)}
+        self._before = {path: _file_identity(path) for path in targets if path.startswith(above)}
+
+    def remove_made(self) -> None:
+        """Remove the files that were made since, but none that has content or that can be written."""
+        for path, before in self._before.items():
+            with suppress(OSError):
+                status = os.lstat(path)
+                is_empty = stat.S_ISREG(status.st_mode) and not status.st_size and not status.st_mode & _WRITABLE
+                if is_empty and status.st_nlink == 1 and (status.st_dev, status.st_ino) != before:
+                    os.unlink(path)  # noqa: PTH108
+
+
+def _file_identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 class _Trial(msgspec.Struct, frozen=True):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from ..checkout.write_tree import write_tree
-from .objects import FOLDER, Entry, ObjectStore
+from .objects import FOLDER, LARGE, LINK, Entry, ObjectStore
 from .restore import FileVersion
 
 
@@ -46,7 +46,7 @@ class Snapshots:
 
     def _write_to(self, tree: str, folder: Path) -> list[str]:
         with self._lock:
-            return write_tree(self._store, tree, folder)
+            return _write_tree(self._store, tree, folder)
 
     def _parent_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
         on_the_way = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
@@ -68,3 +68,32 @@ class Snapshots:
                 return None
             entry = self._store.tree(entry.sha).get(part)
         return entry
+
+
+def _write_tree(store: ObjectStore, tree: str, folder: Path) -> list[str]:
+    """Write all files of the tree. Return the paths that were too large to store. Raises SnapshotDamaged, OSError."""
+    large: list[str] = []
+    waiting = [("", tree)]
+    while waiting:
+        below, sha = waiting.pop()
+        for name, entry in store.tree(sha).items():
+            path = below + os.fsdecode(name)
+            if entry.mode == FOLDER:
+                waiting.append((f"{path}/", entry.sha))
+            elif entry.mode == LARGE:
+                large.append(path)
+            else:
+                _write(store, entry, folder / path)
+    return sorted(large)
+
+
+def _write(store: ObjectStore, entry: Entry, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    data = store.blob(entry.sha)
+    if entry.mode == LINK:
+        place.symlink_to(os.fsdecode(data))
+        return
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        os.fchmod(descriptor, stat.S_IMODE(entry.mode))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ....gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, digest_of
+from ....gate.open_proposal import StoredProposal
 from ....gate.stored.drafts import is_file_change, stored_draft
-from ....gate.stored.postponed import StoredProposal
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
 from ....system.crash import crash_point
 from ....tools.arguments import StartCommand

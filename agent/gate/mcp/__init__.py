@@ -1,1 +1,0 @@
-"""Calls of tools of MCP servers at the gate."""
