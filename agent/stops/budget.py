@@ -67,7 +67,7 @@ def admit(
 ) -> Grant | Exhausted:
     """Return how many tokens the call may use, or the reason why it may not be made. Never raises.
 
-        `prompt_tokens` is our own count, `expected_tokens` what the provider will probably count. `spent` contains what
+    `prompt_tokens` is our own count, `expected_tokens` what the provider will probably count. `spent` contains what
     earlier calls were charged (cut streams at their worst case) and what running calls were admitted with. A `retry`
     belongs to a step that is already counted. A `wrap_up` is not a step and may use the reserve. `now` is Unix time,
     for the deadline. Without `limits_output` the server does not accept a limit, so the call is admitted only if the

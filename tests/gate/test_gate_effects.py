@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from rundry.agent.gate.draft import digest_of
+import pytest
+from msgspec.structs import replace
+
+from rundry.agent.gate.draft import CommandDraft, digest_of
 from rundry.agent.gate.effects.draft import EffectsDraft, EntryDraft
 from rundry.agent.gate.effects.policy import judge_effect
 from rundry.agent.gate.policy import PolicyContext, judge
@@ -79,6 +82,19 @@ def test_in_effects_a_command_starts_only_in_a_layer_and_edits_wait(place):
 def test_in_effects_a_rule_that_refuses_cannot_be_evaded(place):
     deny = [Rule(verdict="deny", tool="run_command", command="rm")]
     assert judge(place.command('x=rm; "$x" a'), context(place, GateMode.EFFECTS, rules=deny)).action == "ask"
+
+
+def test_the_digest_of_a_command_covers_its_line_its_folder_its_sandbox_and_what_it_may_do_beyond():
+    plain = CommandDraft(tool="run_command", command="make", timeout=5, cwd=Path("/a"))
+    more = {"command": "make all"}, {"cwd": Path("/b")}, {"beyond": "refused"}
+    further = {"network": True}, {"unsandboxed": True}, {"writable": (Path("/c"),)}
+    drafts = [
+        plain,
+        *(replace(plain, **one) for one in more),
+        *(replace(plain, beyond="refused", **one) for one in further),
+    ]
+    digests = {digest_of(draft, "bubblewrap") for draft in drafts}
+    assert len(digests | {digest_of(plain, "landlock"), digest_of(plain, None)}) == len(drafts) + 2
 
 
 def test_the_digest_covers_the_command_the_entries_what_goes_along_and_the_rows():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from itertools import combinations
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from rundry.agent.gate.change.cuts import apply_cut_hunks, cut, finer_cuts
 from rundry.agent.protocol import ProposalDecided
-from rundry.agent.protocol.text.hunks import apply_hunks, sides_of, split
+from rundry.agent.protocol.text.hunks import apply_hunks, hunk_text, sides_of, split
 
 OLD = "def one():\n    return 1\n\ndef two():\n    return 2\n\ndef three():\n    return 3\n"
 NEW = (
@@ -116,3 +118,17 @@ async def test_parts_of_a_hunk_land_and_the_model_hears_of_the_rest(place):
     decided = place.of(ProposalDecided)[0]
     assert (decided.taken, decided.left, decided.cuts) == (2, {1: "keep it short"}, cuts)
     assert place.blobs[decided.after] == ruling.after
+
+
+@pytest.mark.parametrize("at", [(0,), (1,), (3,), (4,), (9,), (19,), (4, 11), (4, 12), (0, 19)])
+def test_hunks_have_the_lines_and_numbers_that_git_gives_them(at: tuple[int, ...], tmp_path: Path) -> None:
+    old = "".join(f"line {number}\n" for number in range(20))
+    new = "".join(f"{'changed' if number in at else 'line'} {number}\n" for number in range(20))
+    (tmp_path / "old").write_text(old)
+    (tmp_path / "new").write_text(new)
+    shown = subprocess.run(
+        ["git", "diff", "--no-index", "--no-color", "old", "new"], cwd=tmp_path, capture_output=True, text=True
+    ).stdout
+    hunks = shown[shown.index("@@") :].splitlines(keepends=True)
+    plain = [line[: line.rindex("@@") + 2] + "\n" if line.startswith("@@") else line for line in hunks]
+    assert hunk_text(split(old, new)) == "".join(plain)

@@ -202,6 +202,15 @@ class TestReserve:
             spent += Spent(tokens=Tokens(Margin().bound(prompt), grant.max_tokens))
         assert isinstance(ask(budget, spent, 300, reserve=reserve, wrap_up=True), Grant)
 
+    def test_the_money_of_a_wrap_up_is_left_when_work_took_the_rest(self):
+        budget = limits(usd=1.0)
+        reserve = reserve_for(budget, PRICE, 200_000)
+        spent = Spent()
+        while isinstance(grant := ask(budget, spent, 3_000, reserve=reserve), Grant):
+            spent += Spent(usd=grant.worst_usd)
+        assert spent.usd <= 1.0 - reserve.usd
+        assert isinstance(ask(budget, spent, 300, reserve=reserve, wrap_up=True), Grant)
+
 
 class TestShare:
     def test_held_amounts_count(self):
