@@ -41,6 +41,13 @@ async def test_a_failed_lens_is_not_an_empty_one(search):
     assert [e["dry_streak"] for e in run.of("pass_finished")] == [0, 1, 2]
 
 
+async def test_a_pass_in_which_a_lens_failed_permanently_is_not_dry(search):
+    run = search(MindedModel({"one": [NOTHING], "bad": [OUT]}), "one", "bad", retries=1)
+    await run.run()
+    first, *_ = run.of("pass_finished")
+    assert (first["number"], first["new"], first["dry_streak"]) == (1, 0, 0), run.story()
+
+
 @pytest.mark.long
 async def test_a_lens_that_always_fails_is_named_and_the_run_is_dry_but_not_complete(search):
     run = search(MindedModel({"one": [report("x"), NOTHING], "bad": [OUT]}), "one", "bad", retries=1)
