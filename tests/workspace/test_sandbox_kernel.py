@@ -74,6 +74,11 @@ async def test_a_command_writes_the_files_of_its_own_processes(run):
 
 
 @pytest.mark.parametrize("way", WAYS)
+async def test_a_command_sees_the_cgroup_that_limits_it(way, run):
+    assert await run(way, "cat /proc/self/cgroup") == (0, Path("/proc/self/cgroup").read_text())
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "around",
     [

@@ -27,8 +27,8 @@ BUBBLEWRAP_FAILED = 1
 """Exit code of bubblewrap if it cannot set up the sandbox."""
 MOST_READ_ONLY = 64
 """Maximum number of workspace files that get a mount; the others are only compared afterwards."""
-_JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
-"""`--unshare-all` without the network namespace, because the command joins the one of the run."""
+_APART = ["--unshare-ipc", "--unshare-pid", "--unshare-uts"]
+"""The cgroup namespace is shared: with its own, Java cannot find its limits in /sys/fs/cgroup, and Gradle fails."""
 _READ_ONLY_GIT = GitMounts()
 
 
@@ -91,7 +91,8 @@ def bubblewrap(
         *(*joined, str(program)),
         *_mounts(layout, access),
         *(word for name, value in variables.items() for word in ("--setenv", name, value)),
-        *(_JOINED if joined else ["--unshare-all", *(["--share-net"] if access.network else [])]),
+        *("--unshare-user" if joined else "--unshare-user-try", *_APART),
+        *([] if joined or access.network else ["--unshare-net"]),
         *("--die-with-parent", "--new-session", *mounts.drop_capabilities()),
         *(["--chdir", str(access.layer.cwd)] if access.layer is not None and access.layer.cwd is not None else []),
         "--",
