@@ -38,7 +38,7 @@ PAGE = "docs/explanation/layers.md"
 _MOST_PROPOSALS = 5
 _PLAIN = re.compile(r"[^ -~]|[\[\]]")
 _OF_EACH_GROUP = 3
-"""Lines of each group that always run; the others are long tests."""
+"""Lines of each group that always run, unless it is slow; the others are long tests."""
 
 
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -59,6 +59,8 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     setup: list[str]
     lines: list[str | dict[str, Any]]
     needs: list[str] = []
+    slow: bool = False
+    """Whether all of its lines are long tests."""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,8 +77,10 @@ def cases() -> Iterator[tuple[Group, Line]]:
             yield group, msgspec.convert({"run": line} if isinstance(line, str) else line, Line)
 
 
-CASES = list(cases())
+CASES = sorted(cases(), key=lambda case: case[0].slow)
 IDS = [f"{group.name}: {_PLAIN.sub('_', line.run)[:60]}" for group, line in CASES]
+SAMPLED = sampled([case for case in CASES if not case[0].slow], _OF_EACH_GROUP, lambda case: case[0].name)
+SLOW = sampled([case for case in CASES if case[0].slow], 0)
 
 
 def environment(place: Path) -> dict[str, str]:
@@ -111,6 +115,8 @@ def environment(place: Path) -> dict[str, str]:
         "GOCACHE": f"{caches}/go-build",
         "GOFLAGS": "-buildvcs=false",
         "GOTOOLCHAIN": "local",
+        "GRADLE_USER_HOME": f"{caches}/gradle",
+        "MAVEN_OPTS": f"-Dmaven.repo.local={place}/home/.m2/repository",
     }
     return command_env(found)
 
@@ -118,7 +124,8 @@ def environment(place: Path) -> dict[str, str]:
 def skip_without(needs: list[str], path: str) -> None:
     for name in needs:
         kind, _, module = name.partition(":")
-        if not (importlib.util.find_spec(module) if module else shutil.which(kind, path=path)):
+        is_there = importlib.util.find_spec(module) if module else shutil.which(kind, path=path)
+        if not (Path(name).exists() if name.startswith("/") else is_there):
             pytest.skip(f"{module or kind} is not installed")
 
 
@@ -176,7 +183,7 @@ def _approved(event: dict[str, Any]) -> Decide:
     return Decide(proposal_id=event["proposal_id"], digest=event["digest"], verdict=verdict)
 
 
-@pytest.mark.parametrize(("group", "line"), sampled(CASES, _OF_EACH_GROUP, lambda case: case[0].name), ids=IDS)
+@pytest.mark.parametrize(("group", "line"), [*SAMPLED, *SLOW], ids=IDS)
 async def test_a_command_line_does_in_a_layer_what_it_does_directly(place: Path, group: Group, line: Line):
     env, work = environment(place), place / "work"
     skip_without([*group.needs, *line.needs], env["PATH"])
