@@ -127,7 +127,7 @@ def stored_state(path: Path, real: Path, data: bytes | None) -> FileState:
     """Make a state from stored bytes only, for comparisons; None: there was no file."""
     if data is None:
         return FileState(path=path, real=real, exists=False)
-    return state_of(path, real, data, os.stat_result([0] * 10))
+    return state_of(path, real, data, os.stat_result([0] * 10, {"st_mtime_ns": 0}))  # without it, it is None
 
 
 def _read(path: Path, real: Path, limit: int, beneath: Path | None) -> FileState:
