@@ -15,6 +15,7 @@ from ...protocol import (
     FILE_FORMATS,
     Budget,
     BudgetChanged,
+    Charged,
     EditFormatChosen,
     GateModeChanged,
     HandoffClosed,
@@ -29,11 +30,12 @@ from ...protocol import (
     Said,
     Snapshotted,
     StageBegan,
+    Tokens,
     WorkResult,
+    bill,
 )
 from ...step.edit_formats.choice import choose_format
 from ...step.format_offer import offer_at_start
-from ...step.model_call.lost import charge_lost_calls
 from ...step.prompt import system_prompt
 from ...stops.budget import replace_budget
 from ...verdict.run_scope import record_scope
@@ -163,7 +165,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
         ctx.events.record(Snapshotted(world=None))  # an earlier version took them
     _record_stage(ctx)
     _record_scope(ctx, beginning.scope)
-    charge_lost_calls(ctx, arrived)
+    _charge_lost_calls(ctx, arrived)
     settle_spend(ctx.facts, ctx.events, damage, resumed.notes[len(notes) :])
     _change_limits(ctx.facts, ctx.events, changes.limits, by=changes.by)
     if (kept := enforceable_budget(ctx.facts, ctx.models)) != facts.budget:
@@ -190,6 +192,32 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
         await accept_result(run, changes.accept)
         return results
     return () if _note_resumed(run, changes, before) else results
+
+
+def _charge_lost_calls(ctx: RunContext, arrived: Mapping[str | None, str]) -> None:
+    """Charge the calls that were running when a runner died. Their bill is unknown, so the worst case is assumed.
+
+    Charges what arrived as an estimate, and holds the rest of the admitted worst case against the limits.
+
+    `arrived`: for each conversation, the text of the answer that was cut off.
+    """
+    for work, admitted in list(ctx.facts.admitted.items()):
+        known = admitted.model in ("", ctx.models.current.name)
+        tokens = Tokens(admitted.prompt_tokens, ctx.models.current.count_text(arrived.get(work, "")))
+        usd = bill(ctx.models.current.price, tokens) if known else admitted.worst_usd
+        ctx.events.record(
+            Charged(
+                tokens_in=tokens.in_,
+                tokens_out=tokens.out,
+                usd=None if admitted.worst_usd is None else usd,
+                estimated=True,
+                held_tokens=max(0, admitted.worst_tokens - tokens.total),
+                held_usd=max(0.0, (admitted.worst_usd or 0.0) - (usd or 0.0)),
+                is_cut=True,
+                model=admitted.model,
+            ),
+            work=work,
+        )
 
 
 def _resumed_event(ctx: RunContext, notes: list[str], executor: str | None) -> RunResumed:

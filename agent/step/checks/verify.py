@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,9 +22,9 @@ from ...stops.predicates.required import RunActions, judge_required
 from ...stops.predicates.schema import judge_schema
 from ...stops.verdict import Verdict
 from ...verdict.approved_modules import approved_modules
+from ...workspace.names import NOT_SEARCHED
 from ..resources.last_line import output_reported
 from .judged_check import run_judged_check, temp_note
-from .loose_files import loose_mark
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 MOST_MISSING = 50
 """Missing tests that one event names; the blob of the check has all of them."""
+_MOST_FILES = 100_000
+_CACHES = NOT_SEARCHED | {".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"}
 
 
 async def verify(
@@ -133,7 +138,34 @@ def _stays_red(ctx: RunContext, command: str) -> bool:
 
 async def _mark_of_files(workspace: Workspace) -> str | None:
     """Return a mark of all files, also of ignored ones, because a check may read them."""
-    return await asyncio.to_thread(loose_mark, workspace.root)
+    return await asyncio.to_thread(_file_mark, workspace.root)
+
+
+def _file_mark(root: Path) -> str | None:
+    """Return a mark that changes with any file or its times. None: there are more than 100,000 files."""
+    found = hashlib.sha256()
+    waiting, count = [str(root)], 0
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _CACHES:
+                    waiting.append(entry.path)
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                return None
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            fields = (entry.path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            found.update(repr(fields).encode("utf-8", "surrogateescape"))
+    return found.hexdigest()
 
 
 async def _check(ctx: RunContext, command: str, record: Record, *, baseline: bool, compared: bool) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...facts.conversation import Conversation
 from ...protocol import Message, ToolSpec
 from .fixed import NO_LIMITS, Count, Fixed, FixedLimits, shorten_fixed
-from .limit_images import drop_old_images, limit_images
 from .shorten import cut_to, shorten
 from .smallest import needed_room
+
+if TYPE_CHECKING:
+    from .shorten import CountMessages
 
 TARGET = 0.6
 """Share of the window to trim to. Trimming much at a time keeps the prompt cache valid for several calls."""
@@ -88,7 +91,7 @@ def fit(
     dropped, images = len(messages) - len(trimmed), shaped.images
     before, tokens = tokens, shaped.count(trimmed)
     if tokens > room:
-        trimmed, old = drop_old_images(trimmed, shaped.count, room)
+        trimmed, old = _drop_old_images(trimmed, shaped.count, room)
         trimmed, shortened = shorten(trimmed, shaped.count, room)
         images += old
         tokens, cut = shaped.count(trimmed), cut + shortened
@@ -106,7 +109,7 @@ def _shape(
     """Replace images that need more than half of the room. Shorten the system prompt and the tools, and a first message
     that leaves no room for them and a round.
     """
-    conversation, images = limit_images(conversation, count, room // 2)
+    conversation, images = _limit_images(conversation, count, room // 2)
     messages = list(conversation.messages)
     place = next((i for i, m in enumerate(messages) if m.role == "system"), None)
     system = "" if place is None else messages[place].text
@@ -123,6 +126,46 @@ def _shape(
     if place is not None:
         messages[place] = msgspec.structs.replace(messages[place], text=fixed.system)
     return _Shaped(Conversation(messages, upto=conversation.upto), fixed, images, is_cut, count)
+
+
+def _limit_images(conversation: Conversation, count: Count, most: int) -> tuple[Conversation, int]:
+    """Replace images by lines of text, except the newest, up to `most` tokens. Also returns how many."""
+    kept = conversation.kept()
+    places = [i for i, m in enumerate(conversation.messages) if m.images and (i >= conversation.upto or i in kept)]
+    if not places:
+        return conversation, 0
+    messages, dropped = list(conversation.messages), 0
+    left = sum(_weight(messages[i], count) for i in places)
+    for i in places:
+        while messages[i].images and left > most:
+            left -= _weight(messages[i], count)
+            messages[i] = _without_first(messages[i])
+            left += _weight(messages[i], count)
+            dropped += 1
+    return (replace(conversation, messages=messages) if dropped else conversation), dropped
+
+
+def _drop_old_images(messages: Sequence[Message], count: CountMessages, room: int) -> tuple[list[Message], int]:
+    """Replace images, oldest first, until all fits, but not those of the user's newest message.
+    Also returns how many.
+    """
+    out, dropped = list(messages), 0
+    newest = next((i for i in reversed(range(len(out))) if out[i].role == "user"), -1)
+    for i in (i for i, message in enumerate(messages) if message.images and i != newest):
+        while out[i].images and count(out) > room:
+            out[i] = _without_first(out[i])
+            dropped += 1
+    return out, dropped
+
+
+def _without_first(message: Message) -> Message:
+    first, *rest = message.images
+    return msgspec.structs.replace(message, text=f"{message.text}\n{first.label}", images=rest)
+
+
+def _weight(message: Message, count: Count) -> int:
+    """Return the tokens of the message's images."""
+    return count([message], ()) - count([msgspec.structs.replace(message, images=[])], ())
 
 
 def _new_upto(conversation: Conversation, count: Callable[[Sequence[Message]], int], target: int) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from ...protocol import FILE_FORMATS, Clock, Spent
 from ...stops.reserve import Reserve, reserve_for
-from .stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -24,10 +24,10 @@ class Usage:
         clock: Clock,
         models: ModelsInUse,
         ancestors: Ancestors,
-        stopwatch: Stopwatch | None = None,
+        stopwatch: _Stopwatch | None = None,
     ) -> None:
         self._facts, self._clock, self._models, self._ancestors = facts, clock, models, ancestors
-        self._stopwatch = Stopwatch(clock) if stopwatch is None else stopwatch
+        self._stopwatch = _Stopwatch(clock) if stopwatch is None else stopwatch
 
     def for_try(self, facts: RunFacts) -> Usage:
         """Return the usage of a try: the same time, with its facts."""
@@ -85,3 +85,43 @@ class Usage:
         """Whether the run's deadline has passed."""
         deadline = self._facts.budget.deadline
         return deadline is not None and self._clock.now() >= deadline
+
+
+class _Stopwatch:
+    """Seconds in which a model, a tool or a check ran (docs/requirements.md 3.1). Parallel work counts once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._busy = 0
+        self._since = 0.0
+        self._total = 0.0
+        self._counted = 0.0
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """Count the time while the block runs."""
+        if self._busy == 0:
+            self._since = self._clock.monotonic()
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            if self._busy == 0:
+                self._total += self._clock.monotonic() - self._since
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds so far, including a running block."""
+        running = self._clock.monotonic() - self._since if self._busy else 0.0
+        return self._total + running
+
+    @property
+    def uncounted(self) -> float:
+        """Return the seconds since the last `count`."""
+        return self.seconds - self._counted
+
+    def count(self) -> float:
+        """Return the seconds since the last call."""
+        seconds, self._counted = self.uncounted, self.seconds
+        return seconds

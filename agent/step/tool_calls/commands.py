@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from ...gate.draft import CommandDraft
 from ...layers.remedies import LayerRefused
-from ...protocol import PERSON, Record
+from ...protocol import PERSON, Record, Snapshotted
 from ...shell.line_parser import parse_line
 from ...shell.reading import only_reads
 from ...stops.counting.reading import count_failing
+from ...stops.predicates.required import required_commands
 from ...tools.execution import OnOutput, carry_out
 from ...tools.result import ToolResult, failure
 from ...workspace.sandbox.access import Access
@@ -22,11 +24,13 @@ from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from ..resources.tail import Tail
 from .direct_changes import look_before, record_background_changes, record_changes, writes_nowhere_in
-from .layered import LayeredAttempt, attempt_in_layer, attempt_to_read
+from .effects_at_gate import changed_paths, take_effects
 from .protected_changes import decide_protected, leave_protected
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
+    from ...layers.layer import Layer
+    from ...layers.run_layers import RunLayers
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.refused import MissingAccess
     from ...workspace.sandbox.sandbox import Sandbox
@@ -39,6 +43,8 @@ HELD_OUT = "Nobody can allow it: outside of the sandbox, the command could read 
 ONLY_IN_UNIT = "The command was not run: what it changes must stay apart, so it cannot run outside of the sandbox."
 _MOST_NEEDS = 4
 """Most permissions that one command may need, one after the other."""
+_UNDECIDED = "Nothing that it changed was applied: the person interrupted the step before deciding on it."
+_MOST_NAMED = 20
 
 
 async def run_at_gate(
@@ -67,28 +73,28 @@ async def run_at_gate(
             attempt = await _attempt(ctx, draft, ruling, record, call_id)
             before = f"The first try failed: {REFUSED} {need.what}. {ALLOWED_ONCE}\n"
         result = await attempt.take()
-        return msgspec.structs.replace(result, text=before + result.text)
+        return replace(result, text=before + result.text)
     finally:
         await attempt.close()
 
 
 async def _attempt(
     ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
-) -> LayeredAttempt | _DirectAttempt:
+) -> _LayeredAttempt | _DirectAttempt:
     """Run the command once. Raises CommandEnded."""
     notes = await record_background_changes(ctx, record)
     ctx.files.person_made.clear()
     if ctx.unit is not None and draft.unsandboxed:
         return _DirectAttempt(failure(ONLY_IN_UNIT, "not run").with_notes(notes))
     if await _only_reads(ctx, draft, ruling):
-        result = await attempt_to_read(ctx, draft, ruling, record, call_id)
+        result = await _attempt_to_read(ctx, draft, ruling, record, call_id)
         return _DirectAttempt(result.with_notes(notes))
     if ctx.layers is None or draft.unsandboxed:
         if ctx.layers is not None:
             ctx.layers.others_write = True
         return _DirectAttempt(await _run(ctx, draft, ruling, record, call_id, notes))
     try:
-        attempt = await attempt_in_layer(ctx, ctx.layers, draft, ruling, record, call_id)
+        attempt = await _attempt_in_layer(ctx, ctx.layers, draft, ruling, record, call_id)
     except LayerRefused as refused:
         return _DirectAttempt(failure(f"The command was not run: {refused}.", "not run").with_notes(notes))
     attempt.result = attempt.result.with_notes(notes)
@@ -105,6 +111,100 @@ async def _only_reads(ctx: RunContext, draft: CommandDraft, ruling: Ruling) -> b
     if not is_kept or ctx.unit is not None or draft.unsandboxed or decided.network or decided.writable:
         return False
     return only_reads(await asyncio.to_thread(parse_line, decided.command))
+
+
+async def _attempt_in_layer(
+    ctx: RunContext, layers: RunLayers, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
+) -> _LayeredAttempt:
+    """Run the command once in a layer of its own: nothing that it changes is in the workspace before it was decided on.
+
+    Raises CommandEnded and LayerRefused; then it did not run.
+    """
+    if ctx.facts.changes.world is None:
+        record(Snapshotted(world=None, layer=True))
+    layer = await asyncio.to_thread(layers.open)
+    printed, watch = Tail(), None
+    try:
+        watch = layer.watch()
+        with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
+            access = replace(layer.access, begin=watch.begin)
+            running = carry_out(draft, ruling, ctx.tools, report, access)
+            result = await ctx.activity.interruptible(running)
+        watch.end()
+        return _LayeredAttempt(ctx, layers, layer, draft.command, record, result, watch.reached)
+    except PersonInterrupted as how:
+        if watch is not None:
+            watch.end()
+        left = _left_in_layer(printed.text, await changed_paths(ctx, layers, layer))
+        await asyncio.to_thread(layer.drop)
+        raise CommandEnded(how, left) from how
+    except BaseException:
+        if watch is not None:
+            watch.end()
+        layer.drop()
+        raise
+
+
+async def _attempt_to_read(
+    ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
+) -> ToolResult:
+    """Run a command for which the workspace is read-only. Raises CommandEnded."""
+    if ctx.facts.changes.world is None:
+        record(Snapshotted(world=None, layer=True))
+    printed = Tail()
+    try:
+        with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
+            running = carry_out(draft, ruling, ctx.tools, report, keeps_workspace=True)
+            result = await ctx.activity.interruptible(running)
+    except PersonInterrupted as how:
+        raise CommandEnded(how, _left_in_layer(printed.text, [])) from how
+    return result
+
+
+@dataclass(slots=True)
+class _LayeredAttempt:
+    """A command that ran in a layer; nothing of what it changed is in the workspace yet."""
+
+    _ctx: RunContext
+    _layers: RunLayers
+    _layer: Layer | None
+    _command: str
+    _record: Record
+    result: ToolResult
+    _limit: str
+    """The limit for which it was ended; empty: none."""
+
+    async def take(self) -> ToolResult:
+        """Decide on what it changed, apply what is accepted, and return its result with a line for the model.
+
+        Raises CommandEnded if a person interrupts the decision.
+        """
+        assert self._layer is not None  # it was not closed
+        done = self.result.finished
+        ended = self._limit or ("it timed out" if done is not None and done.timed_out else "")
+        try:
+            taken = await take_effects(self._ctx, self._layers, self._layer, self._command, self._record, ended=ended)
+        except PersonInterrupted as how:
+            raise CommandEnded(how, f"{self.result.text}\n{_UNDECIDED}") from how
+        is_watched = bool(required_commands(self._ctx.facts.spec.predicates.require))
+        dropped = sorted(taken.dropped)[:_MOST_NAMED] if is_watched else []
+        return replace(self.result, disturbed=dropped).with_notes(taken.lines)
+
+    async def close(self) -> None:
+        """Drop what was not applied."""
+        layer, self._layer = self._layer, None
+        if layer is not None:
+            await asyncio.to_thread(layer.drop)
+
+
+def _left_in_layer(printed: str, changed: Sequence[str]) -> str:
+    """Return what a command printed and would have changed before a person ended it, for the model."""
+    text = ["The person ended this command while it ran. Nothing that it changed was applied."]
+    if changed:
+        text.append(f"It had changed: {', '.join(changed[:20])}.")
+    if shown := printed.strip():
+        text.append(f"It had printed:\n{shown}")
+    return "\n".join(text)
 
 
 class _DirectAttempt(NamedTuple):
@@ -136,7 +236,7 @@ def _refused(workspace: Workspace, sandbox: Sandbox, draft: CommandDraft, result
 
 def _widened(draft: CommandDraft, need: MissingAccess) -> CommandDraft:
     """Return the same command with one more permission."""
-    return msgspec.structs.replace(
+    return replace(
         draft,
         beyond=need.what if draft.beyond is None else f"{draft.beyond}; {need.what}",
         network=draft.network or need.network,
@@ -178,7 +278,7 @@ async def _carried_out(ctx: RunContext, draft: CommandDraft, ruling: Ruling, rep
         return await carry_out(draft, ruling, ctx.tools, report)
     watch = unit.layer.watch()
     try:
-        place = msgspec.structs.replace(unit.access, begin=watch.begin)
+        place = replace(unit.access, begin=watch.begin)
         result = await carry_out(draft, ruling, ctx.tools, report, place)
     finally:
         await asyncio.to_thread(watch.end)

@@ -3,34 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...layers.remedies import LayerRefused
-from ...protocol import Fault, JournalError, PlanChanged, Record, ToolCall, ToolCalled, ToolFinished
+from ...protocol import (
+    Event,
+    Fault,
+    JournalError,
+    PlanChanged,
+    QuestionAnswered,
+    QuestionAsked,
+    Record,
+    Stamped,
+    ToolCall,
+    ToolCalled,
+    ToolFinished,
+    Waiting,
+)
 from ...protocol.text.counts import plural
 from ...protocol.tools.traits import ending_tool, traits_of
 from ...stops.finish import reject_finish
 from ...stops.quota import OVER_QUOTA
+from ...tools.arguments import EditFile, WriteFile
 from ...tools.execution import read
 from ...tools.parse import parse_call, with_meant_path
 from ...tools.result import ToolResult, failure
 from ..hooks.tool_hooks import refused_before_tool
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.unit_view import refresh_unit
-from .batches import ParsedCall, batches_of, places_of
 from .call_results import CallResults
 from .gated.at_gate import at_gate, carry_out_ruling
-from .question import ask_person
-from .review import perform_as_review, raise_worst
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...gate.ruling import Ruling
+    from ...protocol.tools.traits import ToolEffect
     from ...tools.context import ToolContext
+    from ...tools.parse import Parsed
     from ...workspace.paths import Workspace
     from ..resources.context import RunContext
     from .background import Background
@@ -44,6 +60,15 @@ _SKIPPED = {
     "stop": "not run: the person stopped the run",
     "deadline": "not run: the deadline passed",
 }
+_NOBODY_HERE = "Nobody is there to answer. Decide yourself, and say what you assumed."
+_DECIDE_ALONE = (
+    "Nobody is there to answer. Decide yourself with what you know, and say what you assumed: "
+    "the check decides whether the goal is met. Another question ends the run."
+)
+_NOBODY = "nobody there"
+_HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."
+_PARALLEL_READS = 8
+"""Reads that run in parallel. The time-out of each starts when it starts, not with the answer."""
 
 
 class GatedCalls:
@@ -88,7 +113,7 @@ class GatedCalls:
         return await carry_out_ruling(ctx, call, arguments, ruling, record)
 
 
-def _end_immediately(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> None:
+def _end_immediately(ctx: RunContext, one: _ParsedCall, record: Record, outcome: CallResults) -> None:
     """Record the call, its result and what follows from it in one commit, so that a crash cannot separate them."""
     refusal = ctx.quotas.take(one.call.tool, ctx.clock.monotonic(), ctx.facts.step)
     with ctx.events.together():
@@ -97,25 +122,25 @@ def _end_immediately(ctx: RunContext, one: ParsedCall, record: Record, outcome: 
         _conclude(one, result, 0.0, record, outcome)
 
 
-def _conclude(one: ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
+def _conclude(one: _ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
     """Record the result, and what follows from a call that ended the work. Call it inside a transaction."""
     _finish(one, result, seconds, record, outcome)
     if outcome.ending is not None and outcome.ended_with == one.call.tool and outcome.endings is not None:
         outcome.endings.record_ending(outcome.work, one.call.tool, outcome.ending)
 
 
-def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) -> list[ParsedCall]:
+def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) -> list[_ParsedCall]:
     parsed = [parse_call(call.tool, call.arguments, names, ctx.tools.mcp) for call in calls]
     return [
-        ParsedCall(call, with_meant_path(call.tool, each, ctx.workspace))
+        _ParsedCall(call, with_meant_path(call.tool, each, ctx.workspace))
         for call, each in zip(calls, parsed, strict=True)
     ]
 
 
-async def _perform(ctx: RunContext, made: Sequence[ParsedCall], record: Record, outcome: CallResults) -> CallResults:
-    outcome.places = places_of(made, ctx.tools.workspace.root)
+async def _perform(ctx: RunContext, made: Sequence[_ParsedCall], record: Record, outcome: CallResults) -> CallResults:
+    outcome.places = _places_of(made, ctx.tools.workspace.root)
     try:
-        for batch in batches_of(made, ctx.tools.workspace.root):
+        for batch in _batches_of(made, ctx.tools.workspace.root):
             try:
                 await refresh_unit(ctx, record)
             except LayerRefused as refused:
@@ -134,20 +159,109 @@ async def _perform(ctx: RunContext, made: Sequence[ParsedCall], record: Record, 
     return outcome
 
 
-async def _together(ctx: RunContext, batch: Sequence[ParsedCall], record: Record, outcome: CallResults) -> None:
+@dataclass(frozen=True, slots=True)
+class _ParsedCall:
+    """A call and its parsed arguments."""
+
+    call: ToolCall
+    parsed: Parsed
+
+    @property
+    def effect(self) -> ToolEffect | None:
+        """Return what the call does; None: it is not a valid call."""
+        return None if self.parsed.error is not None else traits_of(self.call.tool).effect
+
+
+def _batches_of(calls: Sequence[_ParsedCall], root: Path) -> list[list[_ParsedCall]]:
+    """Group adjacent reads, and adjacent changes of different files. The call that ends the work comes last."""
+    batches: list[list[_ParsedCall]] = []
+    files: set[str] = set()
+    for one in sorted(calls, key=lambda call: call.effect in ("finish", "end")):
+        last, file = batches[-1][-1] if batches else None, _changed_file(one, root)
+        if last is not None and last.effect == one.effect == "read" and len(batches[-1]) < _PARALLEL_READS:
+            batches[-1].append(one)
+        elif file is not None and files and file not in files:
+            batches[-1].append(one)
+            files.add(file)
+        else:
+            batches.append([one])
+            files = set() if file is None else {file}
+    return batches
+
+
+def _places_of(calls: Sequence[_ParsedCall], root: Path) -> dict[str, tuple[int, int]]:
+    """Return for each change the number of its file and of all files, if the answer changes several files."""
+    found = {one.call.call_id: file for one in calls if (file := _changed_file(one, root)) is not None}
+    files = list(dict.fromkeys(found.values()))
+    return {name: (files.index(file) + 1, len(files)) for name, file in found.items()} if len(files) > 1 else {}
+
+
+def _changed_file(one: _ParsedCall, root: Path) -> str | None:
+    """Return one name for the file that the call changes: links resolved, case folded. None: it changes none."""
+    given = one.parsed.arguments
+    if not isinstance(given, EditFile | WriteFile):
+        return None
+    try:
+        return os.path.realpath(root / given.path).casefold()
+    except (ValueError, OSError):
+        return None
+
+
+async def _together(ctx: RunContext, batch: Sequence[_ParsedCall], record: Record, outcome: CallResults) -> None:
     """Run several calls in parallel. Each has its result at the end, even after an interrupt."""
     if len(batch) == 1:
         await _answer(ctx, batch[0], record, outcome)
     elif batch[0].effect == "read":
         ends = await asyncio.gather(*(_answer(ctx, one, record, outcome) for one in batch), return_exceptions=True)
-        raise_worst([end for end in ends if end is not None])
+        _raise_worst([end for end in ends if end is not None])
     else:
-        raise_worst(
-            await perform_as_review(ctx.activity, batch, lambda one, to: _answer(ctx, one, to, outcome), record)
-        )
+        _raise_worst(await _perform_as_review(ctx, batch, record, outcome))
 
 
-def _called(one: ParsedCall) -> ToolCalled:
+async def _perform_as_review(
+    ctx: RunContext, changes: Sequence[_ParsedCall], record: Record, outcome: CallResults
+) -> list[BaseException]:
+    """Show the changes at the gate together, as one review. Returns their exceptions.
+
+    Each change begins when the one before it is done or waits for a person.
+
+    If the journal fails, the waiting ones are cancelled, because nobody could decide on them.
+    """
+    turns = [asyncio.Event() for _ in range(len(changes) + 1)]
+    turns[0].set()
+
+    async def in_turn(at: int, change: _ParsedCall) -> None:
+        await turns[at].wait()
+        try:
+            ctx.activity.raise_if_interrupted()
+            await _answer(ctx, change, _until_waiting(record, turns[at + 1]), outcome)
+        except JournalError:
+            ctx.activity.interrupt("stop")
+            raise
+        finally:
+            turns[at + 1].set()
+
+    ends = await asyncio.gather(*(in_turn(at, one) for at, one in enumerate(changes)), return_exceptions=True)
+    return [end for end in ends if end is not None]
+
+
+def _raise_worst(raised: Sequence[BaseException]) -> None:
+    """Raise the first error; if there is none, the person's interrupt, if any."""
+    for error in sorted(raised, key=lambda error: isinstance(error, PersonInterrupted)):
+        raise error
+
+
+def _until_waiting(record: Record, next_turn: asyncio.Event) -> Record:
+    def record_one(event: Event) -> Stamped:
+        stamped = record(event)
+        if isinstance(event, Waiting):
+            next_turn.set()
+        return stamped
+
+    return record_one
+
+
+def _called(one: _ParsedCall) -> ToolCalled:
     arguments = one.parsed.raw if one.parsed.error is None or one.parsed.raw is not None else one.call.arguments
     return ToolCalled(
         call_id=one.call.call_id,
@@ -158,7 +272,7 @@ def _called(one: ParsedCall) -> ToolCalled:
     )
 
 
-def _finish(one: ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
+def _finish(one: _ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
     record(
         ToolFinished(
             call_id=one.call.call_id,
@@ -174,7 +288,7 @@ def _finish(one: ParsedCall, result: ToolResult, seconds: float, record: Record,
     outcome.results.append((one.call, one.parsed, result))
 
 
-async def _answer(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> None:
+async def _answer(ctx: RunContext, one: _ParsedCall, record: Record, outcome: CallResults) -> None:
     """Perform one call and record its result. An error of the program becomes a failed result and a recorded fault."""
     before = ctx.clock.monotonic()
     if one.parsed.error is not None:
@@ -208,7 +322,7 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
     return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
 
 
-async def _run(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> ToolResult | None:
+async def _run(ctx: RunContext, one: _ParsedCall, record: Record, outcome: CallResults) -> ToolResult | None:
     if refused := await refused_before_tool(ctx, one.call, one.parsed, record):
         return refused
     match traits_of(one.call.tool).effect:
@@ -216,7 +330,7 @@ async def _run(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallRe
             with ctx.usage.running():
                 return await ctx.activity.interruptible(read(one.call.tool, one.parsed.arguments, ctx.tools))
         case "ask":
-            return await ask_person(ctx, one.call, one.parsed, record, outcome)
+            return await _ask_person(ctx, one.call, one.parsed, record, outcome)
         case "finish":
             return _judge_finish(ctx.tools, ctx.facts, ctx.workspace, one, outcome)
         case "end":
@@ -229,7 +343,7 @@ async def _run(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallRe
             return await _at_gate(ctx, one, record, outcome)
 
 
-async def _at_gate(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> ToolResult | None:
+async def _at_gate(ctx: RunContext, one: _ParsedCall, record: Record, outcome: CallResults) -> ToolResult | None:
     """Return the result, or None if the proposal stays open until someone decides."""
     place, can_stay_open = outcome.places.get(one.call.call_id, (0, 0)), outcome.work is None and ctx.work is None
     gated = await at_gate(ctx, one.call, one.parsed.arguments, record, can_stay_open=can_stay_open, place=place)
@@ -239,7 +353,7 @@ async def _at_gate(ctx: RunContext, one: ParsedCall, record: Record, outcome: Ca
     return gated.result
 
 
-async def _stop_command(tools: ToolContext, background: Background, one: ParsedCall, record: Record) -> ToolResult:
+async def _stop_command(tools: ToolContext, background: Background, one: _ParsedCall, record: Record) -> ToolResult:
     """Stop a background command. It needs no gate, because the model started it."""
     name = tools.command_name(one.parsed.arguments)
     ended = await background.stop(name, "model", record)
@@ -249,13 +363,13 @@ async def _stop_command(tools: ToolContext, background: Background, one: ParsedC
     return ToolResult(ok=True, text=f"`{name}` was ended. Its last lines:\n{ended.output}", summary="ended")
 
 
-def _keep_plan(tools: ToolContext, one: ParsedCall, record: Record) -> ToolResult:
+def _keep_plan(tools: ToolContext, one: _ParsedCall, record: Record) -> ToolResult:
     lines = tools.plan(one.parsed.arguments)
     record(PlanChanged(lines=lines))
     return ToolResult(ok=True, text="the plan is kept", summary=plural(len(lines), "line"))
 
 
-def _end_work(one: ParsedCall, outcome: CallResults) -> ToolResult:
+def _end_work(one: _ParsedCall, outcome: CallResults) -> ToolResult:
     """End the work. Only the first such call counts."""
     if outcome.ending is not None:
         return ToolResult(ok=False, text="this step already ended with such a call", summary="said already")
@@ -267,7 +381,7 @@ def _end_work(one: ParsedCall, outcome: CallResults) -> ToolResult:
 
 
 def _judge_finish(
-    tools: ToolContext, facts: RunFacts, workspace: Workspace, one: ParsedCall, outcome: CallResults
+    tools: ToolContext, facts: RunFacts, workspace: Workspace, one: _ParsedCall, outcome: CallResults
 ) -> ToolResult:
     answer, citations = tools.finish(one.parsed.arguments)
     rejection = reject_finish(answer, citations, workspace, facts.touched())
@@ -276,3 +390,45 @@ def _judge_finish(
     outcome.ended_with = "finish"
     checked = " The check decides whether the goal is met." if facts.spec.predicates.exist else ""
     return ToolResult(ok=True, text=f"finish accepted.{checked}", summary="accepted")
+
+
+async def _ask_person(
+    ctx: RunContext, call: ToolCall, parsed: Parsed, record: Record, outcome: CallResults
+) -> ToolResult:
+    """Ask the person a question of the model, and wait for the answer.
+
+    If nobody is there, the run is handed off or the model decides. In a run with a check, the model decides the
+    questions of one step before a later question hands the run off.
+    """
+    question, name = ctx.tools.question(parsed.arguments), call.call_id
+    if name in ctx.facts.requests.answers:
+        return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")
+    if not ctx.watched():
+        return _nobody_answers(ctx, question.question, outcome)
+    record(QuestionAsked(question_id=name, question=question.question, options=question.options))
+    record(Waiting(why="question"))
+    asked = ctx.facts.requests.questions
+    await ctx.activity.interruptible(
+        ctx.activity.until(lambda: name not in asked or (ctx.headless and not ctx.watched()))
+    )
+    if name in asked:
+        result = _nobody_answers(ctx, question.question, outcome)
+        record(QuestionAnswered(question_id=name, text=result.text, by="program"))
+        return result
+    return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")
+
+
+def _nobody_answers(ctx: RunContext, question: str, outcome: CallResults) -> ToolResult:
+    on_ask = ctx.gate.policy.on_ask
+    if on_ask == "refuse":
+        return ToolResult(ok=True, text=_NOBODY_HERE, summary=_NOBODY)
+    if on_ask is None and ctx.facts.spec.predicates.exist and not _was_told(ctx.facts):
+        return ToolResult(ok=True, text=_DECIDE_ALONE, summary=_NOBODY)
+    outcome.handoff = f"the model asks: {question}"
+    return ToolResult(ok=False, text=_HANDED_OVER, summary=_NOBODY)
+
+
+def _was_told(facts: RunFacts) -> bool:
+    """Return whether a question of an earlier step was already answered that nobody is there."""
+    asked = (action for action in facts.actions if action.tool == "ask_person" and action.summary == _NOBODY)
+    return any(action.step != facts.step for action in asked)

@@ -15,11 +15,13 @@ from ....tools.arguments import StartCommand
 from ....tools.execution import carry_out, draft_of, plan_again
 from ....tools.result import ToolResult
 from ...hooks.tool_hooks import notes_after_edit
+from ...resources.activity import CommandEnded, PersonInterrupted
 from ...resources.recorder import with_waiting
 from ..call_results import GateResult
 from ..commands import run_at_gate
+from ..direct_changes import look_before, record_changes
 from ..file_events import missing_folders
-from .mcp_tools import call_tool
+from ..protected_changes import decide_protected, leave_protected
 
 if TYPE_CHECKING:
     from ....gate.ruling import Ruling
@@ -29,6 +31,9 @@ Arguments = msgspec.Struct | None
 """The checked arguments of a call."""
 NOT_KEPT_OPEN = "The proposal of {one} does not stay open: {it} is worked again when the run is resumed"
 CANNOT_REOPEN = "it cannot be shown again unchanged"
+_MCP_INTERRUPTED = (
+    "The person ended this call while it ran: the server may have carried it out. Check before you continue."
+)
 
 
 async def at_gate(
@@ -137,10 +142,35 @@ async def _run(
 ) -> ToolResult:
     ctx.files.mark_acted()
     if isinstance(draft, McpDraft):
-        return await call_tool(ctx, draft, ruling, record)
+        return await _call_mcp_tool(ctx, draft, ruling, record)
     if isinstance(arguments, StartCommand):
         return await ctx.activity.interruptible(ctx.background.start(arguments.name, draft, record))
     return await run_at_gate(ctx, draft, ruling, record, call_id)
+
+
+async def _call_mcp_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, record: Record) -> ToolResult:
+    """Call the tool. What a server that may write changed in the workspace is recorded, as for a command."""
+    client = ctx.tools.mcp.clients.get(draft.server)
+    if client is None or not client.may_write:
+        return await _carry_out_mcp_call(ctx, draft, ruling)
+    ctx.files.person_made.clear()
+    before = await look_before(ctx, record)
+    try:
+        result = await _carry_out_mcp_call(ctx, draft, ruling)
+    except PersonInterrupted:
+        changed = await record_changes(ctx, before, draft.tool, record)
+        await leave_protected(ctx, record, changed.protected)
+        raise
+    changed = await record_changes(ctx, before, draft.tool, record)
+    return result.with_notes(await decide_protected(ctx, record, draft.tool, changed.protected))
+
+
+async def _carry_out_mcp_call(ctx: RunContext, draft: McpDraft, ruling: Ruling) -> ToolResult:
+    try:
+        with ctx.usage.running():
+            return await ctx.activity.interruptible(carry_out(draft, ruling, ctx.tools))
+    except PersonInterrupted as how:
+        raise CommandEnded(how, _MCP_INTERRUPTED) from how
 
 
 async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
