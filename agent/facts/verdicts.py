@@ -24,6 +24,7 @@ from ..protocol import (
     HoldoutPrepared,
     Judged,
     JudgementAccepted,
+    JudgePlanned,
     JudgeStarted,
     PassFinished,
     PassStarted,
@@ -125,8 +126,10 @@ class Verdicts:
     """Command to the counts of its first run."""
     first_wrote: dict[str, str] = field(default_factory=dict[str, str])
     """Command to the blob of the files that its first run wrote."""
-    plants: dict[str, str | None] = field(default_factory=dict[str, str | None])
-    """Command to the blob of the tests that can be planted for it; None: there are none."""
+    plants: dict[str, PlantPrepared] = field(default_factory=dict[str, PlantPrepared])
+    """Command to what can be planted for it."""
+    is_judge_planned: bool = False
+    """Whether it was said what the judge will run."""
     holdout: HoldoutPrepared | None = None
     """What was found out about the second check before the first call; None: there is none, or nothing was."""
     setup: SetupPrepared | None = None
@@ -224,6 +227,7 @@ class Verdicts:
                 | PlantPrepared()
                 | HoldoutPrepared()
                 | SetupPrepared()
+                | JudgePlanned()
                 | ScopeSet()
                 | RunResumed()
                 | WorkFinished(kind="scan")
@@ -305,8 +309,10 @@ class Verdicts:
 
     def _apply_judgement(self, seq: int, event: JudgeEvent | ScopeSet | RunResumed | WorkFinished) -> None:
         match event:
-            case PlantPrepared(command=command, plan=plan):
-                self.plants[command] = plan
+            case PlantPrepared(command=command) as prepared:
+                self.plants[command] = prepared
+            case JudgePlanned():
+                self.is_judge_planned = True
             case HoldoutPrepared() as prepared:
                 self.holdout = prepared
             case SetupPrepared() as prepared:
@@ -375,6 +381,7 @@ VERDICT_EVENTS = frozenset[type[Event]](
         HoldoutPrepared,
         Judged,
         JudgementAccepted,
+        JudgePlanned,
         PlantPrepared,
         PredicateJudged,
         QuestionAsked,

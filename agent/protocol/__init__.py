@@ -172,6 +172,7 @@ from .events.judged import (
     HoldoutPrepared as HoldoutPrepared,
     Judged as Judged,
     JudgementAccepted as JudgementAccepted,
+    JudgePlanned as JudgePlanned,
     JudgeStarted as JudgeStarted,
     PlantPrepared as PlantPrepared,
     SetupPrepared as SetupPrepared,

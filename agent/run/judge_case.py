@@ -11,12 +11,14 @@ from ..layers.effects import TooMuch
 from ..layers.git.carry_out import name_of
 from ..layers.namespaces import NamespacesRefused
 from ..layers.occupied import Occupied
+from ..protocol import JudgePlanned
 from ..step.checks.verify import state_of_run
 from ..step.tool_calls.effect_entries import row_of
 from ..verdict.case import Case, JudgedUnit
+from ..verdict.cost import cost_line
 from ..verdict.history import UnitChanges
 from ..verdict.holdout import prepare_holdout
-from ..verdict.planting import prepare_plants
+from ..verdict.planting import prepare_plants, prepare_plants_of_items
 from ..verdict.setup import prepare_setup
 from ..verdict.view import ViewFailed
 from .undecided import layers_folder
@@ -99,19 +101,35 @@ def case_of_stage(ctx: RunContext, listed: Listed) -> Case:
     return case_of(ctx, unit=judged_unit(ctx.facts, ctx.workspace.root, listed, ctx.facts.changes.stage_since))
 
 
-async def prepare_views(ctx: RunContext) -> None:
-    """Prepare, before the first call, what a view has for the setup, and the second check. Raises PersonInterrupted."""
+async def prepare_judge(ctx: RunContext, items: Sequence[str] = ()) -> None:
+    """Prepare what the judge needs, before the first call: the setup, the second check, and what is planted.
+
+    `items`: the checks of the items of a migration. The cost is recorded, too. Raises PersonInterrupted.
+    """
     if not ctx.judges or ctx.views is None or ctx.facts.step:
         return
     with ctx.usage.running():
         await ctx.activity.interruptible(prepare_setup(case_of(ctx)))
         await ctx.activity.interruptible(prepare_holdout(case_of(ctx)))
+    if not ctx.facts.spec.loop.traits.commits_passes:  # else a pass prepares it, when its checks have run
+        await prepare_planted(ctx, items)
 
 
-async def prepare_judge(ctx: RunContext) -> None:
-    """Prepare the views, and the tests that can be planted if the goal is not met. Raises PersonInterrupted."""
-    await prepare_views(ctx)
-    checks, is_new = ctx.facts.verdicts.checks.values(), not ctx.facts.step
-    if ctx.judges and ctx.views is not None and is_new and checks and not all(check.passed for check in checks):
-        with ctx.usage.running():
-            await ctx.activity.interruptible(prepare_plants(case_of(ctx)))
+async def prepare_planted(ctx: RunContext, items: Sequence[str] = ()) -> None:
+    """Find the tests that can be planted, and record what the judge will cost, before the first call.
+
+    Nothing is done for a run whose goal is met. Raises PersonInterrupted.
+    """
+    checks, spec = ctx.facts.verdicts.checks.values(), ctx.facts.spec
+    if not ctx.judges or ctx.views is None or ctx.facts.step or ctx.facts.verdicts.is_judge_planned:
+        return
+    if spec.loop.traits.ends_on_predicates and checks and all(check.passed for check in checks):
+        return
+    case = case_of(ctx)
+    with ctx.usage.running():
+        if items:
+            await ctx.activity.interruptible(prepare_plants_of_items(case, items))
+        else:
+            await ctx.activity.interruptible(prepare_plants(case, spec.predicates.until))
+    if line := cost_line(case, items):
+        case.record(JudgePlanned(line=line))

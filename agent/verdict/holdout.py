@@ -96,10 +96,10 @@ async def prepare_holdout(case: Case) -> None:
         return
     files = await asyncio.to_thread(held_out_files, facts.spec.predicates.holdout_files, root)
     known = await asyncio.to_thread(known_to_git, files, root)
-    problem, counted = "", None
+    problem, counted, seconds = "", None, 0.0
     try:
         result = await _tried(case, Taken({}, {}))
-        problem = result.error or ""
+        problem, seconds = result.error or "", result.seconds
         counted = None if result.counted is None else case.journal.keep(msgspec.json.encode(result.counted))
     except ViewFailed as failed:
         problem = str(failed)
@@ -108,6 +108,7 @@ async def prepare_holdout(case: Case) -> None:
             known=[recorded_text(path) for path in known[:_MOST_LISTED]],
             counted=counted,
             problem=recorded_text(problem),
+            seconds=seconds,
         )
     )
 

@@ -284,7 +284,7 @@ class _Judge:
         left = self._case.left
         known = self._case.facts.verdicts.checks
         plants = self._case.facts.verdicts.plants
-        runs = {one: 2 if plants.get(one) else 1 for one in self._goals.checks}
+        runs = {one: 2 if one in plants and plants[one].plan else 1 for one in self._goals.checks}
         needed = sum(known[one].seconds * count for one, count in runs.items() if one in known)
         return left is None or left > needed
 

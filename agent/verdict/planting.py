@@ -15,9 +15,17 @@ from .plant import Plan, command_with_plant, env_with_plant, plant, plants_for, 
 from .view import Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..stops.checks import CheckResult
     from .case import Case
     from .view import JudgeView
+
+
+_PLANTED_ITEMS = 3
+"""Items of a migration for whose checks tests are planted."""
+_MOST_ITEMS = 6
+"""Items of which it is tried."""
 
 
 class Planted(NamedTuple):
@@ -29,29 +37,52 @@ class Planted(NamedTuple):
     """What the plant showed, for people; empty: nothing could be planted."""
 
 
-async def prepare_plants(case: Case) -> None:
+async def prepare_plants(case: Case, commands: Sequence[str]) -> None:
     """Record for each check which tests can be planted: those that it reports as failed on the user's own code.
 
-    Called before the first call, when the checks have run once.
+    Called before the first call.
     """
-    for command in case.facts.spec.predicates.until:
+    for command in commands:
         if command not in case.facts.verdicts.plants:
-            plan = await _prepared(case, command)
-            blob = None if plan is None else case.journal.keep(msgspec.json.encode(plan))
-            case.record(PlantPrepared(command=command, plan=blob))
+            case.record(await _prepared(case, command))
 
 
-async def _prepared(case: Case, command: str) -> Plan | None:
-    first = first_counts(case, command)
+async def prepare_plants_of_items(case: Case, commands: Sequence[str]) -> None:
+    """Record which tests can be planted for some of the checks of a migration, which are chosen at random."""
+    different = [*dict.fromkeys(commands)]
+    chosen = secrets.SystemRandom().sample(different, min(len(different), _MOST_ITEMS))
+    found = 0
+    for command in chosen:
+        prepared = await _prepared(case, command)
+        case.record(prepared)
+        found += prepared.plan is not None
+        if found == _PLANTED_ITEMS:
+            return
+
+
+async def _prepared(case: Case, command: str) -> PlantPrepared:
+    """Return what can be planted for a check. If it did not run yet, it first runs here without the plant."""
+    first, seconds, first_seconds, plan = first_counts(case, command), 0.0, None, None
     try:
         async with open_view(case.layers, case.sandbox, Taken({}, {})) as view:
-            plan = await asyncio.to_thread(plants_for, command, view.root, first, secrets.token_hex(16))
-            written = None if plan is None else await asyncio.to_thread(plant, plan, view.root)
-            if written is None:
-                return None
-            return proven(written, first, await _tried(case, view, written, only=True))
+            seed = secrets.token_hex(16)
+            found = await asyncio.to_thread(plants_for, command, view.root, first, seed)
+            if found is not None and not _has_run(case, command):
+                alone = await checked_in_view(case, view, command)
+                first, first_seconds = alone.counted, alone.seconds
+                found = await asyncio.to_thread(plants_for, command, view.root, first, seed)
+            written = None if found is None else await asyncio.to_thread(plant, found, view.root)
+            if written is not None:
+                tried = await _tried(case, view, written, only=True)
+                plan, seconds = proven(written, first, tried), tried.seconds
     except (ViewFailed, OSError):
-        return None
+        plan = None
+    blob = None if plan is None else case.journal.keep(msgspec.json.encode(plan))
+    return PlantPrepared(command=command, plan=blob, seconds=seconds, first_seconds=first_seconds)
+
+
+def _has_run(case: Case, command: str) -> bool:
+    return command in case.facts.verdicts.checks or command in case.facts.verdicts.references
 
 
 async def planted(case: Case, command: str, taken: Taken, green: CheckResult) -> Planted:
@@ -59,7 +90,8 @@ async def planted(case: Case, command: str, taken: Taken, green: CheckResult) ->
 
     Raises ViewFailed.
     """
-    blob = case.facts.verdicts.plants.get(command)
+    prepared = case.facts.verdicts.plants.get(command)
+    blob = None if prepared is None else prepared.plan
     try:
         plan = None if blob is None else msgspec.json.decode(case.journal.blob(blob), type=Plan)
     except (KeyError, msgspec.DecodeError) as error:

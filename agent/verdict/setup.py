@@ -63,10 +63,11 @@ async def _prepared(
 ) -> SetupPrepared:
     """Run the command in a view, keep what it made, and return the event of it."""
     taken.fresh = Fresh(absent, {})
-    kept, opened, problem = list[str](), None, ""
+    kept, opened, problem, seconds = list[str](), None, "", 0.0
     try:
         async with open_view(case.layers, case.sandbox, taken) as view:
             result = await checked_in_view(case, view, command, network=case.facts.spec.gate.network)
+            seconds = result.seconds
             if result.passed and not view.reached:
                 opened = await asyncio.to_thread(view.opened)
                 kept = await asyncio.to_thread(_keep, case, view.root, changed)
@@ -81,6 +82,7 @@ async def _prepared(
         opened=None if opened is None else case.journal.keep(msgspec.json.encode([*map(recorded_text, opened)])),
         problem=recorded_text(problem.strip()),
         changed=dict(changed),
+        seconds=seconds,
     )
 
 

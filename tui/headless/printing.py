@@ -28,6 +28,7 @@ from rundry.agent import (
     ItemQueued,
     Journal,
     Judged,
+    JudgePlanned,
     KnownEvent,
     LoopKind,
     McpServerChanged,
@@ -135,7 +136,7 @@ class LinePrinter:
                 self._starts[stamped.work] = len(self._state.blocks)
             case StepFinished() as finished:
                 self._step(stamped, finished)
-            case CheckFinished() | ConfirmationFinished() | HoldoutPrepared() | Judged() as checked:
+            case CheckFinished() | ConfirmationFinished() | HoldoutPrepared() | Judged() | JudgePlanned() as checked:
                 self._check(checked)
             case PassFinished(verdict=verdict) if verdict:
                 self._newest()
@@ -160,11 +161,13 @@ class LinePrinter:
         for note in event.notes:
             say_line(note)
 
-    def _check(self, event: CheckFinished | ConfirmationFinished | HoldoutPrepared | Judged) -> None:
+    def _check(self, event: CheckFinished | ConfirmationFinished | HoldoutPrepared | Judged | JudgePlanned) -> None:
         if isinstance(event, HoldoutPrepared):
             if not (words := second_check_words(event)):
                 return
             say_line(words)
+        elif isinstance(event, JudgePlanned):
+            say_line(event.line)
         elif isinstance(event, Judged):
             say_line(f"once more, without undecided changes: {judged_words(event)}")
         elif isinstance(event, ConfirmationFinished):

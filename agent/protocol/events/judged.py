@@ -15,6 +15,10 @@ class PlantPrepared(EventBase, frozen=True, kw_only=True):
     """Command line of the check."""
     plan: str | None = None
     """Blob of the tests that the check reported as failed. The model never gets it. None: none can be planted."""
+    seconds: float = 0.0
+    """Duration of the check with the planted tests; 0: it did not run."""
+    first_seconds: float | None = None
+    """Duration of the check without them, of a run that does not check its goal before the first call."""
 
 
 class HoldoutPrepared(EventBase, frozen=True, kw_only=True):
@@ -26,6 +30,7 @@ class HoldoutPrepared(EventBase, frozen=True, kw_only=True):
     """Blob of the counted tests. The model never gets it. None: it counted nothing, or did not run."""
     problem: str = ""
     """Why it could not be started; empty: it ran."""
+    seconds: float = 0.0
 
 
 class SetupPrepared(EventBase, frozen=True, kw_only=True):
@@ -42,6 +47,14 @@ class SetupPrepared(EventBase, frozen=True, kw_only=True):
     """Why it failed; empty: it exited with 0."""
     changed: dict[str, str] = {}
     """Accepted changes outside of the scope with which it ran again, and the digest of each; empty: it is deleted."""
+    seconds: float = 0.0
+
+
+class JudgePlanned(EventBase, frozen=True, kw_only=True):
+    """Before the first call: what the judge will run, and how long that took now."""
+
+    line: str
+    """As text for people."""
 
 
 class JudgeStarted(EventBase, frozen=True, kw_only=True):
@@ -133,6 +146,7 @@ JudgeEvent = (
     PlantPrepared
     | HoldoutPrepared
     | SetupPrepared
+    | JudgePlanned
     | JudgeStarted
     | Judged
     | UndecidedAccepted

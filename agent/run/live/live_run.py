@@ -11,7 +11,7 @@ from ...step.checks.verify import verify
 from ...step.perform import perform
 from ...step.resources.activity import PersonInterrupted
 from ...step.resources.watched_lock import WatchedLock
-from ..judge_case import prepare_judge, prepare_views
+from ..judge_case import prepare_judge
 from .loop_states import LoopStates
 from .message_queue import MessageQueue
 from .pauses import Pauses
@@ -162,6 +162,8 @@ async def prepare_for_judge(run: LiveRun) -> None:
     async with run.files_lock.held("the preparation of the judge"):
         with run.ctx.activity.in_progress():
             try:
-                await prepare_views(run.ctx)
+                finder = run.finder if run.ctx.judges else None  # of a migration
+                items = () if finder is None else await asyncio.to_thread(finder.checks_to_judge)
+                await prepare_judge(run.ctx, items)
             except PersonInterrupted:
                 run.pauses.after_interrupt()

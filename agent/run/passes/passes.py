@@ -35,12 +35,11 @@ from ...step.resources.activity import PersonInterrupted
 from ...step.resources.unit_watch import UnitWatch
 from ...step.resources.watched_lock import LockEvents
 from ...step.tool_calls.apply_effects import finish_accepted
-from ...verdict.planting import prepare_plants
 from ...workspace.git.locks import wait_for_locks
 from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.places import places_of
 from ...workspace.git.repository import GitFailed, Repository
-from ..judge_case import case_of
+from ..judge_case import prepare_planted
 from ..suspect import accept_same_results
 from ..tries.candidates import Candidates
 from ..tries.verdict import predicates_met
@@ -227,8 +226,7 @@ class Passes:
         ctx.files.forget_changed()
         if self._goal_tries is None:  # a goal run has just checked its tree
             await verify(ctx, ctx.events.bound(None, None), claim=False, baseline=True, compared=False)
-            if ctx.judges and ctx.views is not None and not ctx.facts.step:
-                await ctx.activity.interruptible(prepare_plants(case_of(self.ctx)))
+            await prepare_planted(self.ctx)
         ctx.stalls.forget(None)
         green = met(LoopState(ctx.facts)) is not None
         seen = "" if ctx.workspace.seen == self.ctx.workspace.seen else COPY_WORDS.format(folder=ctx.workspace.seen)

@@ -9,6 +9,7 @@ from ...protocol import (
     HoldoutPrepared,
     Judged,
     JudgementAccepted,
+    JudgePlanned,
     JudgeStarted,
     JudgeWhy,
     PlantPrepared,
@@ -49,6 +50,8 @@ def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
                 note(state, stamped, words)
         case SetupPrepared():
             note(state, stamped, f"setup: {event.command}", right="failed" if event.problem else "passed")
+        case JudgePlanned(line=line):
+            note(state, stamped, line)
         case JudgeStarted():
             add(state, stamped, "check", title=_title(event), status="running")
             state.growing[None, "judge"] = len(state.blocks) - 1

@@ -91,4 +91,4 @@ def _is_elsewhere(spec: RunSpec) -> bool:
 
 
 def _not_judged(why: str) -> Views:
-    return Views(None, f"not judged here: {why}", why)
+    return Views(None, f"not judged here: {why}; so no check runs once more", why)
