@@ -39,9 +39,7 @@ from ...system.process_names import process_name
 from ...view.reading import report_reading_progress
 from ...view.stored import stored_view
 from ...view.transcript import IN_MEMORY
-from .presence import Presence
-from .replies import Replies
-from .start_request import Check, Expected, Order, ResumeChanges
+from .start_request import Check, Expected, Order, Reply, ResumeChanges
 
 if TYPE_CHECKING:
     from ...view.state import ViewState
@@ -52,6 +50,7 @@ _TIDY_EVENTS = 5_000
 """Number of events after which a view returns freed memory to the system."""
 LOOK_SECONDS = 1 / 60
 """Seconds between two reads of new events while the journal is being written."""
+_REPLY_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +68,13 @@ class Session:
         self.journal = journal
         self._runner = runner
         self._view = process_name(name)
-        self._presence: Presence | None = None
+        self._presence: _Presence | None = None
         self._after = self._resumed_at = self._tidied_at = 0
         self._more = journal is not None
         self._ended = False
         self._draft: _Draft | None = None
         """A run that the runner is checking; it has no journal yet."""
-        self._replies: Replies | None = None
+        self._replies: _Replies | None = None
         self.said = ""
         """What the user waits for before the run begins, for the screen."""
         self.writes = WriteWatch(LOOK_SECONDS)
@@ -225,7 +224,7 @@ class Session:
     def _start_runner(self, log: Path, env: Mapping[str, str]) -> None:
         if self._replies is not None:
             self._replies.close()
-        self._replies = Replies()
+        self._replies = _Replies()
         try:
             told = self._replies.writing
             self._runner = _start("rundry.agent.run", log, env, str(told), keep=told)
@@ -258,7 +257,7 @@ class Session:
         if self.journal is not None:
             report_reading_progress(self.journal, self._say)
             self.journal.use_little_memory()
-            self._presence = Presence(self._view, self.journal)
+            self._presence = _Presence(self._view, self.journal)
             self.writes.follow(self.journal.path)
 
     def _say(self, line: str) -> None:
@@ -298,3 +297,80 @@ def _start(
             start_new_session=True,
             pass_fds=() if keep is None else (keep,),
         )
+
+
+class _Replies:
+    """Both ends of the pipe for `Reply` lines from the runner, which is read without blocking.
+
+    The view closes the writing end once the runner has inherited it.
+    """
+
+    def __init__(self) -> None:
+        self._reading, self.writing = os.pipe()
+        os.set_blocking(self._reading, False)
+        self._rest = b""
+        self._open = {self._reading, self.writing}
+
+    def read(self) -> list[Reply]:
+        """Return the replies that arrived since the last call."""
+        if self._reading not in self._open:
+            return []
+        try:
+            data = os.read(self._reading, _REPLY_BYTES)
+        except BlockingIOError:
+            return []
+        if not data:
+            self.close()
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return [msgspec.json.decode(line, type=Reply) for line in lines]
+
+    def close_writing(self) -> None:
+        """Close the writing end, after the runner has inherited it."""
+        self._close(self.writing)
+
+    def close(self) -> None:
+        """Close both ends, if they are open."""
+        self._close(self._reading)
+        self._close(self.writing)
+
+    def _close(self, descriptor: int) -> None:
+        if descriptor in self._open:
+            self._open.discard(descriptor)
+            os.close(descriptor)
+
+
+class _Presence:
+    """Tells runners that a person looks at their run.
+
+    A person who looks at a child run can answer for the runs above it, too: the next child begins while the view of
+    the first one is still open, and its proposals wait for that person instead of being decided by the policy.
+    """
+
+    def __init__(self, view: str, run: Journal) -> None:
+        """`view`: name of the view. Registers it. Raises JournalError."""
+        self._view, self._run = view, run
+        self._above = _runs_above(run)
+        self.beat()
+
+    def beat(self) -> None:
+        """Record that the view is still open. Call it every few seconds. Raises JournalError."""
+        for journal in (self._run, *self._above):
+            journal.views.beat(self._view)
+
+    def end(self, *, lapses: bool) -> None:
+        """Remove the registration, or let it lapse within seconds. Raises JournalError."""
+        for journal in () if lapses else (self._run, *self._above):
+            journal.views.detach(self._view)
+        for journal in self._above:
+            journal.close()
+
+
+def _runs_above(run: Journal) -> list[Journal]:
+    """Open the journals of the runs above, the nearest first, as far as they exist."""
+    found: list[Journal] = []
+    parent = run.spec.parent
+    with contextlib.suppress(JournalError):  # a parent that cannot be opened drives no other child
+        while parent is not None:
+            found.append(Journal.open(Path(parent.journal)))
+            parent = found[-1].spec.parent
+    return found

@@ -23,8 +23,8 @@ from ...protocol import (
     command_type,
 )
 from ..damaged.admission import require_undamaged
-from ..process.inbox import STALE
 from .context_after_end import context_after_end
+from .handle_command import STALE
 from .rewind import rewind_after_end
 from .undo import finish_undo_after_end, undo_after_end
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -11,22 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...journal.encoding import recorded_text
+from ...layers.effects import IN_MEMORY, Side
+from ...layers.present import Present
+from ...layers.rows import decode_rows
 from ...workspace.checkout.clean_git import OBJECTS, activate_submodules, add_tracked_files, create_git_folder
 from ...workspace.checkout.copy_files import copy_files
 from ...workspace.checkout.folders import first_backlink
 from ...workspace.errors import SnapshotDamaged, StaleFile
 from ...workspace.git.repository import GitFailed
-from ...workspace.own_temp import own_temp
+from ...workspace.ignore import Ignore
+from ...workspace.own_temp import own_temp, remove_entry
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.bubblewrap import Stage
-from .changed_since import changed_since
 from .checkout_failed import CheckoutFailed
 from .dependencies import Mounted, unchanged
-from .past_files import write_past
 
 if TYPE_CHECKING:
+    from ...facts.changes import Changes
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
+    from ...layers.judge import Past
     from ...verdict.view import Taken
     from ...workspace.sandbox.sandbox import Sandbox
     from ...workspace.snapshots.snapshots import Snapshots
@@ -128,7 +134,7 @@ def _refuse_other_files(result: Result) -> None:
     if changes.stage is not None and len(changes.in_stage):
         raise CheckoutFailed("what the run changed is not in the workspace: `rundry apply` applies it")
     try:
-        changed = changed_since(result.journal, changes, root)
+        changed = _changed_since(result.journal, changes, root)
     except KeyError:
         raise CheckoutFailed("the journal does not contain what the run changed") from None
     if changed:
@@ -144,7 +150,31 @@ async def _write_files(result: Result, folder: Path) -> None:
     elif large := await stored.snapshots.write_to(stored.tree, folder):
         raise CheckoutFailed(f"{large[0]} is too large for a snapshot")
     if result.taken is not None:
-        await asyncio.to_thread(write_past, result.taken.past, folder)
+        await asyncio.to_thread(_write_past, result.taken.past, folder)
+
+
+def _write_past(past: Mapping[str, Past | None], folder: Path) -> None:
+    """Let these paths of a checkout be as they were; None: nothing was there. No process runs in it yet.
+
+    Raises OSError.
+    """
+    for path, was in sorted(past.items()):
+        place = folder / path
+        if any((folder / above).is_symlink() for above in Path(path).parents):
+            raise OSError(errno.ELOOP, "a link is on its way", path)
+        if os.path.lexists(place) and not (was is not None and was.type == "folder" and place.is_dir()):
+            remove_entry(place)
+        if was is None:
+            continue
+        (place if was.type == "folder" else place.parent).mkdir(parents=True, exist_ok=True)
+        if was.type == "link":
+            place.symlink_to(os.fsdecode(was.data))
+        elif was.type == "file":
+            if was.source is not None:
+                shutil.copyfile(was.source, place)
+            else:
+                place.write_bytes(was.data)
+            place.chmod(0o755 if was.executable else 0o644)
 
 
 async def _write_git(result: Result, folder: Path, seen: Path, below: str = "") -> list[tuple[Path, Path]]:
@@ -181,3 +211,37 @@ def _refuse_elsewhere(result: Result, mounted: Mounted) -> None:
     for path in mounted.paths:
         if (found := first_backlink(root / path, root)) is not None:
             raise CheckoutFailed(f"{path}/{found} leads back to the workspace, and only bubblewrap can replace that")
+
+
+def _changed_since(journal: Journal, changes: Changes, root: Path) -> list[str]:
+    """Return the files that the run changed and somebody else changed since, sorted.
+
+    Raises OSError if the workspace cannot be opened, and KeyError if the journal lacks what a command changed.
+    """
+    wanted = _as_left(journal, changes, Ignore(root))
+    found = Present(root).sides(sorted(wanted))
+    return [recorded_text(path) for path, now in found if (None if now is None else now.digest) not in wanted[path]]
+
+
+def _as_left(journal: Journal, changes: Changes, ignore: Ignore) -> dict[str, set[str | None]]:
+    """Return the digests that each file may have; None: it may be missing. What is ignored was built or installed."""
+    newest = dict[str, Side | None]()
+    for blob in changes.orders:
+        newest.update((row.path, row.after) for row in decode_rows(journal.blob(blob)))
+    paths = {recorded_text(path): path for path in newest}
+    wanted = dict[str, set[str | None]]()
+    for landed in changes.standing:
+        effects = landed.effects
+        for number, row in enumerate([] if effects is None else decode_rows(journal.blob(effects.rows))):
+            is_counted = effects is not None and number >= effects.shown and number not in effects.failed
+            is_folder = all(side is None or side.type == "folder" for side in (row.before, row.after))
+            if is_counted and not is_folder and not ignore.ignored(row.path):
+                wanted[row.path] = {None if row.after is None else row.after.digest}
+    for name, (_, after) in changes.files.items():
+        if name in changes.staged:
+            continue
+        path = paths.get(name, name)
+        row = newest.get(path)
+        is_large = after is None and row is not None and row.size > IN_MEMORY  # the journal has not its bytes
+        wanted[path] = {after, row.digest} if is_large and row is not None else {after}
+    return wanted

@@ -1,17 +1,32 @@
-"""Decide whether a journal that may be damaged can be resumed."""
+"""Resume a run whose journal may be damaged: ask the person, count lost spend, report files that differ from it."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...facts.checkpoint import checkpoint_seq
 from ...journal.integrity.damage import Damage, damage_of, is_large, require_intact_file
 from ...journal.integrity.stored_faults import ITEMS_ON_RESUME
-from ...protocol import RunEnded, UserError, event_name
+from ...protocol import Charged, Prompted, RunEnded, RunResumed, UserError, event_name
+from ...protocol.text.counts import plural
+from ...workspace.errors import PathRefused
+from ...workspace.ignore import Ignore
 from ..client.start_request import ResumeChanges
 
 if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
     from ...journal.journal import Journal
+    from ...step.resources.recorder import Recorder
+    from ...workspace.paths import Workspace
+
+_MOST_FILES = 20
+_NOTE_FOR_MODEL = (
+    "The record of this run was damaged and {lost}. Edits and commands after that point may have been carried out "
+    "already. Read each file before you change it, and do not repeat a change that is already there."
+)
 
 
 def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
@@ -60,3 +75,85 @@ def _ends_with_outcome(journal: Journal, damage: Damage) -> bool:
 
 def _has_new_limit(changes: ResumeChanges) -> bool:
     return any(changes.limits.get(name) is not None for name in ("tokens", "usd"))
+
+
+def note_damage(
+    facts: RunFacts, workspace: Workspace, resumed: RunResumed, damage: Damage, newest: float
+) -> RunResumed:
+    """Return the resume event, with the damage and with a note for each file that differs from the journal.
+
+    `newest`: the time of the newest event that is not lost, in seconds since 1970.
+    """
+    steps, seconds = _unrecorded(facts, damage)
+    return RunResumed(
+        run_id=resumed.run_id,
+        from_seq=resumed.from_seq,
+        notes=[
+            *resumed.notes,
+            f"resumed without damaged events: {damage.summary}",
+            *_file_notes(facts, workspace, newest),
+        ],
+        damaged=[link.seq for link in damage.broken],
+        missing=damage.missing,
+        lost_steps=steps,
+        lost_seconds=seconds,
+    )
+
+
+def settle_spend(facts: RunFacts, events: Recorder, damage: Damage, notes: list[str]) -> None:
+    """Record the spend that the events do not contain as held, and inform the model about missing events.
+
+    `notes`: lines about files that differ from the journal.
+    """
+    used = facts.spending.used
+    if not damage:
+        return
+    if damage.tail is not None:
+        tokens = max(0, damage.tail.used.tokens - used.tokens)
+        usd = max(0.0, damage.tail.used.usd - used.usd)
+        if tokens or usd > 1e-9:
+            events.record(
+                Charged(tokens_in=0, tokens_out=0, estimated=True, is_cut=True, held_tokens=tokens, held_usd=usd)
+            )
+    if facts.finder is not None:  # each item has its own conversation
+        return
+    newest = f"lost its newest {plural(damage.missing, 'event')}"
+    lost = newest if damage.missing else "some of its events cannot be read"
+    events.record(Prompted(kind="note", text="\n".join([_NOTE_FOR_MODEL.format(lost=lost), *notes])))
+
+
+def _unrecorded(facts: RunFacts, damage: Damage) -> tuple[int, float]:
+    """Return the steps and the seconds that only the file next to the journal contains (`.tail`)."""
+    if damage.tail is None:
+        return 0, 0.0
+    used, known = damage.tail.used, facts.spending.used
+    return max(0, used.steps - known.steps), max(0.0, used.seconds - known.seconds)
+
+
+def _file_notes(facts: RunFacts, workspace: Workspace, newest: float) -> list[str]:
+    """Return a line for each file that may have been changed by what is missing.
+
+    These are files that were written since the newest event, and those whose content is neither the last recorded one
+    nor that of the start. `newest`: its time, in seconds since 1970.
+    """
+    since_ns = int(newest * 1e9)
+    known = {path for path, (first, last) in facts.changes.files.items() if _differs(workspace, path, first, last)}
+    names = sorted(known | {*_written_since(workspace, since_ns)})
+    lines = [f"changed since the last recorded event: {name}" for name in names[:_MOST_FILES]]
+    return [*lines, f"and {len(names) - _MOST_FILES} more files"] if len(names) > _MOST_FILES else lines
+
+
+def _written_since(workspace: Workspace, since_ns: int) -> Iterator[str]:
+    for path, entry in Ignore(workspace.root, workspace.skipped).walk():
+        with suppress(OSError):  # it was removed meanwhile
+            if entry.stat(follow_symlinks=False).st_ctime_ns > since_ns:
+                yield path
+
+
+def _differs(workspace: Workspace, path: str, first: str | None, last: str | None) -> bool:
+    try:
+        target = workspace.resolve(path)
+        now = hashlib.sha256(target.read_bytes()).hexdigest() if target.exists() else None
+    except (OSError, PathRefused):
+        return True
+    return now not in (first, last)

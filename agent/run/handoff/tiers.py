@@ -6,31 +6,40 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, assert_never
 
-from ...facts.common.handoff import TIER
+from ...facts.common.handoff import ESCALATE, TIER
+from ...loops.shared.state import stall_reason
 from ...protocol import (
     PERSON,
+    Fault,
     Finish,
     HandoffClosed,
     HandoffOpened,
+    HandoffRecord,
     HandoffTier,
+    MessageKind,
     Prompted,
     Reason,
+    StallDetected,
+    StallEnd,
     TierAsked,
     TierPassed,
     Waiting,
 )
 from ...reports.handoffs import handoff_markdown
+from ...view.reducer.titles import stall_name
 from ...workspace.processes.processes import Finished, run_process
 from ..commands.reconfigure import OpenModel, hand_to_model
 from ..process.notify_hook import hook_env, start_notify_hook
-from .escalation import OF_HANDOVER, escalate, handover
-from .handoff import hand_off
+from .handoff import hand_off, handoff_record
 
 if TYPE_CHECKING:
     from ..live.live_run import LiveRun
 
 COMMAND_SECONDS = 60.0
 """Time limit of the command of a tier, in seconds."""
+_OF_HANDOVER: MessageKind = "handover"
+"""Kind of the message to a model that takes over."""
+_MOST_TRIED = 8
 
 
 class HandoffTiers:
@@ -42,7 +51,7 @@ class HandoffTiers:
 
     async def before_deciding(self) -> Finish | None:
         """Escalate if that is due, and return the end that an open hand-off or a tier without a response requires."""
-        end = await escalate(self._run, self._open_model)
+        end = await _escalate(self._run, self._open_model)
         if end is not None:
             return end
         facts = self._run.facts
@@ -103,7 +112,7 @@ class HandoffTiers:
             self._pass(number, why)
             return False
         ctx.events.record(HandoffClosed(by=spec.name))
-        ctx.events.record(Prompted(kind=OF_HANDOVER, text=handover(before, opened.reason, opened.record)))
+        ctx.events.record(Prompted(kind=_OF_HANDOVER, text=_handover(before, opened.reason, opened.record)))
         return True
 
     async def _ask_command(self, number: int, tier: HandoffTier) -> bool:
@@ -205,3 +214,39 @@ def _failure(line: str, done: Finished) -> str:
     how = done.error or ("timed out" if done.timed_out else f"exit code {done.exit_code}")
     said = done.output.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
     return f"`{line}`: {how}" + (f": {said}" if said else "")
+
+
+async def _escalate(run: LiveRun, open_model: OpenModel) -> Finish | None:
+    """Switch to the stronger model, once per run, if the hint after a stall did not help.
+
+    Returns None, or the end of the run if that model cannot take over.
+    """
+    stall, spec = run.facts.stall, run.facts.spec.escalate
+    if stall is None or stall.response != ESCALATE or spec is None:
+        return None
+    before = run.ctx.models.current.name
+    record = handoff_record(run.facts, "", run.ctx.journal.blob)
+    why = await hand_to_model(run, spec, open_model, by=ESCALATE)
+    if why is not None:
+        run.ctx.events.record(Fault(kind=ESCALATE, text=f"{spec.name} cannot take over: {why}"))
+        return _end_after_stall(stall, run.ctx.stall_ends())
+    reason = f"{stall_name(stall.kind)}: {stall.signature}"
+    run.ctx.events.record(Prompted(kind=_OF_HANDOVER, text=_handover(before, reason, record)))
+    return None
+
+
+def _handover(before: str, reason: str, record: HandoffRecord) -> str:
+    """Return the message to a model that takes over from model `before`."""
+    tried = [f"- {t.what}{f' ({t.times} times)' if t.times > 1 else ''}: {t.why}" for t in record.tried[-_MOST_TRIED:]]
+    lines = [
+        f"You take over from another model ({before}), which could not continue: {reason}.",
+        "Everything above is its work, not yours: look at the files before you trust it.",
+    ]
+    if tried:
+        lines += ["What was tried and did not help:", *tried]
+    return "\n".join([*lines, "Take a different approach."])
+
+
+def _end_after_stall(stall: StallDetected, response: StallEnd) -> Finish:
+    reason = Reason.HANDOFF if response == "handoff" else stall_reason(stall.kind)
+    return Finish(reason=reason, detail=f"{stall_name(stall.kind)}: {stall.signature}")

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...loops.shared.state import LoopState
+from ...protocol import PERSON, LoopKind, Paused, Said, SaidKind, Unpaused
 from ...step.checks.verify import verify
 from ...step.perform import perform
 from ...step.resources.activity import PersonInterrupted
 from ...step.resources.watched_lock import WatchedLock
 from ..judge_case import prepare_judge
-from .loop_states import LoopStates
-from .message_queue import MessageQueue
-from .pauses import Pauses
 from .pool import Pool
 from .requests import UserRequests
 from .waits import Sleeper, Waits
@@ -23,9 +22,12 @@ if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...finder.finder import Finder
     from ...gate.gate import Gate
-    from ...protocol import Work, WorkResult
+    from ...protocol import Budget, Exhausted, Work, WorkResult
     from ...step.resources.context import RunContext
     from ...step.resources.program_messages import ProgramMessages
+    from ...step.resources.recorder import Recorder
+    from ...step.resources.stall_watches import StallWatches
+    from ...step.resources.usage import Usage
     from ...workspace.processes.processes import Finished
     from ..children.child_runs import ChildRuns
     from ..passes.passes import Passes
@@ -47,13 +49,13 @@ class LiveRun:
     """The child runs, if the run starts any; else None."""
     pool: Pool
     """The running work orders."""
-    states: LoopStates
+    states: _LoopStates
     requests: UserRequests
     waits: Waits
     sleeper: Sleeper
-    pauses: Pauses
+    pauses: _Pauses
     messages: ProgramMessages
-    queue: MessageQueue
+    queue: _MessageQueue
     shells: set[asyncio.Task[Finished]]
     """Running shell commands of the user."""
     files_lock: WatchedLock
@@ -107,16 +109,111 @@ def live_run(
         passes=passes,
         children=children,
         pool=pool,
-        states=LoopStates(ctx, finder, pool),
+        states=_LoopStates(ctx, finder, pool),
         requests=requests,
         waits=waits,
         sleeper=Sleeper(ctx.facts, ctx.events, ctx.usage, ctx.clock, waits),
-        pauses=Pauses(ctx.facts, ctx.events, ctx.usage, requests),
+        pauses=_Pauses(ctx.facts, ctx.events, ctx.usage, requests),
         messages=messages,
-        queue=MessageQueue(ctx.facts, ctx.events, ctx.stalls, messages),
+        queue=_MessageQueue(ctx.facts, ctx.events, ctx.stalls, messages),
         shells=set(),
         files_lock=files_lock,
     )
+
+
+class _LoopStates:
+    """Builds the state from the facts, the search and the running work."""
+
+    def __init__(self, ctx: RunContext, finder: Finder | None, pool: Pool) -> None:
+        self._ctx, self._finder, self._pool = ctx, finder, pool
+        self._exhausted: tuple[Budget | None, Exhausted | None] = (None, None)
+        self._ending: list[WorkResult] = []
+        """Results that end a search; they are kept until its other work has ended."""
+
+    def state(self, results: Sequence[WorkResult]) -> LoopState:
+        """Return the present state. `results`: of the work that ended since the last decision."""
+        ctx, finder = self._ctx, None
+        if self._finder is not None:
+            self._pool.take_request()
+            results = [*self._ending, *results]
+            self._ending = [one for one in results if one.fault or one.handoff] if self._pool.busy else []
+            budget, end = self._exhausted
+            finder = self._finder.state(self._pool.busy, end if budget == ctx.facts.budget else None)
+        now, price = ctx.clock.now(), ctx.models.current.price
+        return LoopState(ctx.facts, results, ctx.watched(), finder, self._pool.busy, now, price, ctx.judges)
+
+    def note_exhausted(self, results: Sequence[WorkResult]) -> None:
+        """Remember until a limit changes that the budget is exhausted, because other work may still run."""
+        for result in results:
+            if result.exhausted is not None:
+                self._exhausted = (self._ctx.facts.budget, result.exhausted)
+
+
+class _MessageQueue:
+    """Delivers queued messages between two steps."""
+
+    def __init__(self, facts: RunFacts, events: Recorder, stalls: StallWatches, messages: ProgramMessages) -> None:
+        self._facts, self._events, self._stalls, self._messages = facts, events, stalls, messages
+        self._steers: set[int] = set()
+
+    @property
+    def sender(self) -> str | None:
+        """The sender of the first queued message; None: no message is queued."""
+        return next((self._facts.queue[queued_id].by for queued_id in sorted(self._facts.queue)), None)
+
+    def mark_steer(self, queued_id: int) -> None:
+        """Remember that this queued message interrupted the step, so that it is delivered first."""
+        self._steers.add(queued_id)
+
+    def deliver(self) -> None:
+        """Add the queued messages to the conversation: the program's, then the user's.
+
+        Nothing is added while a call has no result, because the result must come first.
+        """
+        facts = self._facts
+        if facts.main.unanswered():
+            return
+        self._messages.deliver()
+        queue = facts.queue
+        if queue:
+            self._stalls.of(None).reset_after_message()
+        for queued_id in sorted(queue, key=lambda i: (i not in self._steers, i)):
+            kind: SaidKind = "steer" if queued_id in self._steers else "say"
+            if not facts.spec.task and not any(m.role == "user" for m in facts.main.messages):
+                kind = "task"
+            queued = queue[queued_id]
+            self._events.record(
+                Said(text=queued.text, kind=kind, queued_id=queued_id, images=queued.images, by=queued.by)
+            )
+        self._steers.clear()
+
+
+class _Pauses:
+    """Pauses and continues one run."""
+
+    def __init__(self, facts: RunFacts, events: Recorder, usage: Usage, requests: UserRequests) -> None:
+        self._facts, self._events, self._usage, self._requests = facts, events, usage, requests
+
+    def pause(self, why: str, *, by: str) -> None:
+        """Pause the run, unless it is paused. `by`: `person`, `program` or a client."""
+        if not self._facts.paused:
+            self._events.record(Paused(by=by, why=why))
+
+    def unpause(self, *, by: str = PERSON) -> None:
+        """Continue the run, if it is paused. `by`: who asked for it."""
+        if self._facts.paused:
+            self._events.record(Unpaused(by=by))
+
+    def after_interrupt(self) -> None:
+        """Pause the run after an interrupt, except a chat, which waits for the next message in any case.
+
+        The run is not paused either if a message, a stop or a deadline arrived with the interrupt.
+        """
+        facts, requests = self._facts, self._requests
+        if requests.stop is not None or facts.queue or self._usage.deadline_passed():
+            return
+        if facts.spec.loop is not LoopKind.CHAT and not requests.wants_control:
+            self.pause("interrupted", by="person")
 
 
 @dataclass(frozen=True, slots=True)

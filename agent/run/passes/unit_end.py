@@ -34,13 +34,12 @@ from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.sandbox.git_folders.refs import ID, read_refs
 from ..tries.review import review
 from .changes import change_hash
-from .child_changes import work_of_child
 from .measure import Measured, judge_score
 from .pass_commit import Before, Committed, Overlaps, make_commit
 from .pass_end import finish_pass
 from .pass_texts import commit_message, pass_summary
 from .unit_judging import case_of_pass, judge_unit
-from .work import Work, pass_approved, work_of
+from .work import Work, pass_approved, work_of, work_of_child
 
 if TYPE_CHECKING:
     from ...facts.logs.change_log import FileEffect

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -28,9 +32,12 @@ from ...protocol import (
     WorkResult,
 )
 from ...step.tool_calls.perform_calls import GatedCalls
+from ...telemetry.live import Telemetry
+from ...telemetry.target import target_of
 from ...view.keeper import ViewKeeper
 from ...view.reading import reading_progress
 from ..children.child_runs import ChildRuns
+from ..commands.handle_command import Inbox
 from ..damaged.admission import admit_damage
 from ..drive import drive
 from ..handoff.tiers import HandoffTiers
@@ -48,15 +55,13 @@ from ..setup.search import check_executor, search_of, with_remote_tools
 from ..setup.surroundings.mcp import record_servers
 from ..setup.surroundings.stage import close_places
 from ..undecided import note_at_end
-from .inbox import Inbox
 from .notify_hook import notify_of_end
 from .parking import watch_for_parking
 from .refused import bare_start
-from .signals import Signals, received_signals
-from .spans import exported_spans, record_failure
 
 if TYPE_CHECKING:
     from ...journal.integrity.damage import Damage
+    from ...protocol import RunSpec, TelemetryFailed
     from ...step.resources.context import RunContext
     from ..client.start_request import Order
     from ..confirming.dependencies import Dependencies
@@ -78,21 +83,50 @@ async def run_order(
     Raises RunHeld, JournalError, and JournalUnwritable once the run has begun; Refusal or UserError if a run that had
     begun cannot continue: it stays unchanged.
     """
-    with received_signals() as signals:
+    with _received_signals() as signals:
         try:
             return await _run_claimed(order, on_event, process or ProcessContext(), signals, tell)
         finally:
             await close_connections()
 
 
+@dataclass(slots=True)
+class _Signals:
+    """The signals that arrived so far, and the handler for the next one."""
+
+    names: list[str] = field(default_factory=list[str])
+    on: Callable[[str], object] = lambda name: None
+
+
+@contextlib.contextmanager
+def _received_signals() -> Generator[_Signals]:
+    """Handle signals within this context. A signal that is ignored (as with `nohup`) stays ignored."""
+    loop = asyncio.get_running_loop()
+    signals = _Signals()
+
+    def on_signal(name: str) -> None:
+        signals.names.append(name)
+        signals.on(name)
+
+    wanted = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    numbers = [number for number in wanted if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in numbers:
+        loop.add_signal_handler(number, on_signal, number.name)
+    try:
+        yield signals
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
 async def _run_claimed(
-    order: Order, on_event: OnEvent, process: ProcessContext, signals: Signals, tell: Callable[[str], None]
+    order: Order, on_event: OnEvent, process: ProcessContext, signals: _Signals, tell: Callable[[str], None]
 ) -> Outcome:
     path = Path(order.journal)
     with claim(path):
         journal = Journal.open(path)
         try:
-            async with exported_spans(journal.spec, process, tell) as process:
+            async with _exported_spans(journal.spec, process, tell) as process:
                 with reading_progress(journal, tell):
                     damage = admit_damage(journal, order.changes)
                     facts = facts_of(journal)
@@ -118,7 +152,7 @@ async def _run_claimed(
             journal.close()
 
 
-async def _run(inputs: Inputs, damage: Damage, signals: Signals) -> Outcome:
+async def _run(inputs: Inputs, damage: Damage, signals: _Signals) -> Outcome:
     order, process = inputs.order, inputs.process
     making = asyncio.ensure_future(_assemble(inputs))
     signals.on = lambda _: making.cancel()
@@ -169,24 +203,56 @@ async def _close(ctx: RunContext) -> None:
     ctx.ancestors.close()
 
 
+@asynccontextmanager
+async def _exported_spans(
+    spec: RunSpec, process: ProcessContext, tell: Callable[[str], None]
+) -> AsyncGenerator[ProcessContext]:
+    """Yield the context with telemetry, and send the last spans at the end. Child runs use that of their parent.
+
+    `tell` is called with a line if no span arrived and the run could not record that. Raises UserError.
+    """
+    target = target_of(spec.otel, process.env) if process.spans is None else None
+    if target is None:
+        yield process
+        return
+    telemetry = Telemetry(target)
+    try:
+        yield replace(process, spans=telemetry)
+    finally:
+        if (failure := await telemetry.close()) is not None:
+            tell(failure)
+
+
+def _record_failed_export(telemetry: Telemetry | None, run: LiveRun) -> None:
+    """Record in this run, unless it has ended, that spans do not reach the collector."""
+
+    def record(failure: TelemetryFailed) -> bool:
+        if run.facts.ended is None:
+            run.ctx.events.record(failure)
+        return run.facts.ended is None
+
+    if telemetry is not None:
+        telemetry.report_to(record)
+
+
 def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
     """Return the child runs of the run, or None if it starts none."""
     if not ctx.facts.spec.has_children:
         return None
 
     async def run_child(order: Order, on_event: OnEvent) -> Outcome:
-        return await _run_claimed(order, on_event, process, Signals(), lambda line: None)
+        return await _run_claimed(order, on_event, process, _Signals(), lambda line: None)
 
     return ChildRuns(ctx, run_child)
 
 
 async def _watch_over(
-    run: LiveRun, beginning: Beginning, dependencies: Dependencies, process: ProcessContext, signals: Signals
+    run: LiveRun, beginning: Beginning, dependencies: Dependencies, process: ProcessContext, signals: _Signals
 ) -> Outcome:
     """Run the loop, the inbox and what may park the run concurrently. When one ends, the others are cancelled."""
     commands = Inbox(run, beginning.order.stale, process.open_model)
     driver = RunDriver(run, commands.read, HandoffTiers(run, process.open_model, process.env))
-    record_failure(process.spans, run)
+    _record_failed_export(process.spans, run)
     inbox = asyncio.ensure_future(commands.keep_reading())
     live = asyncio.ensure_future(_drive_to_end(driver, beginning, dependencies, process.env))
     parking = asyncio.ensure_future(watch_for_parking(run))

@@ -42,8 +42,8 @@ from ...verdict.run_scope import record_scope
 from ..commands.control_report import end_manual_control
 from ..commands.reconfigure import model_switched
 from ..commands.undo import finish_undo
-from ..damaged.resuming import note_damage, settle_spend
-from ..item_trees.left_items import finish_left_items
+from ..damaged.admission import note_damage, settle_spend
+from ..item_trees.item_tree import finish_left_items
 from ..proposals.settle import settle
 from ..suspect_decisions import accept_result, send_suspects
 from .concurrent_runs import concurrent_runs

@@ -12,7 +12,7 @@ import msgspec
 from ...finder.finder import Finder
 from ...model.no_model import NO_MODEL
 from ...workspace.paths import Workspace
-from ..item_trees.trees import ItemUnits
+from ..item_trees.item_tree import ItemUnits
 from .surroundings.confinement import detect_sandbox
 from .surroundings.variables import key_names
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -29,12 +31,12 @@ from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
 from ...step.tool_calls.effect_entries import is_folder, readable, sort_effects, with_blobs
 from ...step.tool_calls.effects_at_gate import effects_draft, take_listed
+from ...workspace.errors import StaleFile
+from ...workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
 from ..undecided import note_at_end
-from .branch import make_branch
-from .choices import keep_choices, kept_choices
 from .in_place import InPlace, end_as_done, result_in_place
 from .left import remove_ended
-from .patch import write_patch
+from .patch import patch_of, write_patch
 from .reviewing import Applied, Person, claimed_run, reviewed_run
 from .told import DROPPED, decided_words, message_about_stage
 
@@ -51,6 +53,9 @@ _COMMAND = "rundry apply"
 _STAGED = "the run was staged: what it changed waits"
 """What changed the files, for the list of changes and for an undo."""
 _KILLED = "`rundry apply` was killed before the decision was carried out"
+_MOST_SUBJECT = 72
+_CHOICES = "choices"
+"""The file next to a stage in which the choices of a review are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +89,7 @@ class StageReview:
     def keep_choices(self, choices: Mapping[int, EntryChoice]) -> None:
         """Store choices for the next review, if this one ends without a decision. Raises UserError."""
         try:
-            keep_choices(self._stage.unit.folder, _entries(self.shown), choices)
+            _store_choices(self._stage.unit.folder, _entries(self.shown), choices)
         except OSError as error:
             raise UserError(f"the choices cannot be stored: {error.strerror}") from None
 
@@ -160,7 +165,7 @@ class StageReview:
         paths = [one.effect.path for one in entries]
         out = {*taken.dropped, *taken.failed}
         self._stage.unit.note_applied(path for path in paths if path not in out and readable(path) not in out)
-        keep_choices(self._stage.unit.folder, [], {})
+        _store_choices(self._stage.unit.folder, [], {})
 
     async def drop(self, how: str = "dropped") -> None:
         """Delete what is staged."""
@@ -179,7 +184,7 @@ class StageReview:
 
     def make_branch(self, name: str) -> str:
         """Commit the whole stage to a new branch, on HEAD, and return the commit. Raises UserError."""
-        return make_branch(self._stage, self._listed, name, self._ctx.facts.spec.task)
+        return _commit_branch(self._stage, self._listed, name, self._ctx.facts.spec.task)
 
 
 @asynccontextmanager
@@ -234,7 +239,7 @@ async def _reviewed(ctx: RunContext, layers: RunLayers, folder: Path, person: Pe
             run_id=ctx.facts.spec.run_id,
             shown=shown,
             notes=[*notes, *found.refused, *(f"never applied: {line}" for line in listed.left_out)],
-            choices=await asyncio.to_thread(kept_choices, unit.folder, _entries(shown)),
+            choices=await asyncio.to_thread(_stored_choices, unit.folder, _entries(shown)),
             _waiting=_waiting(listed, found),
             _ctx=ctx,
             _person=person,
@@ -279,3 +284,50 @@ def _opened(ctx: RunContext, draft: EffectsDraft) -> ProposalOpened:
         digest=digest_of(draft, ctx.sandbox.kind),
         sandbox=ctx.sandbox.kind,
     )
+
+
+def _commit_branch(stage: Stage, listed: Listed, name: str, task: str) -> str:
+    """Commit HEAD with what is staged to a new branch, without touching the workspace or its index.
+
+    Returns the commit. Raises UserError.
+    """
+    folders = stage.unit.layer.git
+    if folders is None:
+        raise UserError(f"--branch {name}: {stage.workspace.root} is not in a git repository")
+    git = RealGit(folders, stage.workspace.root)
+    try:
+        git.run("check-ref-format", "--branch", name)
+        patch = b"".join(patch_of(stage, listed))
+        with tempfile.TemporaryDirectory(dir=stage.unit.folder) as folder:
+            more = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+            git.run("read-tree", "HEAD", more=more)
+            git.run("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch, more=more)
+            tree = git.run("write-tree", more=more).decode().strip()
+        subject = " ".join(task.split())[:_MOST_SUBJECT] or "Apply a stage"
+        commit = git.run("commit-tree", tree, "-p", "HEAD", stdin=f"{subject}\n".encode()).decode().strip()
+        git.run("update-ref", f"refs/heads/{name}", commit, "0" * len(commit))
+    except (RealGitFailed, OSError, StaleFile) as error:
+        raise UserError(f"--branch {name}: {error}") from None
+    return commit
+
+
+def _store_choices(folder: Path, entries: Sequence[EffectEntry], choices: Mapping[int, EntryChoice]) -> None:
+    """Store the choices next to the stage, by the digest of their entry. `choices`: by index. Raises OSError."""
+    kept = {_digest_of_entry(entries[at]): choice for at, choice in choices.items()}
+    new = folder / f"{_CHOICES}-new"
+    new.write_bytes(msgspec.json.encode(kept))
+    new.replace(folder / _CHOICES)
+
+
+def _stored_choices(folder: Path, entries: Sequence[EffectEntry]) -> dict[int, EntryChoice]:
+    """Return the stored choices for entries that are as they were then, by index. Raises OSError."""
+    try:
+        kept = msgspec.json.decode((folder / _CHOICES).read_bytes(), type=dict[str, EntryChoice])
+    except (FileNotFoundError, msgspec.MsgspecError):  # of another version: the person chooses again
+        return {}
+    digests = {at: _digest_of_entry(entry) for at, entry in enumerate(entries)}
+    return {at: kept[digest] for at, digest in digests.items() if digest in kept}
+
+
+def _digest_of_entry(entry: EffectEntry) -> str:
+    return hashlib.sha256(msgspec.json.encode(entry)).hexdigest()

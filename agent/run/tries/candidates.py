@@ -27,10 +27,9 @@ from ..passes.left_patch import keep_left, remove_left
 from ..passes.measure import Measured
 from ..passes.pass_unit import PassUnit
 from ..passes.work import Work, work_of
-from ..setup.unit_folder import unit_folder
+from ..setup.unit_context import context_of_try, drop_context_of_try, unit_folder
 from .attempt import Attempt, TryEnd
 from .choice import best_try, judge_try, measure_try, record_none
-from .try_context import context_in, drop_context
 from .try_texts import first_message_of_try, system_prompt_of_try
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class Candidates:
             began = ctx.facts.last_seq
             folder = unit_folder(ctx, unit)
             facts = TryFacts(ctx.facts, started, str(folder.workspace.seen))
-            made = context_in(ctx, folder, facts, name, who)
+            made = context_of_try(ctx, folder, facts, name, who)
             await made.fingerprint.take()
         except BaseException:
             await asyncio.to_thread(unit.drop)
@@ -201,5 +200,5 @@ class Candidates:
             await asyncio.to_thread(attempt.opened.unit.drop)
 
     async def _detach(self, attempt: Attempt) -> None:
-        await drop_context(self._ctx, attempt.ctx, attempt.facts)
+        await drop_context_of_try(self._ctx, attempt.ctx, attempt.facts)
         self._watch.remove(attempt.opened.unit)
