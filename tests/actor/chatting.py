@@ -15,6 +15,7 @@ from typing import Any
 
 from rundry.agent.protocol import (
     Budget,
+    CommandRefused,
     Decide,
     EntryChoice,
     GateMode,
@@ -44,6 +45,7 @@ class Chat:
         self._session, self._chance = session, random.Random(f"chat {seed} {time.time_ns()}")
         self._open: dict[str, ProposalOpened] = {}
         self._put: set[str] = set()
+        self._is_refused = False
         self._said = 0
         self._waits = self._undoes = False
         self.ended = False
@@ -56,6 +58,9 @@ class Chat:
                 self._open[event.proposal_id] = event
             case ProposalDecided():
                 self._open.pop(event.proposal_id, None)
+            case CommandRefused(command="decide"):
+                self._put.clear()
+                self._is_refused = True
             case Waiting(why="message" | "pause" | "handoff"):
                 self._said += 1
             case Undone():
@@ -85,7 +90,9 @@ class Chat:
 
     def _decision(self, opened: ProposalOpened) -> Decide:
         luck, some = self._chance.random(), dict[int, EntryChoice]()
-        if luck < 0.6:
+        if self._is_refused:  # for instance because nothing was left to accept
+            verdict, self._is_refused = "reject", False
+        elif luck < 0.6:
             verdict = "approve"
         elif opened.effects is not None and len(opened.effects.entries) > 1 and luck < 0.85:
             verdict, some = "part", {0: EntryChoice(skip=True)}
