@@ -285,7 +285,7 @@ def _is_judged(loop: LoopKind, wanted: Predicates) -> bool:
     """Return whether a result of such a run can be judged. Of searches, only migrations are: `rundry find` knows."""
     if loop.traits.has_search or loop is LoopKind.IMPROVE:
         return True
-    return wanted.exist and loop in (LoopKind.GOAL, LoopKind.CHAT, LoopKind.INTERVAL)
+    return wanted.exist and loop in (LoopKind.GOAL, LoopKind.CHAT, LoopKind.INTERVAL, LoopKind.PACED)
 
 
 def _not_judged(name: str, loop: LoopKind, wanted: Predicates) -> UserError:

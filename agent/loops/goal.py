@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def decide(state: LoopState) -> Decision:
     """Return the next step, with the messages to send to the model first, or the end of the run."""
     facts = state.facts
-    if over := _over(state):
+    if over := end_of_met(state):
         return over
     if ended := never_started(facts) or suspect_handoff(state):
         return ended
@@ -46,7 +46,7 @@ def decide(state: LoopState) -> Decision:
     return Again([Work(prompt=text, prompt_kind=kind)])
 
 
-def _over(state: LoopState) -> Decision | None:
+def end_of_met(state: LoopState) -> Decision | None:
     """Return the end of a run whose predicates hold, or what comes before that end; None: it continues."""
     facts, fired = state.facts, met(state)
     if facts.verdicts.is_judged_red and not suspects_left(facts):

@@ -8,7 +8,7 @@ from ..protocol import Again, Decision, Price, Sleeping, Wait
 from ..stops.pacing import lifetime, pace, prices, saves_money
 from . import goal
 from .shared.passes import pass_facts
-from .shared.state import LoopState, common_end, met, suspect_handoff
+from .shared.state import LoopState, common_end, suspect_handoff
 
 _NUDGE = "If there is nothing to do before some time has passed, call `wake_after`."
 _HOW = {"person": "the person woke you", "message": "a message woke you"}
@@ -16,8 +16,10 @@ _HOW = {"person": "the person woke you", "message": "a message woke you"}
 
 def decide(state: LoopState) -> Decision:
     """Sleep if the model requested it, otherwise continue like the goal loop."""
-    passing = pass_facts(state)
-    is_over = met(state) is not None or suspect_handoff(state) is not None or common_end(state) is not None
+    passing, verdicts = pass_facts(state), state.facts.verdicts
+    is_news = verdicts.is_judged_red and verdicts.prompted_seq < verdicts.judgement_seq
+    is_told = bool(verdicts.red_outputs) and not is_news  # it may wait before the result is judged again
+    is_over = is_news or suspect_handoff(state) or common_end(state) or (not is_told and goal.end_of_met(state))
     if passing.asked is not None and state.facts.finish is None and not is_over:
         left = None if passing.asleep is None or passing.asleep.until is None else passing.asleep.until - state.now
         if passing.asleep is not None and left is not None:  # an earlier runner began this sleep

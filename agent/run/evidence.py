@@ -70,7 +70,7 @@ def _with_judgement(evidence: Evidence, facts: RunFacts) -> Evidence:
     """Add what the judge found. A run without one has the grade `passed` if its checks hold in the workspace."""
     verdicts = facts.verdicts
     judged = verdicts.judgement if verdicts.is_judged and not verdicts.suspects else None
-    if facts.pass_facts is not None and facts.spec.tries is None:  # a later pass may have been dropped
+    if facts.spec.loop.traits.commits_passes:  # a later pass may have been dropped
         judged = verdicts.kept
     if judged is None:
         passed = [*(check.passed for check in evidence.checks), *(one.passed for one in verdicts.predicates.values())]

@@ -250,7 +250,8 @@ def _writers(facts: RunFacts, unit: UnitChanges | None, reading: _Reading, *, ha
             is_output = folder != EVERYWHERE and folder not in live
             why = "" if is_output or (one.is_compared and has_start) else why
             yield Writer(folder, one.begin, END if one.end is None else one.end, why)
-    if facts.spec.commit_hooks and facts.spec.loop in (LoopKind.GOAL, LoopKind.CHAT):  # passes record what they did
+    loops = (LoopKind.GOAL, LoopKind.CHAT, LoopKind.PACED)
+    if facts.spec.commit_hooks and facts.spec.loop in loops:  # passes record what they did
         yield Writer(EVERYWHERE, 0, END, _GIT_HOOKS)
 
 

@@ -151,7 +151,7 @@ def test_a_paced_run_is_confirmed_and_continues_while_its_result_fails_in_a_chec
     git(project, "commit", "-qam", "Ignore")
     turns = [call("run_command", command="echo done > a.log"), MAKE]
     check = f"grep -q done a.log || {DONE}"
-    ran = run_goal(home, project, turns, "--loop", "paced", "--until", check, "--confirm")
+    ran = run_goal(home, project, turns, "--loop", "paced", "--until", check, "--confirm", "--scope", "**")
     assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran.story()
     assert [event["result"] for event in ran.of("confirmation_finished")] == ["failed", "passed"]
 

@@ -1,3 +1,5 @@
+import shutil
+
 from fakes.clock import ManualClock
 from fakes.sandboxes import notes_of
 from fakes.turns import Call, Turn, call, calls, finish, say
@@ -102,6 +104,8 @@ async def test_a_lost_command_changed_nothing_and_turns_no_check_green(driven, w
     run = driven(cheat, then=READ, predicates=predicates, budget=Budget(steps=1))
     await run.run()
     killed = run.killed_at("proposal_decided")
+    shutil.rmtree(run.folder / "undecided")  # a killed runner applied nothing
+    (work / "conftest.py").write_text("x = 1\n")
     killed.model.requests[:] = []
     outcome = await killed.run()
     assert outcome.reason == "budget", killed.story()

@@ -20,7 +20,7 @@ from rundry.agent.protocol import (
     Stop,
 )
 
-from .reading import judged
+from .reading import is_done, judged
 from .test_planted_runs import ATTACKS, FIX, PYTEST, TESTS, WRONG
 
 DONE = finish("did it", "calc.py")
@@ -170,3 +170,10 @@ async def test_a_goal_that_is_met_has_no_such_line(driven):
     run = driven(until=["grep -q def calc.py"], budget=Budget(steps=1))
     outcome = await run.run(within=90.0)
     assert outcome.reason == "done" and not run.of("judge_planned"), run.story()
+
+
+@pytest.mark.usefixtures("calc")
+async def test_in_a_paced_run(driven):
+    run = driven(FIX, DONE, loop=LoopKind.PACED, task="Mend it.", until=[PYTEST], budget=Budget(steps=4))
+    outcome = await run.run(within=90.0)
+    assert is_done(run, outcome) and is_planted(run, "at the end")

@@ -196,7 +196,7 @@ def _why_never(spec: RunSpec, sandbox: Sandbox) -> str:
         return "each pass is a run of its own" if spec.improve is not None else "a cluster runs its checks"
     if spec.has_units:
         return ""
-    if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL):
+    if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL, LoopKind.PACED):
         return f"not in a run of the kind {spec.loop}"
     return "" if spec.changes_files else "this run changes no files"
 
