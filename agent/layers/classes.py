@@ -401,8 +401,10 @@ def _is_folder(effect: Effect) -> bool:
 
 
 def _is_setting(inner: str) -> bool:
-    """Return whether a path below a git folder is a setting or a hook, of a submodule too."""
+    """Return whether a path below a git folder is a setting or a hook, of a submodule too, or names another folder."""
     parts = inner.split("/")
+    if parts[0] == "commondir":
+        return True
     starts = range(len(parts)) if parts[0] == "modules" else (0,)
     return any(is_setting(os.fsencode("/".join(parts[at:]))) for at in starts)
 

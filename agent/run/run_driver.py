@@ -26,7 +26,6 @@ from ..protocol.text.counts import first_names
 from ..step.model_call.wrap_up import wrap_up
 from ..step.resources.activity import PersonInterrupted
 from ..step.tool_calls.direct_changes import record_background_changes
-from ..step.tool_calls.protected_changes import decide_protected
 from .commands.control_report import begin_control, end_control
 from .evidence import evidence_of
 from .judging import ask_about_judgement
@@ -158,7 +157,6 @@ class RunDriver:
         ctx, record = self._ctx, self._ctx.events.bound(None, None)
         with suppress(PersonInterrupted):
             await record_background_changes(ctx, record)
-            await decide_protected(ctx, record, "the last check")
         left = [] if ctx.watched() else self._facts.changes.approvals.unreviewed
         if not left:
             return decision

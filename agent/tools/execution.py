@@ -197,7 +197,6 @@ async def _run(
         env=ctx.env,
         timeout=timeout,
         on_output=on_output,
-        may_configure=True,  # the caller checks all changes after the command
     )
     return msgspec.structs.replace(_command_result(done, timeout, ctx), finished=done)
 

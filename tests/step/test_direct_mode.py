@@ -200,3 +200,10 @@ async def test_an_undo_of_a_command_leaves_what_nobody_confirmed(driven, work):
     (refused,) = [s.event.why for s in view.read() if hasattr(s.event, "command_id") and hasattr(s.event, "why")]
     view.close()
     assert refused.startswith("a.txt: changed while a command ran") and (work / "a.txt").read_text() == "one\nmore\n"
+
+
+async def test_a_new_protected_file_that_a_check_makes_hands_a_headless_run_over(driven, work):
+    run = driven("echo x >> a.txt", until=["echo x > .envrc; grep -q x a.txt"], scope=["a.txt"], gate=GateMode.AUTO)
+    outcome = await run.run()
+    assert outcome.reason == "handoff" and ".envrc" in outcome.detail, run.story()
+    assert run.of("changes_undecided")[-1]["protected"] == [".envrc"]

@@ -7,9 +7,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from fakes.in_place import in_place
 from sampling import sampled
 
-from rundry.agent.workspace.sandbox.access import Access
+from rundry.agent.workspace.sandbox.access import NO_ACCESS, Access
 from rundry.agent.workspace.sandbox.confined.environment import command_env
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
@@ -73,18 +74,23 @@ def ws(tmp_path):
 
 @pytest.fixture
 def run(sandbox, ws, marker):
-    """Commands get `$PLANT`, a program in the workspace that the user's git must not run."""
+    """Returns what a command did and what is named then.
+
+    Commands get `$PLANT`, a program in the workspace that the user's git must not run.
+    """
     plant = ws / "plant.sh"
     plant.write_text(PLANT.format(marker=marker))
     plant.chmod(0o755)
 
-    async def run(line, **options):
-        env = command_env(os.environ) | {"PLANT": str(plant), "GIT_EDITOR": "true"}
-        done = await sandbox.run(line, ws, cwd=ws, env=env, timeout=30, **options)
-        marker.unlink(missing_ok=True)  # without a sandbox the command itself may have run it
-        return done
+    with in_place(sandbox, ws) as place:
 
-    return run
+        async def run(line, access=NO_ACCESS):
+            env = command_env(os.environ) | {"PLANT": str(plant), "GIT_EDITOR": "true"}
+            ran = await place.run(line, access, env=env)
+            marker.unlink(missing_ok=True)  # without a sandbox the command itself may have run it
+            return ran
+
+        yield run
 
 
 ATTACKS = tomllib.loads(Path(__file__).with_name("git_attacks.toml").read_text("utf-8"))
@@ -95,9 +101,7 @@ ATTACKS = tomllib.loads(Path(__file__).with_name("git_attacks.toml").read_text("
 async def test_nothing_that_a_command_left_runs_at_the_users_next_git_command_or_it_is_named(
     sandbox, run, ws, marker, attack
 ):
-    await run(ATTACKS[attack]["line"])
-    named = {change.path for change in await sandbox.take_changes()}
-    is_named = bool(named)
+    is_named = bool((await run(ATTACKS[attack]["line"])).named)
     for place in (ws, ws / "sub", ws / "bare", ws / "m", ws / "wt"):
         for argv in AFTER if place.is_dir() else ():
             git(place, *argv)
@@ -121,19 +125,20 @@ async def test_without_protection_the_attack_works(run, ws, marker, sandbox, att
 async def test_a_config_change_is_refused_to_a_command_and_can_be_let_through(sandbox, run, ws):
     if sandbox.kind != "bubblewrap":
         pytest.skip("without mounts a change is not refused")
-    done = await run("git remote add origin https://example.invalid/x")
+    done, _, _ = await run("git remote add origin https://example.invalid/x")
     assert done.exit_code != 0
     need = sandbox.refused(done, ws)
     assert need is not None and need.place is not None and need.place.is_relative_to(ws / ".git")
-    done = await run("git remote add origin https://example.invalid/x", access=Access(writable=[need.place]))
-    assert (done.exit_code, done.output) == (0, b"") and "example.invalid" in (ws / ".git/config").read_text()
+    done, named, _ = await run("git remote add origin https://example.invalid/x", Access(writable=[need.place]))
+    assert (done.exit_code, done.output, named) == (0, b"", {})
+    assert "example.invalid" in (ws / ".git/config").read_text()
 
 
 async def test_the_git_folder_of_a_nested_repository_is_read_only_and_its_files_are_not(sandbox, run, ws):
     if sandbox.kind != "bubblewrap":
         pytest.skip("only a mount keeps it")
     git(ws, "init", "-q", "nested")
-    done = await run(
+    done, _, _ = await run(
         "echo x > nested/f; git -C nested config core.fsmonitor $PLANT; mv nested/.git nested/g; echo x > nested/.git/y"
     )
     assert (ws / "nested/f").exists() and done.output.count(b"ead-only") + done.output.count(b"busy") >= 2
@@ -142,19 +147,21 @@ async def test_the_git_folder_of_a_nested_repository_is_read_only_and_its_files_
 
 
 async def test_a_new_repository_stays_and_is_named_at_any_depth(sandbox, run, ws):
-    await run("mkdir -p d/e/f && git init -q d/e/f && git init -q --bare d/bare && ln -s /x d/.git")
-    assert {one.path for one in await sandbox.take_changes()} == {"d/e/f/.git", "d/bare/HEAD", "d/.git"}
+    ran = await run("mkdir -p d/e/f && git init -q d/e/f && git init -q --bare d/bare && ln -s /x d/.git")
+    assert ran.named.keys() == {"d/e/f/.git", "d/bare", "d/.git"}
     assert (ws / "d/e/f/.git/HEAD").exists() and (ws / "d/.git").is_symlink()
 
 
 async def test_a_command_commits_in_the_repository_and_cannot_write_what_git_runs(sandbox, run, ws):
     if sandbox.kind != "bubblewrap":
         pytest.skip("only mounts keep it")
-    done = await run("echo b > a; git commit -qam two; git stash list; git switch -qc topic; cp $PLANT .git/hooks/x")
+    done, named, _ = await run(
+        "echo b > a; git commit -qam two; git stash list; git switch -qc topic; cp $PLANT .git/hooks/x"
+    )
     assert b"ead-only" in done.output and not (ws / ".git/hooks/x").exists()
     assert git(ws, "log", "--format=%s").stdout == "two\none\n"
     assert git(ws, "symbolic-ref", "HEAD").stdout == "refs/heads/topic\n" and git(ws, "fsck").returncode == 0
-    assert await sandbox.take_changes() == []
+    assert named == {}
 
 
 async def test_what_the_user_changes_where_a_command_cannot_write_is_not_named(sandbox, run, ws):
@@ -169,5 +176,4 @@ async def test_what_the_user_changes_where_a_command_cannot_write_is_not_named(s
     (ws / ".envrc").write_text("new\n")
     (ws / ".git/hooks/pre-push").write_text("mine\n")
     (ws / "go").touch()
-    assert b"changed while the command ran" not in (await running).output
-    assert await sandbox.take_changes() == []
+    assert (await running).named == {}

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from fakes.in_place import in_place
 
 from rundry.agent.workspace.processes.processes import run_process
 from rundry.agent.workspace.sandbox.access import Access
@@ -78,25 +79,16 @@ async def test_there_is_no_network_unless_it_is_asked_for(run):
         await server.wait_closed()
 
 
-async def test_a_config_that_appears_during_a_check_stays_and_is_named(sandbox, run, tmp_path):
-    assert await run("ls -A") == (0, "")
-    for line in ("echo x > .rundry.toml", "echo x > y; mv -f y .rundry.toml", "ln -s /etc/passwd .rundry.toml"):
-        code, said = await run(line)
-        assert code == 0 and "[rundry: .rundry.toml changed while the command ran, and stays as it is" in said
-        assert [path.name for path in tmp_path.iterdir()] == [".rundry.toml"]
-        assert [one.path for one in await sandbox.take_changes()] == [".rundry.toml"]
-        (tmp_path / ".rundry.toml").unlink()
-
-
-async def test_a_config_made_before_a_time_out_is_named_too(run, tmp_path):
-    code, said = await run("echo x > .rundry.toml; sleep 60", timeout=0.3)
-    assert code is None and ".rundry.toml changed while the command ran" in said
-    assert (tmp_path / ".rundry.toml").read_text() == "x\n"
-
-
-async def test_who_judges_what_a_command_made_finds_the_config_where_it_was_made(run, tmp_path):
-    assert await run("echo x > .rundry.toml", may_configure=True) == (0, "")
-    assert (tmp_path / ".rundry.toml").read_text() == "x\n"
+async def test_a_config_that_a_command_makes_stays_and_is_named(sandbox, tmp_path):
+    with in_place(sandbox, tmp_path) as place:
+        assert (await place.run("ls -A")).named == {}
+        for line in ("echo x > .rundry.toml", "echo x > y; mv -f y .rundry.toml", "ln -s /etc/passwd .rundry.toml"):
+            done, named, _ = await place.run(line)
+            assert done.exit_code == 0 and named.keys() == {".rundry.toml"}
+            assert [path.name for path in tmp_path.iterdir()] == [".rundry.toml"]
+            (tmp_path / ".rundry.toml").unlink()
+        done, named, _ = await place.run("echo x > .rundry.toml; sleep 60", timeout=0.3)
+    assert done.timed_out and named.keys() == {".rundry.toml"} and (tmp_path / ".rundry.toml").read_text() == "x\n"
 
 
 async def test_a_config_that_is_there_cannot_be_changed(run, tmp_path):

@@ -186,11 +186,6 @@ async def test_a_command_has_a_bound_on_its_processes(run):
     assert done.exit_code == 0 and 500 < int(said) < 20_000
 
 
-async def test_a_config_that_did_not_exist_stays_and_is_named(run, ws):
-    _, said = await run("echo 'gate.mode = \"auto\"' > .rundry.toml")
-    assert ".rundry.toml changed while the command ran" in said and (ws / ".rundry.toml").exists()
-
-
 async def test_a_command_that_asks_for_a_password_ends_immediately(run):
     done, _ = await run("read x; cat; sudo -k true; ssh -o ConnectTimeout=1 192.0.2.1; read < /dev/tty", timeout=10)
     assert not done.timed_out and done.seconds < 5

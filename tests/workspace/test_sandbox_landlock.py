@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from fakes.in_place import in_place
 from fakes.places import lasting
 
 from rundry.agent.workspace.sandbox import inside
@@ -180,114 +181,127 @@ def entries(folder: Path) -> dict[str, object]:
     }
 
 
-async def test_a_change_of_programs_of_path_in_the_workspace_stays_and_is_named(sandbox, run, programs):
+async def test_a_change_of_programs_of_path_in_the_workspace_stays_and_is_named(sandbox, programs):
     ws = programs.parents[1]
-    for line, names in (
-        ("echo evil > .venv/bin/tool", {"tool"}),
-        ("echo evil > .venv/bin/rg; chmod +x .venv/bin/rg", {"rg"}),
-        ("printf x | dd of=.venv/bin/large conv=notrunc seek=100", {"large"}),
-        ("ln -sf /bin/true .venv/bin/link", {"link"}),
-        ("chmod 4755 .venv/bin/tool", {"tool"}),
-        ("rm .venv/bin/link", {"link"}),
-        ("mv .venv/bin .venv/other", {"tool", "rg", "large"}),
-    ):
-        code, said = await run(line, ws=ws)
-        assert code == 0, (line, said)
-        assert {change.path for change in await sandbox.take_changes()} == {f".venv/bin/{name}" for name in names}
-        assert all(f"[rundry: .venv/bin/{name} changed while the command ran" in said for name in names), (line, said)
+    with in_place(sandbox, ws) as place:
+        for line, names in (
+            ("echo evil > .venv/bin/tool", {"tool"}),
+            ("echo evil > .venv/bin/rg; chmod +x .venv/bin/rg", {"rg"}),
+            ("printf x | dd of=.venv/bin/large conv=notrunc seek=100", {"large"}),
+            ("ln -sf /bin/true .venv/bin/link", {"link"}),
+            ("chmod 4644 .venv/bin/tool", {"tool"}),
+            ("rm .venv/bin/link", {"link"}),
+            ("mv .venv/bin .venv/other", {"tool", "rg", "large"}),
+        ):
+            done, named, _ = await place.run(line)
+            assert done.exit_code == 0 and named.keys() == {f".venv/bin/{name}" for name in names}, (line, named)
     assert entries(ws / ".venv/other").keys() == {"tool", "rg", "large"}
     assert (ws / ".venv/other/tool").read_text() == "evil\n"
 
 
-async def test_programs_that_are_only_run_or_touched_are_not_named(run, programs):
-    ws = programs.parents[1]
-    assert await run("tool; touch new .venv/bin/large; .venv/bin/link", ws=ws) == (0, "mine\nmine\n")
+async def test_programs_that_are_only_run_or_touched_are_not_named(sandbox, programs):
+    with in_place(sandbox, programs.parents[1]) as place:
+        done, named, _ = await place.run("tool; touch new .venv/bin/tool; .venv/bin/link")
+    assert (done.exit_code, done.output, named) == (0, b"mine\nmine\n", {})
 
 
 async def test_a_change_of_programs_that_was_let_through_is_not_named(sandbox, programs):
-    ws, env = programs.parents[1], command_env(os.environ)
-    done = await sandbox.run("echo new > .venv/bin/new", ws, Access(writable=[programs]), cwd=ws, env=env, timeout=10)
-    assert not done.protected and (programs / "new").exists() and await sandbox.take_changes() == []
+    with in_place(sandbox, programs.parents[1]) as place:
+        _, named, _ = await place.run("echo new > .venv/bin/new", Access(writable=[programs]))
+    assert (programs / "new").exists() and named == {}
 
 
-async def test_a_folder_with_too_many_entries_is_left_alone_and_that_is_reported_once(run, programs):
-    ws = programs.parents[1]
-    for number in range(5_001):
-        (programs / f"f{number}").touch()
-    _, said = await run("rm .venv/bin/f1; touch .venv/bin/new", ws=ws)
-    assert said.count("has more than 5,000 entries") == 1
+async def test_a_folder_of_programs_with_many_entries_is_compared_too(sandbox, programs):
+    with in_place(sandbox, programs.parents[1]) as place:
+        for number in range(5_001):
+            (programs / f"f{number}").touch()
+        _, named, _ = await place.run("rm .venv/bin/f1; touch .venv/bin/new")
+    assert named.keys() == {".venv/bin/f1", ".venv/bin/new"}
     assert (programs / "new").exists() and (programs / "f2").exists() and not (programs / "f1").exists()
-    assert await run("true", ws=ws) == (0, "")
 
 
-async def test_a_command_that_fills_a_folder_of_programs_is_named(run, programs):
-    ws = programs.parents[1]
-    _, said = await run("cd .venv/bin; for i in $(seq 5100); do : > g$i; done", ws=ws)
-    assert "[rundry: .venv/bin has more than 5,000 entries: changes there are not found]" in said
-
-
-async def test_a_change_of_gits_hooks_and_config_stays_and_is_named_once(sandbox, run, tmp_path):
+async def test_a_change_of_gits_hooks_and_config_stays_and_is_named_once(sandbox, tmp_path):
     subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
     git = tmp_path / ".git"
     (git / "hooks" / "pre-push").write_text("mine")
     (git / "hooks" / "pre-push").chmod(0o755)
     (tmp_path / ".envrc").write_text("mine")
     (tmp_path / ".rundry.toml").write_text("mine")
-    for line, name in (
-        ("echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit", ".git/hooks/pre-commit"),
-        ("git config core.fsmonitor ./x", ".git/config"),
-        ("echo x > .git/config.worktree", ".git/config.worktree"),
-        ("echo '* filter=x' > .git/info/attributes", ".git/info/attributes"),
-        ("echo x > .git/hooks/pre-push", ".git/hooks/pre-push"),
-        ("chmod 644 .git/hooks/pre-push", ".git/hooks/pre-push"),
-        ("rm .git/hooks/pre-push; ln -s /bin/sh .git/hooks/pre-push", ".git/hooks/pre-push"),
-        ("mv .git/hooks .git/h; mkdir out; ln -s ../out .git/hooks", ".git/hooks"),
-        ("rm .git/hooks", ".git/hooks"),
-        ("mv .git other && cp -r other .git && echo x >> .git/config; rm -rf other", ".git"),
-        ("echo x > .envrc", ".envrc"),
-        ("mkdir -p .vscode; echo x > .vscode/tasks.json", ".vscode/tasks.json"),
-        ("rm .rundry.toml", ".rundry.toml"),
-    ):
-        code, said = await run(line)
-        assert code == 0 and f"[rundry: {name} changed while the command ran, and stays" in said, (line, said)
-        assert name in {change.path for change in await sandbox.take_changes()}, line
-        assert await sandbox.take_changes() == []
-    assert (git / "config").read_text().endswith("x\n") and (tmp_path / ".envrc").read_text() == "x\n"
-    assert await run("git log 2>/dev/null; touch .git/config .envrc; mkdir -p .git/hooks") == (0, "")
+    with in_place(sandbox, tmp_path) as place:
+        for line, name in (
+            ("echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+            ("git config core.fsmonitor ./x", ".git/config"),
+            ("echo x > .git/config.worktree", ".git/config.worktree"),
+            ("echo '* filter=x' > .git/info/attributes", ".git/info/attributes"),
+            ("echo ../other > .git/commondir", ".git/commondir"),
+            ("rm .git/commondir; echo x > .git/hooks/pre-push", ".git/hooks/pre-push"),
+            ("chmod 644 .git/hooks/pre-push", ".git/hooks/pre-push"),
+            ("rm .git/hooks/pre-push; ln -s /bin/sh .git/hooks/pre-push", ".git/hooks/pre-push"),
+            ("mv .git/hooks .git/h; mkdir out; ln -s ../out .git/hooks", ".git/hooks"),
+            ("rm .git/hooks", ".git/hooks"),
+            ("mv .git other && cp -r other .git && echo x >> .git/config; rm -rf other", ".git/config"),
+            ("echo x > .envrc", ".envrc"),
+            ("mkdir -p .vscode; echo x > .vscode/tasks.json", ".vscode/tasks.json"),
+            ("rm .rundry.toml", ".rundry.toml"),
+        ):
+            done, named, _ = await place.run(line)
+            assert done.exit_code == 0 and name in named, (line, done.output, named)
+        assert (git / "config").read_text().endswith("x\n") and (tmp_path / ".envrc").read_text() == "x\n"
+        assert (await place.run("git log 2>/dev/null; cat .git/config; mkdir -p .git/hooks")).named == {}
 
 
-async def test_another_repository_in_the_place_of_the_first_stays_and_is_named(sandbox, run, tmp_path):
+async def test_another_repository_in_the_place_of_the_first_stays_and_is_named(sandbox, tmp_path):
     subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
-    code, said = await run("mkdir -p evil/hooks; mv .git old; ln -s evil .git")
-    assert code == 0 and "[rundry: .git changed while the command ran, and stays as it is" in said
+    with in_place(sandbox, tmp_path) as place:
+        done, named, _ = await place.run("mkdir -p evil/hooks; mv .git old; ln -s evil .git")
+    assert done.exit_code == 0 and ".git" in named
     assert (tmp_path / ".git").is_symlink() and (tmp_path / "old/HEAD").exists()
-    assert ".git" in {change.path for change in await sandbox.take_changes()}
 
 
-async def test_what_a_running_command_changed_is_known_before_it_ends_and_not_told_twice(sandbox, run, tmp_path):
-    line = "echo x > .envrc; touch begun; until [ -e go ]; do sleep 0.02; done"
-    running = asyncio.ensure_future(run(line))
-    async with asyncio.timeout(20):
-        while not (tmp_path / "begun").exists():
-            await asyncio.sleep(0.02)
-    assert [change.path for change in await sandbox.take_changes()] == [".envrc"]
-    (tmp_path / "go").touch()
-    await running
-    assert await sandbox.take_changes() == []
-    (tmp_path / ".envrc").unlink()
-    await run("echo x > .envrc")
-    assert [change.path for change in await sandbox.take_changes()] == [".envrc"]
+TODO = ".git/rebase-merge/git-rebase-todo"
+TODOS = {
+    "a new line": (f"echo exec touch x >> {TODO}", TODO),
+    "its short form": (f"printf ' x touch x\\n' >> {TODO}", TODO),
+    "the copy of an edit": (f"echo exec touch x > {TODO}.backup", f"{TODO}.backup"),
+    "another file": (f"cp {TODO} t; echo exec y >> t; mv t {TODO}", TODO),
+    "another name": (f"ln {TODO} t; echo exec y >> t", TODO),
+    "a link": (f"echo exec y > t; ln -sf ../../t {TODO}", TODO),
+    "a folder that is a link": (
+        "cd .git; mv rebase-merge ../m; echo exec y >> ../m/git-rebase-todo; ln -s ../m rebase-merge",
+        ".git/rebase-merge",
+    ),
+    "another working tree": (
+        "mkdir -p .git/worktrees/w/rebase-merge; echo exec y > .git/worktrees/w/rebase-merge/git-rebase-todo",
+        ".git/worktrees/w/rebase-merge/git-rebase-todo",
+    ),
+}
 
 
-async def test_what_a_cancelled_command_changed_is_known(sandbox, run, tmp_path):
-    running = asyncio.ensure_future(run("echo x > .envrc; touch begun; sleep 60"))
-    async with asyncio.timeout(20):
-        while not (tmp_path / "begun").exists():
-            await asyncio.sleep(0.02)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    assert [change.path for change in await sandbox.take_changes()] == [".envrc"]
+@pytest.mark.parametrize("way", TODOS)
+async def test_a_command_that_a_rebase_would_run_is_named(sandbox, tmp_path, way):
+    commit_three(tmp_path)
+    begin_rebase(tmp_path)
+    line, name = TODOS[way]
+    with in_place(sandbox, tmp_path) as place:
+        assert (await place.run("git status; git rebase --abort; git rebase -q HEAD~1 2>&1")).named == {}
+        begin_rebase(tmp_path)
+        assert name in (await place.run(line)).named
+
+
+async def test_a_rebase_of_the_user_that_a_command_continues_is_not_named(sandbox, tmp_path):
+    commit_three(tmp_path)
+    begin_rebase(tmp_path)
+    with in_place(sandbox, tmp_path) as place:
+        who = "git -c user.name=u -c user.email=u@x"
+        assert (await place.run(f"echo x > other; GIT_EDITOR=true {who} rebase --skip; git status")).named == {}
+
+
+def commit_three(ws: Path) -> None:
+    users_git(ws, "init", "-q", "-b", "main", ".")
+    for text in ("one\n", "two\n", "three\n"):
+        (ws / "a").write_text(text)
+        users_git(ws, "add", "a")
+        users_git(ws, "commit", "-qm", text)
 
 
 def users_git(folder: Path, *argv: str) -> None:
@@ -341,30 +355,27 @@ async def test_what_the_user_does_while_a_command_runs_stays_byte_for_byte(tmp_p
     found = await Sandbox.detect(kinds=["landlock"]) if kind == "landlock" else Sandbox(None, "no sandbox: as asked")
     if found.kind is None and kind == "landlock":
         pytest.skip(found.why_none)
-    users_git(tmp_path, "init", "-q", "-b", "main", ".")
-    for text in ("one\n", "two\n", "three\n"):
-        (tmp_path / "a").write_text(text)
-        users_git(tmp_path, "add", "a")
-        users_git(tmp_path, "commit", "-qm", text)
+    commit_three(tmp_path)
     (tmp_path / ".vscode").mkdir()
     (tmp_path / ".vscode/tasks.json").write_text("{}\n")
     (tmp_path / ".envrc").write_text("old\n")
-    line, env = "touch begun; until [ -e go ]; do sleep 0.02; done", command_env(os.environ)
-    running = asyncio.ensure_future(found.run(line, tmp_path, cwd=tmp_path, env=env, timeout=60))
-    async with asyncio.timeout(30):
-        while not (tmp_path / "begun").exists():
-            await asyncio.sleep(0.02)
-    user(tmp_path)
-    before = contents(tmp_path)
-    (tmp_path / "go").touch()
-    assert (await running).exit_code == 0
+    with in_place(found, tmp_path) as place:
+        running = asyncio.ensure_future(place.run("touch begun; until [ -e go ]; do sleep 0.02; done", timeout=60))
+        async with asyncio.timeout(30):
+            while not (tmp_path / "begun").exists():
+                await asyncio.sleep(0.02)
+        user(tmp_path)
+        before = contents(tmp_path)
+        (tmp_path / "go").touch()
+        assert (await running).done.exit_code == 0
     assert contents(tmp_path) == before
 
 
-async def test_protected_places_that_were_let_through_stay_changed(run, tmp_path):
+async def test_protected_places_that_were_let_through_stay_changed(sandbox, tmp_path):
     subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
-    code, said = await run("git remote add origin x", access=Access(writable=[tmp_path / ".git/config"]))
-    assert (code, said) == (0, "") and "origin" in (tmp_path / ".git/config").read_text()
+    with in_place(sandbox, tmp_path) as place:
+        done, named, _ = await place.run("git remote add origin x", Access(writable=[tmp_path / ".git/config"]))
+    assert (done.exit_code, done.output, named) == (0, b"", {}) and "origin" in (tmp_path / ".git/config").read_text()
 
 
 async def test_where_it_cannot_hold_nothing_runs(tmp_path):

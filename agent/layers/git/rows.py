@@ -12,7 +12,7 @@ import msgspec
 
 _WORDS = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 _RUNS = re.compile(rb"^\s*(?:exec|x)\s+(.+)$", re.MULTILINE)
-_TODO = ("git-rebase-todo", "git-rebase-todo.backup")
+TODO_FILES = ("git-rebase-todo", "git-rebase-todo.backup")
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,8 +131,8 @@ class StateRow(_Row, frozen=True, kw_only=True, tag="operation"):
     @property
     def runs(self) -> tuple[str, ...]:
         """Commands that git runs when the operation is continued (git-rebase(1), `exec`)."""
-        texts = [data for name, data in self.after.items() if name.rpartition("/")[2] in _TODO]
-        return tuple(found.decode("utf-8", "replace") for text in texts for found in _RUNS.findall(text))
+        texts = [data for name, data in self.after.items() if name.rpartition("/")[2] in TODO_FILES]
+        return tuple(command for text in texts for command in commands_of_rebase(text))
 
 
 GitRow = RefRow | HeadRow | StashRow | IndexRow | StateRow
@@ -173,6 +173,11 @@ class GitChanges(msgspec.Struct, frozen=True, kw_only=True):
     """A folder with new files of git-lfs, each named by its digest; empty: there are none."""
     commits: dict[str, Commits] = {}
     """By the name of a branch, or `HEAD` if it is detached."""
+
+
+def commands_of_rebase(todo: bytes) -> list[str]:
+    """Return the commands in the todo list of a rebase, which `git rebase --continue` executes."""
+    return [found.decode("utf-8", "replace") for found in _RUNS.findall(todo)]
 
 
 def inverse(rows: tuple[GitRow, ...]) -> tuple[GitRow, ...]:

@@ -23,7 +23,7 @@ from ...protocol import FileChanged, Judged, PassKept, PatchKept, Reason, ToolFi
 from ...protocol.text.counts import plural
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.apply_effects import apply_effects
-from ...step.tool_calls.direct_changes import look_before, record_changes, writes_nowhere_in
+from ...step.tool_calls.direct_changes import look_before, reach_of, record_changes
 from ...step.tool_calls.effect_entries import sort_effects
 from ...step.tool_calls.effects_at_gate import Decided, decide_effects
 from ...step.tool_calls.protected_changes import leave_protected
@@ -225,10 +225,8 @@ class UnitEnd:
         if ctx.hooks is not None and made.commit is not None and (own := await self._repository()) is not None:
             before = await look_before(ctx, record)
             await ctx.hooks.after(own)
-            changed = await record_changes(
-                ctx, before, "the hook post-commit", record, read_only=writes_nowhere_in(ctx)
-            )
-            await leave_protected(ctx, record, changed.protected)
+            changed = await record_changes(ctx, before, "the hook post-commit", record, reach=await reach_of(ctx))
+            await leave_protected(ctx, record, changed)
             remark = ctx.hooks.take_notes()
         result = self.finish_kept(started, remark)
         await _forget(opened)

@@ -57,7 +57,7 @@ async def written_in_place(
         changed = await record_check_changes(ctx, before, name, record)
         if place is not None:
             place.wrote = dict(changed.overwritten)
-        await decide_protected(ctx, record, name, changed.protected)
+        await decide_protected(ctx, record, name, changed)
 
 
 def temp_note(ctx: RunContext) -> str:

@@ -18,7 +18,7 @@ from ...layers.remedies import LayerRefused
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
 from ...tools.text import plain
 from ...workspace.sandbox.access import Access, programs_of_user
-from ..tool_calls.direct_changes import look_before, record_changes, writes_nowhere_in
+from ..tool_calls.direct_changes import look_before, reach_of, record_changes
 from ..tool_calls.effects_at_gate import take_effects
 from ..tool_calls.protected_changes import leave_protected
 from .hook_input import HookEvent, hook_input
@@ -83,8 +83,8 @@ async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) ->
     access = Access(keeps_workspace=not may_write)
     done = await _started(ctx, hook, event, access)
     if before is not None:
-        changed = await record_changes(ctx, before, hook.command, record, read_only=writes_nowhere_in(ctx))
-        await leave_protected(ctx, record, changed.protected)
+        changed = await record_changes(ctx, before, hook.command, record, reach=await reach_of(ctx))
+        await leave_protected(ctx, record, changed)
     return _ran(hook, event, *_verdict(done, hook), done.seconds)
 
 
@@ -128,7 +128,6 @@ async def _started(ctx: RunContext, hook: Hook, event: HookEvent, access: Access
         separate_errors=True,
         limit=_PRINTED,
         keep=_PRINTED,
-        may_configure=True,  # the caller compares the changes
     )
 
 

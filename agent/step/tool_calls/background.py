@@ -138,7 +138,6 @@ class Background:
                 env=self._tree.env,
                 timeout=draft.timeout,
                 on_output=job.feed,
-                may_configure=True,  # what it changed is decided on when it is noticed
                 on_start=job.started,
             )
         )
@@ -230,10 +229,9 @@ class Background:
         """The running commands, for people."""
         return "; ".join(f"{job.name}: {job.command}" for job in self._jobs.values()) or "in the background"
 
-    async def look_again(self) -> None:
+    def look_from(self, now: Before) -> None:
         """Note that the changes up to now are recorded."""
-        if self.seen is not None:
-            self.seen = await look(self._tree.workspace, only=self.seen.only) if self._jobs else None
+        self.seen = now if self._jobs else None
 
     async def _look(self, access: Access) -> None:
         """Remember what a command that starts can change: the folders that the user named, or all of the workspace."""
@@ -244,7 +242,7 @@ class Background:
             return
         before = self.seen
         if before is None or not (only <= before.only or before.only == WHOLE):
-            self.seen = await look(self._tree.workspace, only=only)
+            self.seen = await look(self._tree.workspace, self._tree.sandbox, only=only)
 
     async def _end(self, job: _Job, how: str, record: Record) -> BackgroundEnded:
         job.ended_by = how

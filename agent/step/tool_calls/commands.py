@@ -23,7 +23,7 @@ from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from ..resources.tail import Tail
-from .direct_changes import look_before, record_background_changes, record_changes, writes_nowhere_in
+from .direct_changes import look_before, reach_of, record_background_changes, record_changes
 from .effects_at_gate import changed_paths, take_effects
 from .protected_changes import decide_protected, leave_protected
 
@@ -257,17 +257,17 @@ async def _run(
     ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str, notes: list[str]
 ) -> ToolResult:
     """Run the command once. Its changes of guarded and protected files wait at the gate (docs/requirements.md 6.9)."""
-    before, read_only = await look_before(ctx, record), writes_nowhere_in(ctx, draft)
+    before, reach = await look_before(ctx, record), await reach_of(ctx, draft)
     printed = Tail()
     try:
         with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
             result = await ctx.activity.interruptible(_carried_out(ctx, draft, ruling, report))
     except PersonInterrupted as how:
-        changed = await record_changes(ctx, before, draft.command, record, read_only=read_only)
-        notes = await leave_protected(ctx, record, changed.protected)
+        changed = await record_changes(ctx, before, draft.command, record, reach=reach)
+        notes = await leave_protected(ctx, record, changed)
         raise CommandEnded(how, _left_behind(printed, changed.paths, notes)) from how
-    changed = await record_changes(ctx, before, draft.command, record, read_only=read_only)
-    lines = await decide_protected(ctx, record, draft.command, changed.protected)
+    changed = await record_changes(ctx, before, draft.command, record, reach=reach)
+    lines = await decide_protected(ctx, record, draft.command, changed)
     return result.with_notes([*notes, *lines])
 
 

@@ -22,7 +22,7 @@ from ...gate.policy import GUARDED
 from ...journal.encoding import recorded_text
 from ...layers.classes import CACHE_TAG, EXECUTABLE, Class, Group, Surroundings, classify
 from ...layers.copies import and_above
-from ...layers.direct import Tree, bytes_of, changes, digest_of, read_tree
+from ...layers.direct import Tree, bytes_of, changes, digest_of
 from ...layers.effects import IN_MEMORY, Effect, Side, is_same, status_at
 from ...layers.opening import FOLDER
 from ...layers.rows import Row, encode_rows, new_name
@@ -30,19 +30,18 @@ from ...layers.surroundings import read_surroundings
 from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, OutputsWritten, Record, Snapshotted
 from ...protocol.text.counts import plural
 from ...workspace.names import why_forbidden
-from ...workspace.processes.processes import ProtectedChange
 from ...workspace.sandbox.confined.programs import program_places
 from ...workspace.sandbox.places import read_only_places
-from .direct_look import WHOLE, Before, left_out, look
+from .direct_look import WHOLE, Before, look, todo_commands
 from .file_events import FileContents, contents_of, file_changed
-from .protected_changes import decide_protected
+from .protected_changes import Changed, ProtectedChange, decide_protected
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
     from ...journal.journal import Journal
-    from ...layers.git_contents import GitContents
     from ...stops.guard import Guard
     from ...workspace.paths import Workspace
+    from ...workspace.sandbox.sandbox import Sandbox
     from ..resources.context import RunContext
 
 MOST_SHOWN = 1_000
@@ -51,16 +50,9 @@ _SHOWN = frozenset[Class]({"protected", "ignored_existed", "ordinary"})
 """Classes whose files are recorded one by one; the others are counted."""
 _OBJECTS, _INFO = ".git/objects/", ".git/objects/info/"
 _NOT_CHANGED = object()
-
-
-class Changed(NamedTuple):
-    """What was recorded."""
-
-    paths: list[str]
-    protected: list[ProtectedChange]
-    """What git or a tool runs by itself. Empty in a unit of work, because somebody decides on all of it later."""
-    overwritten: Mapping[str, str] = {}
-    """The files that existed before, with their digests now; empty: it is deleted."""
+_HIDDEN = "commands must not read or change it"
+_RUNS = "`git rebase --continue` runs its commands"
+_LINK_OF_GIT = "it is a link in a git folder, and git follows it"
 
 
 async def look_before(ctx: RunContext, record: Record) -> Before:
@@ -72,25 +64,48 @@ async def look_before(ctx: RunContext, record: Record) -> Before:
 
 async def look_now(ctx: RunContext) -> Before:
     """Return the workspace as it is now, with the contents of what the run wrote."""
-    written = [path for path, (_, newest) in ctx.facts.changes.files.items() if newest is not None]
-    return await look(ctx.workspace, written)
+    return await look(ctx.workspace, ctx.sandbox, _written(ctx))
 
 
-def writes_nowhere_in(ctx: RunContext, draft: CommandDraft | None = None) -> list[Path]:
-    """Return what the sandbox keeps read-only in the workspace. `draft`: the command; None: it has no permissions."""
-    if ctx.sandbox.kind != "bubblewrap" or (draft is not None and draft.unsandboxed):
-        return []
-    root, given = ctx.workspace.root, () if draft is None else draft.writable
-    places = [*read_only_places(root), *program_places(root)]
-    return [
+def _written(ctx: RunContext) -> list[str]:
+    return [path for path, (_, newest) in ctx.facts.changes.files.items() if newest is not None]
+
+
+class Reach(NamedTuple):
+    """Where a command could write in the workspace."""
+
+    read_only: Sequence[Path] = ()
+    """What the sandbox kept read-only."""
+    given: Sequence[Path] = ()
+    """What somebody allowed it to write."""
+
+
+EVERYWHERE = Reach()
+
+
+async def reach_of(ctx: RunContext, draft: CommandDraft | None = None) -> Reach:
+    """Return where a command can write. `draft`: the command; None: it has no permissions."""
+    given = () if draft is None else draft.writable
+    if draft is not None and draft.unsandboxed:
+        return Reach(given=given)
+    return await asyncio.to_thread(reach_in, ctx.sandbox, ctx.workspace.root, given)
+
+
+def reach_in(sandbox: Sandbox, root: Path, given: Sequence[Path]) -> Reach:
+    """Return where a command in a sandbox can write. `given`: what it may write in addition. Blocks."""
+    if sandbox.kind != "bubblewrap":
+        return Reach(given=given)
+    places = [*read_only_places(root), *program_places(root), *sandbox.hidden_below(root)]
+    kept = [
         place
         for place in places
         if not any(place.is_relative_to(other) or other.is_relative_to(place) for other in given)
     ]
+    return Reach([*kept, *sandbox.nested_git(root, given)], given)
 
 
 @dataclass(slots=True)
-class _Found:
+class Found:
     """What differs, without what has another author."""
 
     shown: list[Row] = field(default_factory=list[Row])
@@ -103,14 +118,16 @@ class _Found:
     outputs: list[str] = field(default_factory=list[str])
     """Output that was written, and files that are only counted: what was there before is not known."""
     protected: list[ProtectedChange] = field(default_factory=list[ProtectedChange])
+    names: list[str] = field(default_factory=list[str])
+    """New names of hidden files."""
 
 
-class _Author(NamedTuple):
+class Author(NamedTuple):
     """What tells who made a change, and whether somebody has to decide about it."""
 
     others: Mapping[str, object]
     """Path to the digest of what somebody else left there; None: nothing."""
-    read_only: Sequence[Path]
+    reach: Reach
     made: frozenset[str]
     """The files that the run made."""
     outputs: Set[str]
@@ -124,20 +141,24 @@ async def record_changes(
     command: str,
     record: Record,
     *,
-    read_only: Sequence[Path] = (),
+    reach: Reach = EVERYWHERE,
     by: ChangedBy = "command",
 ) -> Changed:
-    """Record what changed since. `read_only`: places in which the command could not write."""
-    found = await _found(ctx, before, read_only, by)
-    if not (found.shown or found.folders or found.counted):
-        return Changed([], [])
-    ctx.files.mark_changed()
+    """Record what changed since."""
+    seen = ctx.background.seen
+    follows = seen is not None and seen.only == before.only  # what changes after this is what those commands change
+    after = await look(ctx.workspace, ctx.sandbox, _written(ctx), only=before.only, settled=not follows)
+    found = await _found(ctx, before, after, reach, by)
+    if follows:
+        ctx.background.look_from(after)
     return _record(ctx, found, command, record, by)
 
 
 async def record_check_changes(ctx: RunContext, before: Before, check: str, record: Record) -> Changed:
     """Record what a check changed since. What it made is output; other files have nobody's decision."""
-    found = await _found(ctx, before, writes_nowhere_in(ctx), "background")  # what the run recorded meanwhile is known
+    after = await look(ctx.workspace, ctx.sandbox, settled=True)
+    # What the run recorded meanwhile is known.
+    found = await _found(ctx, before, after, await reach_of(ctx), "background")
     made = [row for row in found.shown if row.before is None]
     known = ctx.facts.changes.unrecorded.outputs
     outputs = dict.fromkeys([*found.outputs, *(recorded_text(row.path) for row in made)])
@@ -146,10 +167,11 @@ async def record_check_changes(ctx: RunContext, before: Before, check: str, reco
     found.shown = [row for row in found.shown if row.before is not None]
     found.protected = [one for one in found.protected if one.why != EXECUTABLE]  # it was built again
     found.folders, found.counted, found.outputs, found.more = [], [], [], 0
-    return _record(ctx, found, f"the check `{check}`", record, "command") if found.shown else Changed([], [])
+    return _record(ctx, found, f"the check `{check}`", record, "command")
 
 
-async def _found(ctx: RunContext, before: Before, read_only: Sequence[Path], by: ChangedBy) -> _Found:
+async def _found(ctx: RunContext, before: Before, after: Before, reach: Reach, by: ChangedBy) -> Found:
+    """Return what differs. New names of hidden files are hidden from commands and tools from now on."""
     others = dict[str, object](ctx.files.person_made)
     files = ctx.facts.changes.files
     if by == "background":
@@ -157,10 +179,12 @@ async def _found(ctx: RunContext, before: Before, read_only: Sequence[Path], by:
     made = frozenset(path for path, (first, _) in files.items() if first is None)
     outputs = ctx.facts.changes.unrecorded.outputs.keys()
     try:
-        author = _Author(others, read_only, made | outputs, outputs, ctx.guard)
-        return await asyncio.to_thread(_compare, ctx.workspace, ctx.journal, before, author, _below(ctx))
+        author = Author(others, reach, made | outputs, outputs, ctx.guard)
+        found = await asyncio.to_thread(compare, ctx.workspace, ctx.journal, before, after, author, _below(ctx))
     except OSError:  # the workspace is gone
-        return _Found()
+        return Found()
+    ctx.sandbox.further_hidden.update(ctx.workspace.root / name for name in found.names)
+    return found
 
 
 def _below(ctx: RunContext) -> Path | None:
@@ -171,7 +195,11 @@ def _below(ctx: RunContext) -> Path | None:
     return None if start is None else start.root
 
 
-def _record(ctx: RunContext, found: _Found, command: str, record: Record, by: ChangedBy) -> Changed:
+def _record(ctx: RunContext, found: Found, command: str, record: Record, by: ChangedBy) -> Changed:
+    protected = found.protected if ctx.unit is None else ()
+    if not (found.shown or found.folders or found.counted):
+        return Changed(protected=protected, names=found.names)
+    ctx.files.mark_changed()
     rows = [*found.shown, *found.folders]
     with ctx.journal.transaction():
         blob = ctx.journal.keep(encode_rows(rows))
@@ -200,7 +228,7 @@ def _record(ctx: RunContext, found: _Found, command: str, record: Record, by: Ch
         record(EffectsApplied(order=name))
     files = [row for row in found.shown if row.before is not None]
     overwritten = {recorded_text(row.path): "" if row.after is None else row.after.digest for row in files}
-    return Changed([row.path for row in found.shown], found.protected if ctx.unit is None else [], overwritten)
+    return Changed([row.path for row in found.shown], protected, found.names, overwritten)
 
 
 async def record_background_changes(ctx: RunContext, record: Record) -> list[str]:
@@ -211,36 +239,69 @@ async def record_background_changes(ctx: RunContext, record: Record) -> list[str
     before, title = ctx.background.seen, ctx.background.title
     if before is None:
         return []
-    changed = await record_changes(ctx, before, title, record, by="background")
-    await ctx.background.look_again()
-    if not changed.paths:
-        return []
-    return await decide_protected(ctx, record, title, changed.protected)
+    return await decide_protected(ctx, record, title, await record_changes(ctx, before, title, record, by="background"))
 
 
-def _compare(ws: Workspace, journal: Journal, before: Before, author: _Author, below: Path | None) -> _Found:
+def compare(
+    ws: Workspace, journal: Journal, before: Before, after: Before, author: Author, below: Path | None
+) -> Found:
     """Return what changed since. `below`: see `_Reading`. Raises OSError if the workspace is gone."""
-    after = read_tree(ws.root, only=before.only, skipped=left_out(ws), settled=True)
-    every = changes(ws.root, before.tree, after, lambda _: False)
-    effects = [
-        one for one in every if not one.conflict and (not one.path.startswith(_OBJECTS) or one.path.startswith(_INFO))
-    ]
-    found = _Found()
+    names = _names_of_hidden(before, after.tree)
+    entries = {path: entry for path, entry in after.tree.entries.items() if path not in names}
+    every = changes(ws.root, before.tree, after.tree._replace(entries=entries), lambda _: False)
+    found, effects = Found(names=sorted(map(os.fsdecode, names))), list[Effect]()
+    hidden = _other_modes_of_hidden(before, after.tree)
     for one in every:
-        if one.conflict:
+        if before.is_hidden(os.fsencode(one.path)):
+            hidden |= set() if _is_made_of_folders(one) else {one.path}
+        elif one.conflict:
             found.counted.append(f"{one.path}: {one.conflict}")
             found.outputs.append(recorded_text(one.path))
+        elif not one.path.startswith(_OBJECTS) or one.path.startswith(_INFO):
+            effects.append(one)
+    for path in sorted(hidden):
+        if not _is_kept(path, before.tree, author, ws):
+            found.protected.append(ProtectedChange(path=path, why=_HIDDEN))
+    for one in effects:
+        if one.after is not None and todo_commands(ws, [os.fsencode(one.path)]) - before.commands:
+            found.protected.append(ProtectedChange(path=one.path, why=_RUNS))
     if not effects:
         return found
     root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
     try:
         groups = classify(effects, _surroundings(ws, root, before, effects, author.made))
-        reading = _Reading(root, journal, before.git, below)
+        reading = _Reading(root, journal, before, below)
         for group in groups:
             _add(found, group, reading, before.tree, author, ws)
     finally:
         os.close(root)
     return found
+
+
+def _names_of_hidden(before: Before, after: Tree) -> set[bytes]:
+    """Return the new names of files that were hidden before: moved ones and hard links."""
+    known = before.tree.entries
+    hidden = {
+        (entry.device, entry.side.inode)
+        for path, entry in known.items()
+        if entry.side.type == "file" and before.is_hidden(path)
+    }
+    if not hidden:
+        return set()
+    return {
+        path
+        for path, entry in after.entries.items()
+        if (entry.device, entry.side.inode) in hidden
+        and entry.side.type == "file"
+        and not before.is_hidden(path)
+        and (path not in known or known[path].side.inode != entry.side.inode)
+    }
+
+
+def _other_modes_of_hidden(before: Before, after: Tree) -> set[str]:
+    known = before.tree.entries
+    both = ((path, known[path].side, entry.side) for path, entry in after.entries.items() if path in known)
+    return {os.fsdecode(path) for path, old, new in both if old.mode != new.mode and before.is_hidden(path)}
 
 
 def _surroundings(
@@ -279,9 +340,9 @@ class _Reading:
     The journal has that, git, and a folder below the workspace, or a copy of it.
     """
 
-    def __init__(self, root: int, journal: Journal, git: GitContents, below: Path | None) -> None:
+    def __init__(self, root: int, journal: Journal, before: Before, below: Path | None) -> None:
         """`below`: of a unit of work, the workspace; of a run that is judged in copies, that of the start."""
-        self._root, self._journal, self._git, self._below = root, journal, git, below
+        self._root, self._journal, self._before, self._below = root, journal, before, below
 
     def rows(self, effects: Sequence[Effect]) -> list[tuple[Row, FileContents]]:
         """Return what became of these files and links, with the contents that are known. Without what is as before."""
@@ -313,8 +374,9 @@ class _Reading:
             with suppress(KeyError):
                 if one.before is not None and one.before.digest:
                     found[one.path] = self._journal.blob(one.before.digest)
+        found |= {one.path: self._before.contents[one.path] for one in effects if one.path in self._before.contents}
         found |= self._of_below([one for one in effects if one.path not in found])
-        return found | self._git.find([one for one in effects if one.path not in found], IN_MEMORY)
+        return found | self._before.git.find([one for one in effects if one.path not in found], IN_MEMORY)
 
     def _digest_below(self, path: str, shown: Side) -> str:
         """Return the digest of a large file, if the folder below has it as it was; empty: it is not known."""
@@ -352,9 +414,10 @@ def _is_as_shown(status: os.stat_result | None, shown: Side) -> bool:
     return stat.S_ISLNK(status.st_mode) if shown.type == "link" else stat.S_ISREG(status.st_mode)
 
 
-def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _Author, ws: Workspace) -> None:
+def _add(found: Found, group: Group, reading: _Reading, before: Tree, author: Author, ws: Workspace) -> None:
     """Add the changes of one class."""
     if group.kind in ("git", "bytecode"):
+        found.protected += _links(group) if group.kind == "git" else []
         return
     if group.folder and _is_kept(group.folder, before, author, ws):
         return
@@ -363,7 +426,7 @@ def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _
         places = [group.folder] if group.folder else [one.effect.path for one in group.entries]
         found.outputs += map(recorded_text, places)
         careful = sorted({one.why for one in group.entries if one.why and not _is_made_of_folders(one.effect)})
-        if careful:
+        if careful and not _is_given(group.folder, author, ws):
             found.protected.append(ProtectedChange(path=group.folder or ".", why="; ".join(careful[:3])))
         _add_guarded(found, group, reading, author)
         return
@@ -372,7 +435,8 @@ def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _
     why = {one.effect.path: one.why for one in group.entries}
     rows = reading.rows([one.effect for one in group.entries if not _is_made_of_folders(one.effect)])
     for row, contents in rows:
-        is_decided = group.kind == "protected" or author.guard.matches(row.path)
+        is_decided = group.kind == "protected" and not _is_given(row.path, author, ws)
+        is_decided = is_decided or author.guard.matches(row.path)
         now = None if row.after is None else row.after.digest
         if not is_decided and author.others.get(recorded_text(row.path), _NOT_CHANGED) == now:
             continue
@@ -389,7 +453,13 @@ def _add(found: _Found, group: Group, reading: _Reading, before: Tree, author: _
             found.protected.append(_protected(row, contents, reason))
 
 
-def _add_guarded(found: _Found, group: Group, reading: _Reading, author: _Author) -> None:
+def _links(group: Group) -> list[ProtectedChange]:
+    """Return the new links in a git folder: what git runs may lie where they lead."""
+    after = [(one.effect.path, one.effect.after) for one in group.entries]
+    return [ProtectedChange(path=path, why=_LINK_OF_GIT) for path, side in after if side and side.type == "link"]
+
+
+def _add_guarded(found: Found, group: Group, reading: _Reading, author: Author) -> None:
     """Add the guarded files among output that existed before."""
     effects = [one.effect for one in group.entries if one.effect.before is not None]
     for row, contents in reading.rows([one for one in effects if author.guard.matches(one.path)]):
@@ -411,16 +481,21 @@ def _protected(row: Row, contents: FileContents, why: str) -> ProtectedChange:
     )
 
 
-def _is_kept(path: str, before: Tree, author: _Author, ws: Workspace) -> bool:
+def _is_kept(path: str, before: Tree, author: Author, ws: Workspace) -> bool:
     """Return whether the sandbox kept a path read-only: it mounts what exists, and the folder of git's hooks."""
-    for place in author.read_only:
+    for place in author.reach.read_only:
         name = place.relative_to(ws.root).as_posix()
         if f"{path}/".startswith(f"{name}/") and (name == ".git/hooks" or os.fsencode(name) in before.entries):
             return True
     return False
 
 
-def _is_output(path: str, author: _Author) -> bool:
+def _is_given(path: str, author: Author, ws: Workspace) -> bool:
+    """Return whether somebody allowed the command to write a path."""
+    return any((ws.root / path).is_relative_to(place) for place in author.reach.given)
+
+
+def _is_output(path: str, author: Author) -> bool:
     """Return whether a path is known to be output, of which nothing more is recorded."""
     return not author.outputs.isdisjoint(map(os.fsdecode, and_above(os.fsencode(path))))
 

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+import hashlib
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...layers.direct import Tree, read_tree
+from msgspec.structs import replace
+
+from ...layers.direct import Entry, Tree, bytes_of, read_tree
+from ...layers.git.rows import TODO_FILES, commands_of_rebase
 from ...layers.git_contents import GitContents
+from ...layers.opening import FOLDER
+from ...workspace.sandbox.confined.programs import program_places
+from ...workspace.sandbox.places import protected, read_by_git
 
 if TYPE_CHECKING:
     from ...workspace.paths import Workspace
+    from ...workspace.sandbox.sandbox import Sandbox
 
 _OWN = ".git/rundry"
 WHOLE = frozenset({""})
 """All of the workspace."""
+_TODO = tuple(os.fsencode(f"rebase-merge/{name}") for name in TODO_FILES)
+_LARGEST = 1_000_000
+_MOST_BYTES = 32_000_000
+"""Bytes of all files whose contents are kept for one comparison."""
 
 
 class Before(NamedTuple):
@@ -24,22 +38,94 @@ class Before(NamedTuple):
     git: GitContents
     only: frozenset[str]
     """The folders that are compared."""
+    skipped: frozenset[str] = frozenset()
+    """rundry's own places, which are not compared."""
+    hidden: tuple[bytes, ...] = ()
+    """What commands must not read, each with a slash: it is compared, but no content of it is stored."""
+    commands: frozenset[str] = frozenset()
+    """What `git rebase --continue` would execute."""
+    contents: Mapping[str, bytes] = {}
+    """The small files and links that git or a tool runs or reads by itself, and that a command may overwrite."""
+
+    def is_hidden(self, path: bytes) -> bool:
+        """Return whether commands must not read a path."""
+        return (path + b"/").startswith(self.hidden)
 
 
-async def look(ws: Workspace, written: Collection[str] = (), *, only: frozenset[str] = WHOLE) -> Before:
-    """Return the workspace as it is now. `written`: files whose bytes are read. `only`: the folders that are read."""
-    return await asyncio.to_thread(_look, ws, written, only)
+async def look(
+    ws: Workspace,
+    sandbox: Sandbox,
+    written: Collection[str] = (),
+    *,
+    only: frozenset[str] = WHOLE,
+    settled: bool = False,
+) -> Before:
+    """Return the workspace as it is now.
+
+    `written`: files whose bytes are read. `only`: the folders that are read. `settled`: see `read_tree`.
+    """
+    return await asyncio.to_thread(_look, ws, sandbox, written, only, settled)
 
 
-def _look(ws: Workspace, written: Collection[str], only: frozenset[str]) -> Before:
+def _look(ws: Workspace, sandbox: Sandbox, written: Collection[str], only: frozenset[str], settled: bool) -> Before:
+    skipped, hidden = _places(ws, sandbox)
+    git = GitContents(ws.seen)
     try:
-        tree = read_tree(ws.root, only=only, skipped=left_out(ws), digested=written)
+        tree = read_tree(ws.root, only=only, skipped=skipped, digested=written, settled=settled)
+        before = Before(tree, git, only, skipped, hidden)
+        return before._replace(commands=todo_commands(ws, tree.entries), contents=_contents(ws, before))
     except OSError:  # the workspace is gone
-        tree = Tree({}, [], [])
-    return Before(tree, GitContents(ws.seen), only)
+        return Before(Tree({}, [], []), git, only, skipped, hidden)
 
 
-def left_out(ws: Workspace) -> list[str]:
-    """Return rundry's own folders and the hidden ones, relative to the workspace."""
-    above = {f"{ws.root}/", f"{ws.seen}/"}
-    return [_OWN, *(path.removeprefix(top) for path in ws.skipped for top in above if path.startswith(top))]
+def _places(ws: Workspace, sandbox: Sandbox) -> tuple[frozenset[str], tuple[bytes, ...]]:
+    """Return rundry's own places and those that the sandbox hides, relative to the workspace."""
+    own, hidden = {_OWN, *_relative(ws, ws.private)}, set[str]()
+    for place in {*ws.hidden, *sandbox.hidden_below(ws.root)}:
+        is_own = ws.hide_rules is not None and ws.hide_rules.is_own(ws.shown(place))
+        (own if is_own or sandbox.kind is None else hidden).update(_relative(ws, [place]))
+    return frozenset(own), tuple(os.fsencode(name) + b"/" for name in hidden)
+
+
+def _relative(ws: Workspace, places: Iterable[Path]) -> Iterator[str]:
+    for place in map(ws.at, places):
+        if place.is_relative_to(ws.root) and place != ws.root:
+            yield place.relative_to(ws.root).as_posix()
+
+
+def todo_commands(ws: Workspace, paths: Iterable[bytes]) -> frozenset[str]:
+    """Return the commands in those of these files that are the todo list of a rebase. Raises OSError."""
+    found = [path for path in paths if path.endswith(_TODO)]
+    if not found:
+        return frozenset()
+    root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
+    try:
+        texts = [bytes_of(root, path, _MOST_BYTES) or b"" for path in found]
+    finally:
+        os.close(root)
+    return frozenset(command for text in texts for command in commands_of_rebase(text))
+
+
+def _contents(ws: Workspace, before: Before) -> dict[str, bytes]:
+    """Return what git or a tool runs by itself, the programs last, and note the digests. Raises OSError."""
+    entries, found, left = before.tree.entries, dict[str, bytes](), _MOST_BYTES
+    changed = dict[bytes, Entry]()
+    git = [path for path in entries if path == b".git" or path.endswith(b"/.git")]
+    files = [ws.root / os.fsdecode(path) for path in git if entries[path].side.type != "folder"]
+    settings = [place for path in git for place in read_by_git(ws.root / os.fsdecode(path))]
+    root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
+    try:
+        for places in ([*protected(ws.root), *files, *settings], program_places(ws.root)):
+            names = tuple(os.fsencode(name) + b"/" for name in _relative(ws, places))
+            for path, entry in entries.items():
+                is_meant = (path + b"/").startswith(names) and entry.side.type != "folder"
+                if not is_meant or entry.side.size > min(_LARGEST, left) or before.is_hidden(path):
+                    continue
+                if (data := bytes_of(root, path, _LARGEST)) is not None:
+                    found[os.fsdecode(path)] = data
+                    changed[path] = entry._replace(side=replace(entry.side, digest=hashlib.sha256(data).hexdigest()))
+                    left -= len(data)
+    finally:
+        os.close(root)
+    entries.update(changed)
+    return found

@@ -11,8 +11,10 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from ...gate.draft import changed_draft
 from ...layers.apply import CHANGED, carry_out
@@ -25,23 +27,53 @@ from ..resources.recorder import with_waiting
 
 if TYPE_CHECKING:
     from ...workspace.paths import Workspace
-    from ...workspace.processes.processes import ProtectedChange
     from ..resources.context import RunContext
 
 _MOST_ASKED = 20
 """Most files of one command about which a person is asked; further ones stay and are named."""
 
 
-async def decide_protected(
-    ctx: RunContext, record: Record, command: str, changed: Sequence[ProtectedChange] = ()
-) -> list[str]:
-    """Let a person keep or restore each of these files, and of those that the sandbox found changed.
+class ProtectedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or link that git or a tool runs or reads as settings, and that changed while a command ran."""
+
+    path: str
+    """Relative to the workspace."""
+    why: str
+    """What runs it, or what it is."""
+    is_known: bool = False
+    """Whether `before` and `after` are its contents; else it is too large, secret, or a folder."""
+    before: bytes | None = None
+    """Content, or target of a link; None: it did not exist."""
+    after: bytes | None = None
+    mode: int = 0
+    """`st_mode` before; 0: it did not exist."""
+
+    @property
+    def line(self) -> str:
+        """What happened to it, for the model and the person."""
+        return f"{self.path} changed while the command ran, and stays as it is: {self.why}"
+
+
+class Changed(NamedTuple):
+    """What a command changed in the workspace itself, as it was recorded."""
+
+    paths: Sequence[str] = ()
+    protected: Sequence[ProtectedChange] = ()
+    """What git or a tool runs by itself. Empty in a unit of work, because somebody decides on all of it later."""
+    names: Sequence[str] = ()
+    """New names of hidden files."""
+    overwritten: Mapping[str, str] = {}
+    """The files that existed before, with their digests now; empty: it is deleted."""
+
+
+async def decide_protected(ctx: RunContext, record: Record, command: str, changed: Changed) -> list[str]:
+    """Let a person keep or restore each of the protected files that changed.
 
     What nobody decides about stays, or is restored in a worktree of rundry. Returns lines for the model. Raises
     PersonInterrupted.
     """
-    waiting = await _all_changes(ctx, changed)
-    notes, left = list[str](), list[str]()
+    waiting = [*changed.protected]
+    notes, left = _about_names(changed), list[str]()
     try:
         for asked in range(len(waiting)):
             one = waiting[0]
@@ -50,7 +82,7 @@ async def decide_protected(
                 notes += await _restored(ctx, one, record)
             elif not (has_text and await _is_decided(ctx, one, command, record, notes)):
                 left.append(one.path)
-                notes += [f"{one.line}."] if one in changed else []  # the sandbox names its own in the output
+                notes.append(f"{one.line}.")
             waiting.pop(0)
     finally:
         left += [] if ctx.is_own_tree else [one.path for one in waiting]
@@ -58,24 +90,20 @@ async def decide_protected(
     return notes
 
 
-async def leave_protected(ctx: RunContext, record: Record, changed: Sequence[ProtectedChange] = ()) -> list[str]:
-    """Ask nobody: these files, and those that the sandbox found changed, stay, and are named at the end of the run.
+async def leave_protected(ctx: RunContext, record: Record, changed: Changed) -> list[str]:
+    """Ask nobody: the protected files that changed stay, and are named at the end of the run.
 
     In a worktree of rundry they are restored. Returns lines for the model.
     """
-    every = await _all_changes(ctx, changed)
+    notes = _about_names(changed)
     if ctx.is_own_tree:
-        return [line for one in every for line in await _restored(ctx, one, record)]
-    _note_unreviewed(ctx, record, [one.path for one in every])
-    return []
+        return [*notes, *[line for one in changed.protected for line in await _restored(ctx, one, record)]]
+    _note_unreviewed(ctx, record, [one.path for one in changed.protected])
+    return [*notes, *(f"{one.line}." for one in changed.protected)]
 
 
-async def _all_changes(ctx: RunContext, more: Sequence[ProtectedChange]) -> list[ProtectedChange]:
-    found = {one.path: one for one in more}
-    for one in await ctx.sandbox.take_changes():
-        if one.is_known or one.path not in found:
-            found[one.path] = one
-    return list(found.values())
+def _about_names(changed: Changed) -> list[str]:
+    return [f"{name} is a name of a hidden file: commands cannot read it." for name in changed.names]
 
 
 def _note_unreviewed(ctx: RunContext, record: Record, paths: Sequence[str]) -> None:

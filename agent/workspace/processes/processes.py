@@ -34,27 +34,6 @@ _FLOOD = 64_000_000
 _FLOOD_PAUSE = 0.002
 
 
-class ProtectedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or link that git or a tool runs or reads as settings, and that changed while a command ran."""
-
-    path: str
-    """Relative to the workspace."""
-    why: str
-    """What runs it, or what it is."""
-    is_known: bool = False
-    """Whether `before` and `after` are its contents; else it is too large, secret, or a folder."""
-    before: bytes | None = None
-    """Content, or target of a link; None: it did not exist."""
-    after: bytes | None = None
-    mode: int = 0
-    """`st_mode` before; 0: it did not exist."""
-
-    @property
-    def line(self) -> str:
-        """What happened to it, for the model and the person."""
-        return f"{self.path} changed while the command ran, and stays as it is: {self.why}"
-
-
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a command."""
 
@@ -74,8 +53,6 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """Number of bytes missing in `full`."""
     left_behind: int = 0
     """Number of processes that were still running when the command ended; they were ended too."""
-    protected: tuple[ProtectedChange, ...] = ()
-    """Protected files that changed while the command ran."""
     errors: bytes = b""
     """Standard error, at most 16 MB, if it was requested separately; else it is part of the output."""
 

@@ -16,7 +16,6 @@ from .confined import mounts
 from .confined.hidden_places import HiddenPlaces
 from .confined.kernel_files import writable_kernel_entries
 from .git_folders.folders import repository_places
-from .git_folders.guard import GitMounts
 from .places import is_real_folder, read_only_places
 from .start import INTERPRETER, restricted
 
@@ -29,7 +28,6 @@ MOST_READ_ONLY = 64
 """Maximum number of workspace files that get a mount; the others are only compared afterwards."""
 _APART = ["--unshare-ipc", "--unshare-pid", "--unshare-uts"]
 """The cgroup namespace is shared: with its own, Java cannot find its limits in /sys/fs/cgroup, and Gradle fails."""
-_READ_ONLY_GIT = GitMounts()
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -64,8 +62,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """Folders of `ws` whose programs also run outside."""
     stage: Stage | None = None
     """The folder that commands see at `ws` instead of the workspace."""
-    git: GitMounts = _READ_ONLY_GIT
-    """How commands see repositories."""
+    git: Sequence[Path] | None = None
+    """Nested git folders that commands cannot write; None: also that of the workspace."""
     layers: Path | None = None
     """A folder of rundry in the workspace or its repository that commands see empty."""
 
@@ -190,24 +188,24 @@ def _blank(temp: Path) -> Path:
     return blank
 
 
-def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
+def _git_binds(ws: Path, nested: Sequence[Path] | None) -> list[str]:
     """Bind the repository of the workspace."""
     git, binds = ws / ".git", list[str]()
     if is_real_folder(git):
         # A mount point cannot be renamed, so a command cannot replace the repository.
-        binds = ["--bind" if seen.is_writable else "--ro-bind", str(git), str(git)]
+        binds = ["--ro-bind" if nested is None else "--bind", str(git), str(git)]
     elif git.is_file() and not git.is_symlink():
         below = [place for place in repository_places(ws) if place.is_relative_to("/tmp")]
         binds = [word for place in below for word in ("--ro-bind", str(place), str(place))]
         binds += ["--ro-bind", str(git), str(git)]
-    for path in seen.read_only:
+    for path in nested or ():
         binds += ["--ro-bind", str(path), str(path)]
     return binds
 
 
 def _workspace(layout: Layout, access: Access) -> list[str]:
     """Bind the workspace, with the files that this command must not change as read-only."""
-    ws, seen = layout.ws, layout.git
+    ws = layout.ws
     if access.layer is not None and access.layer.copy is not None:
         return _copied(ws, access.layer.copy, access)
     if access.keeps_workspace:
@@ -217,12 +215,12 @@ def _workspace(layout: Layout, access: Access) -> list[str]:
         binds = [word for place in access.layer.places for word in ("--bind-try", str(place), str(place))]
         return [*binds, *(word for path in _files(access, []) for word in ("--ro-bind-try", str(path), str(path)))]
     git = ws / ".git"
-    binds = ["--bind", str(ws), str(ws), *_git_binds(ws, seen)]
+    binds = ["--bind", str(ws), str(ws), *_git_binds(ws, layout.git)]
     places = [*read_only_places(ws), *layout.programs]
     for path in (*places, *_files(access, places)):
         if any(path.is_relative_to(place) or place.is_relative_to(path) for place in access.writable):
             continue
-        if not seen.is_writable and path.is_relative_to(git):
+        if layout.git is None and path.is_relative_to(git):
             continue
         if path == git / "hooks" and not is_real_folder(path):
             binds += ["--tmpfs", str(path), "--remount-ro", str(path)]

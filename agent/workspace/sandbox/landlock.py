@@ -1,7 +1,7 @@
 """Confine commands with Landlock, if the kernel supports it and bubblewrap does not work.
 
 A Landlock rule can only grant access, and a rule for a folder applies to everything in it. So rundry grants read access
-to each place around a hidden one, and compares the protected files of the workspace after the command.
+to each place around a hidden one. What a command changed in the workspace is compared by the caller.
 """
 
 from __future__ import annotations

@@ -18,17 +18,13 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from ..own_temp import remove_entry, sweep_temp, temp_folder
-from ..processes.processes import Finished, ProcessSettings, ProtectedChange, run_process, shell
+from ..processes.processes import Finished, ProcessSettings, run_process, shell
 from .access import NO_ACCESS
 from .bubblewrap import BUBBLEWRAP_FAILED, Stage, find_bubblewrap
 from .confined.confinement import Confinement, SandboxSettings, UnitView
 from .confined.environment import command_env
 from .confined.hidden_places import HideRules
-from .confined.programs import program_places
-from .git_folders.guard import GitGuard, GitMounts
-from .kept.command_checks import CheckResults, CommandChecks
-from .kept.compare import KeptPlaces
-from .kept.copies import Copies
+from .git_folders.nested import Repositories
 from .landlock import why_no_landlock
 from .probe.run import probe
 from .start import TRIES, SetUp
@@ -51,16 +47,10 @@ _WRITABLE = 0o222
 class Sandbox(Confinement):
     """Runs commands in one kind of sandbox. `Sandbox()` does not confine them; `detect` finds the best kind."""
 
-    _guards: dict[Path, GitGuard] | None = None
-    _copies: Copies | None = None
-    _running: list[CommandChecks] | None = None
-    """The checks of running commands."""
-    _changes: dict[str, ProtectedChange] | None = None
-    """Changes that `take_changes` has not returned yet, by path."""
+    _repositories: dict[Path, Repositories] | None = None
+    """Those that were found in a workspace."""
     _of_checks: Sandbox | None = None
     """The copy for checks."""
-    _taken: dict[str, ProtectedChange] | None = None
-    """Changes that it returned since the last time when no command was running."""
 
     @staticmethod
     async def detect(
@@ -182,59 +172,15 @@ class Sandbox(Confinement):
         cwd: Path,
         env: Mapping[str, str],
         timeout: float,  # noqa: ASYNC109 - as in run_process
-        may_configure: bool = False,
         on_output: Callable[[bytes], None] | None = None,
         **settings: Unpack[ProcessSettings],
     ) -> Finished:
         """Call `run_process` in the sandbox.
 
-        Protected files that the sandbox does not protect are compared; the output names those that changed, and
-        `take_changes` returns them. `may_configure`: the caller checks a `.rundry.toml` that the command made.
+        The command works in the repository of the workspace. What it changed there, the caller finds out.
         """
         ws, access, cwd = self._placed(ws, access, cwd)
         argv = shell(command, ws) if isinstance(command, str) else command
-        if access.layer is not None or (access.keeps_workspace and not access.writable and self.kind == "bubblewrap"):
-            return await self._run_apart(
-                argv, ws, access, cwd=cwd, env=env, timeout=timeout, on_output=on_output, **settings
-            )
-        judged = may_configure or self._settings.stage is not None
-        checks = CommandChecks(ws, access.writable, judged=judged, guard=self._git_guard(ws))
-        if not access.network:
-            await asyncio.to_thread(self.open_egress)
-        asked = self._egress.mark() if self._egress is not None else {}
-        more, copies = self._kept_places(ws)
-        git = await checks.begin(mounts=self.kind == "bubblewrap", more=more, copies=copies)
-        running = self._running = self._running if self._running is not None else []
-        if not running:
-            self._taken = None
-        running.append(checks)
-        try:
-            done = await self.run_unchecked(
-                argv, ws, access, git=git, cwd=cwd, env=env, timeout=timeout, on_output=on_output, **settings
-            )
-        finally:
-            running.remove(checks)
-            checked = await asyncio.shield(self._finish(checks))
-        done = msgspec.structs.replace(done, protected=tuple(checked.changes))
-        lines = [*checked.lines, *(change.line for change in checked.changes)]
-        return await self._with_notes(done, ws, access, lines, asked, separate=bool(settings.get("separate_errors")))
-
-    async def _run_apart(
-        self,
-        argv: list[str],
-        ws: Path,
-        access: Access,
-        *,
-        cwd: Path,
-        env: Mapping[str, str],
-        timeout: float,  # noqa: ASYNC109 - as in run_process
-        on_output: Callable[[bytes], None] | None,
-        **settings: Unpack[ProcessSettings],
-    ) -> Finished:
-        """Run a command that does not change the workspace, so that nothing is compared.
-
-        It is read-only for it, or the command writes into a layer, and what it changed is decided on afterwards.
-        """
         if (layer := access.layer) is not None:
             access = msgspec.structs.replace(access, layer=msgspec.structs.replace(layer, cwd=cwd))
             if layer.begin is not None:
@@ -242,47 +188,40 @@ class Sandbox(Confinement):
         if not access.network:
             await asyncio.to_thread(self.open_egress)
         asked = self._egress.mark() if self._egress is not None else {}
+        writes = access.layer is None and not access.keeps_workspace and self._settings.stage is None
+        git = await asyncio.to_thread(self.nested_git, ws, access.writable) if writes else None
         done = await self.run_unchecked(
-            argv, ws, access, cwd=cwd, env=env, timeout=timeout, on_output=on_output, **settings
+            argv, ws, access, git=git, cwd=cwd, env=env, timeout=timeout, on_output=on_output, **settings
         )
-        return await self._with_notes(done, ws, access, [], asked, separate=bool(settings.get("separate_errors")))
+        return await self._with_notes(done, ws, access, asked, separate=bool(settings.get("separate_errors")))
 
     async def _with_notes(
         self,
         done: Finished,
         ws: Path,
         access: Access,
-        lines: Sequence[str],
         asked: dict[str, int],
         *,
         separate: bool,
     ) -> Finished:
-        """Add lines to the output of a command: these, what it could not see, and the servers that it asked for."""
+        """Add lines to the output of a command: what it could not see, and the servers that it asked for."""
         unseen = await asyncio.to_thread(self.unseen, done, ws, access)
         egress = self._egress.lines(asked) if self._egress is not None else []
-        notes = "".join(f"\n[rundry: {line}]\n" for line in (*lines, *([unseen] if unseen else []), *egress)).encode()
+        notes = "".join(f"\n[rundry: {line}]\n" for line in (*([unseen] if unseen else []), *egress)).encode()
         if separate:
             return msgspec.structs.replace(done, errors=done.errors + notes)
         return msgspec.structs.replace(done, output=done.output + notes, full=done.full + notes) if notes else done
 
-    async def _finish(self, checks: CommandChecks) -> CheckResults:
-        checked = await checks.finish()
-        self.further_hidden.update(checked.hidden)
-        self._note(checked.changes)
-        return checked
+    def nested_git(self, ws: Path, writable: Sequence[Path]) -> list[Path]:
+        """Return the nested git folders that bubblewrap keeps read-only for a command. Blocks.
 
-    def _note(self, changes: Sequence[ProtectedChange]) -> None:
-        waiting = self._changes = self._changes if self._changes is not None else {}
-        taken = self._taken or {}
-        waiting |= {one.path: one for one in changes if taken.get(one.path) != one}
-
-    async def take_changes(self) -> list[ProtectedChange]:
-        """Return the protected files that changed while commands ran, until now. Each change is returned once."""
-        for checks in list(self._running or ()):
-            self._note(await asyncio.to_thread(checks.changes))
-        found, self._changes = self._changes or {}, None
-        self._taken = {**(self._taken or {}), **found}
-        return list(found.values())
+        `writable`: places that the command may write to.
+        """
+        if self.kind != "bubblewrap":
+            return []
+        ws = Path(os.path.realpath(ws))
+        known = self._repositories = self._repositories or {}
+        return known.setdefault(ws, Repositories(ws)).read_only(writable)
 
     async def run_unchecked(
         self,
@@ -290,7 +229,7 @@ class Sandbox(Confinement):
         ws: Path,
         access: Access = NO_ACCESS,
         *,
-        git: GitMounts | None = None,
+        git: Sequence[Path] | None = None,
         cwd: Path,
         env: Mapping[str, str],
         timeout: float,  # noqa: ASYNC109 - as in run_process
@@ -335,31 +274,6 @@ class Sandbox(Confinement):
         for count in range(tries):
             with SetUp(is_used=mounts, is_last=count == tries - 1) as set_up:
                 yield set_up
-
-    def _kept_places(self, ws: Path) -> tuple[KeptPlaces, Copies | None]:
-        """Return the places, in addition to the protected ones, that are compared after a command."""
-        if self.kind is None or self._settings.stage is not None:
-            return KeptPlaces(), None
-        ws = Path(os.path.realpath(ws))
-        places = self._hidden_places(ws)  # rundry changes its own while the command runs
-        hidden = [path for path in places.hidden if path.is_relative_to(ws) and path not in places.own]
-        if self.kind == "bubblewrap":  # a command can rename a folder that contains a hidden file
-            return KeptPlaces(hidden=hidden), None
-        self._copies = self._copies or Copies(self.temp.parent / "kept")
-        return KeptPlaces(program_places(ws, self._settings.search_path), hidden), self._copies
-
-    def _git_guard(self, ws: Path) -> GitGuard | None:
-        """Return the guard of the git folders.
-
-        None: the command runs on a stage, which is deleted afterwards, or the user disabled the sandbox.
-        """
-        if self._settings.stage is not None or (self.kind is None and not self.why_none):
-            return None
-        ws = Path(os.path.realpath(ws))
-        guards = self._guards = self._guards if self._guards is not None else {}
-        if ws not in guards:
-            guards[ws] = GitGuard(ws)
-        return guards[ws]
 
 
 class _Held:

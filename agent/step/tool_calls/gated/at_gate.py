@@ -19,13 +19,14 @@ from ...resources.activity import CommandEnded, PersonInterrupted
 from ...resources.recorder import with_waiting
 from ..call_results import GateResult
 from ..commands import run_at_gate
-from ..direct_changes import look_before, record_changes
+from ..direct_changes import look_before, reach_of, record_changes
 from ..file_events import missing_folders
 from ..protected_changes import decide_protected, leave_protected
 
 if TYPE_CHECKING:
     from ....gate.ruling import Ruling
     from ...resources.context import RunContext
+    from ..commits import Commits
 
 Arguments = msgspec.Struct | None
 """The checked arguments of a call."""
@@ -159,10 +160,10 @@ async def _call_mcp_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, recor
         result = await _carry_out_mcp_call(ctx, draft, ruling)
     except PersonInterrupted:
         changed = await record_changes(ctx, before, draft.tool, record)
-        await leave_protected(ctx, record, changed.protected)
+        await leave_protected(ctx, record, changed)
         raise
     changed = await record_changes(ctx, before, draft.tool, record)
-    return result.with_notes(await decide_protected(ctx, record, draft.tool, changed.protected))
+    return result.with_notes(await decide_protected(ctx, record, draft.tool, changed))
 
 
 async def _carry_out_mcp_call(ctx: RunContext, draft: McpDraft, ruling: Ruling) -> ToolResult:
@@ -195,11 +196,20 @@ async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -
         record(changed)
         crash_point("change: recorded")
         if ctx.commits is not None:
-            refused = await ctx.commits.add(changed, record, ctx.facts.step)
-            ctx.files.mark_changed()  # a hook may have run
+            refused = await _committed(ctx, ctx.commits, changed, record)
             notes += [] if refused is None else [f"{change.path} was changed, and its commit was refused: {refused}"]
         notes += await notes_after_edit(ctx, changed, record, tool=draft.tool)
     return result.with_notes(notes)
+
+
+async def _committed(ctx: RunContext, commits: Commits, changed: FileChanged, record: Record) -> str | None:
+    """Commit a change. Returns why a hook refused it, or None. What the hooks changed is recorded."""
+    before = None if ctx.hooks is None else await look_before(ctx, record)
+    refused = await commits.add(changed, record, ctx.facts.step)
+    if before is not None:
+        made = await record_changes(ctx, before, "the hooks of a commit", record, reach=await reach_of(ctx))
+        await leave_protected(ctx, record, made)
+    return refused
 
 
 def _what(draft: Draft) -> str:

@@ -19,7 +19,6 @@ from ..bubblewrap import Layout, Stage, bubblewrap
 from ..egress.hosts import HostList
 from ..egress.proxy import Egress
 from ..git_folders.folders import find_folders, repository_places
-from ..git_folders.guard import GitMounts
 from ..landlock import can_block_tcp, landlock
 from ..loopback import Loopback
 from ..probe.guarantees import NotHeld, not_held
@@ -188,12 +187,13 @@ class Confinement:
         ws: Path,
         access: Access = NO_ACCESS,
         *,
-        git: GitMounts | None = None,
+        git: Sequence[Path] | None = None,
         report: int = -1,
     ) -> list[str]:
         """Return the argument list that runs `argv` in the sandbox, or `argv` itself if there is no sandbox.
 
-        `git`: how repositories appear; by default bubblewrap makes them read-only. `report`: descriptor of a `SetUp`.
+        `git`: nested git folders that bubblewrap keeps read-only; None: also that of the workspace. `report`: the
+        descriptor of a `SetUp`.
         """
         if self.kind is None:
             return argv
@@ -215,7 +215,7 @@ class Confinement:
             socket_folders=socket_folders(),
             programs=program_places(ws, self._settings.search_path),
             stage=self._settings.stage,
-            git=git or GitMounts(),
+            git=git,
             layers=self.layers,
         )
         joined = self._joined(access)

@@ -4,58 +4,54 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ...names import fold
-from ..places import is_real_folder
 from .refs import stat_of
 
 MOST_FOLDERS = 300_000
 """Maximum number of folders that are searched."""
+MOST_READ_ONLY = 200
+"""Maximum number of nested git folders that get a mount: each one delays the start of a command by 1 ms."""
 _BARE = frozenset({"HEAD", "objects", "refs"})
-
-
-class NestedGit(NamedTuple):
-    """A repository below the workspace."""
-
-    path: Path
-    """`.git`, or `HEAD` of a bare repository."""
-    inode: int
 
 
 class _Folder(NamedTuple):
     mark: tuple[int, ...]
     folders: tuple[str, ...]
     found: tuple[str, ...]
-    """Names of git folders, git files and bare repositories in it."""
+    """Names of git folders and git files in it; empty: it is a bare repository."""
 
 
 class Repositories:
-    """The repositories at and below a folder. Unchanged folders are not read again."""
+    """The repositories below a folder. Unchanged folders are not read again."""
 
     def __init__(self, ws: Path) -> None:
-        self._ws = str(ws)
+        self._ws = ws
         self._known: dict[str, _Folder] = {}
         self._lock = threading.Lock()
-        self.is_complete = True
-        """False if there are more folders than rundry searches."""
 
-    def find(self) -> list[NestedGit]:
-        """Return all repositories, sorted by path."""
+    def read_only(self, writable: Sequence[Path]) -> list[Path]:
+        """Return the git folders, git files and bare repositories to mount read-only, sorted. Blocks.
+
+        `writable`: places that a command may write to.
+        """
+        nested = [path for path in self._find() if path != self._ws and path.parent != self._ws]
+        return [path for path in nested if not any(_meet(path, place) for place in writable)][:MOST_READ_ONLY]
+
+    def _find(self) -> list[Path]:
         with self._lock:
-            known, found = dict[str, _Folder](), list[NestedGit]()
-            waiting = [self._ws]
+            known, found = dict[str, _Folder](), list[Path]()
+            waiting = [str(self._ws)]
             while waiting and len(known) < MOST_FOLDERS:
                 place = waiting.pop()
                 folder = self._folder(place)
                 known[place] = folder
-                for name in folder.found:
-                    path = f"{place}/{name}"
-                    if mark := stat_of(path):
-                        found.append(NestedGit(Path(path), mark[0]))
+                found += [Path(place) / name for name in folder.found]
                 waiting += [f"{place}/{name}" for name in folder.folders]
-            self._known, self.is_complete = known, not waiting
+            self._known = known
             return sorted(found)
 
     def _folder(self, place: str) -> _Folder:
@@ -75,15 +71,9 @@ class Repositories:
         except OSError:
             return _Folder((), (), ())
         if names >= _BARE:
-            found.append("HEAD")
+            found.append("")
         return _Folder(mark, tuple(folders), tuple(found))
 
 
-def new_ones(before: list[NestedGit], after: list[NestedGit]) -> list[NestedGit]:
-    """Return the repositories that were added. One that moved with its folder is not new.
-
-    Of a git folder at the path of an earlier one, what git executes or reads as settings is compared instead.
-    """
-    inodes, paths = {one.inode for one in before}, {one.path for one in before}
-    new = (one for one in after if one.inode not in inodes)
-    return [one for one in new if not (one.path in paths and is_real_folder(one.path))]
+def _meet(path: Path, place: Path) -> bool:
+    return path.is_relative_to(place) or place.is_relative_to(path)
