@@ -15,6 +15,7 @@ from ..loops.shared.judged import with_help
 from ..protocol import Finish, LoopKind, Reason
 from ..protocol.text.counts import first_names
 from ..protocol.text.path_text import quoted_path
+from ..verdict.run_scope import scope_option
 
 if TYPE_CHECKING:
     from ..step.resources.context import RunContext
@@ -38,7 +39,7 @@ def handed_over(ctx: RunContext, end: Finish) -> Finish:
         return end
     files, command = facts.requests.unnamed, facts.requests.uninstalled
     paths = [*dict.fromkeys([*files, *(_files_out_of_scope(ctx, command) if command else ())])][:_MOST]
-    helps = [f"--scope {shlex.quote(path)}" for path in paths]
+    helps = [*map(scope_option, paths)]
     if command:
         helps.append(f"--setup {shlex.quote(command)}")
     if not helps:
@@ -58,7 +59,7 @@ def _with_refused(ctx: RunContext, end: Finish, *, is_alone: bool) -> Finish:
     asked = [path for path in refused if _names(facts.spec.task, path)]
     if not (asked and is_alone):
         return replace(end, detail=f"{end.detail}; refused: {first_names([*map(quoted_path, refused)], _MOST)}")
-    helps = [f"--scope {shlex.quote(path)}" for path in asked[:_MOST] if path in facts.requests.unnamed]
+    helps = [scope_option(path) for path in asked[:_MOST] if path in facts.requests.unnamed]
     names = first_names([*map(quoted_path, asked)], _MOST)
     why = f"{end.detail}, but the task names {names}, and each change of it was refused"
     return replace(end, reason=Reason.HANDOFF, detail=with_help(why, helps), help=helps)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +33,7 @@ from .decided_now import DecidedNow, decided_now
 from .holdout import with_second_check
 from .names import is_source, is_test_name
 from .planting import planted
+from .run_scope import scope_option
 from .setup import fresh_of, prepare_again, setup_help
 from .view import JudgeView, Taken, ViewFailed, open_view
 
@@ -479,7 +479,7 @@ class _Judge:
         others = [path for path in rests_on if path not in ignored]
         helps = list[str]()
         if why in ("undecided", "conditions"):
-            helps = [*(setup_help(self._case, ignored) if ignored else ()), *(_scope_help(path) for path in others)]
+            helps = [*(setup_help(self._case, ignored) if ignored else ()), *(scope_option(path) for path in others)]
         return self._judgement(
             Judged(
                 grade="passed",
@@ -559,7 +559,3 @@ def _required_lines(case: Case, decided: Decided) -> list[str]:
 
 def _in_view(environment: CheckEnvironment, view: JudgeView) -> Access:
     return msgspec.structs.replace(environment, layer=view.access).access
-
-
-def _scope_help(path: str) -> str:
-    return f"--scope {shlex.quote(recorded_text(path))}"

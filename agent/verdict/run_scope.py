@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from ..journal.encoding import recorded_text
 from ..protocol import Event, ScopeSet
 from ..workspace.files.quick_spec import QuickSpec
 from .scope import Scope
@@ -61,6 +63,16 @@ def scope_problem(globs: Sequence[str]) -> str | None:
         if not glob.strip() or glob.startswith("!") or not _compiles(glob):
             return f"{glob!r} is not a glob of files: use a path or a glob, such as docs/**"
     return None
+
+
+def scope_option(path: str) -> str:
+    """Return the option that adds exactly this file to a scope: `--scope /package.json`, `--scope tests/test_a.py`.
+
+    A glob without a slash would hold at any depth.
+    """
+    glob = re.sub(r"([\\*?\[\]]| $)", r"\\\1", recorded_text(path))
+    is_anchored = "/" in glob and not glob.startswith(("!", "#"))
+    return f"--scope {shlex.quote(glob if is_anchored else f'/{glob}')}"
 
 
 def _compiles(glob: str) -> bool:

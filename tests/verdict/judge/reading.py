@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rundry.agent.verdict.run_scope import scope_option
+
 
 def judged(run):
     """Return the newest judgement."""
@@ -22,7 +24,7 @@ def is_handed_over(run, outcome, *paths, helps=""):
     assert not found["passed"] and found["why"] == "undecided", run.story()
     assert set(paths) <= set(found["rests_on"]), found
     assert all(path in outcome.detail for path in paths), outcome.detail
-    assert (helps or f"--scope {paths[0]}") in outcome.detail, outcome.detail
+    assert (helps or scope_option(paths[0])) in outcome.detail, outcome.detail
     return True
 
 

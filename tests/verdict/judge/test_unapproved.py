@@ -24,7 +24,7 @@ NEEDS_INSTALL = {
     "_dot_gitignore": "node_modules/\n",
     "suite__a.sh": "sh calc.sh | grep -q 4\n",
 }
-OPTIONS = ["--scope package.json", f"--setup {shlex.quote(INSTALL)}"]
+OPTIONS = ["--scope /package.json", f"--setup {shlex.quote(INSTALL)}"]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 from verdict.scope.test_projects import made, scope_in
 
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, Predicates, Recipe, RunSpec
-from rundry.agent.verdict.run_scope import scope_problem
+from rundry.agent.verdict.run_scope import scope_option, scope_problem
 from rundry.agent.verdict.scope import Scope
 from rundry.agent.verdict.start_scope import module_names_of, scope_of
 
@@ -377,3 +378,17 @@ class TestEarlierRuns:
         assert not scope.in_scope("gone.js", new=False)
         assert not scope.in_scope("package.json", new=False)
         assert scope.in_scope("calc.js", new=False)
+
+
+ODD = ["package.json", "tests/test_a.py", "a b.txt", "[id].txt", "docs/what?.md", "a*b.txt", "!a/b.txt", "#x/y.txt"]
+ODD += ["end ", "b\\c"]
+
+
+@pytest.mark.parametrize("path", ODD)
+def test_a_proposed_option_adds_exactly_this_file(root, path):
+    option, glob = shlex.split(scope_option(path))
+    assert option == "--scope" and scope_problem([glob]) is None, glob
+    scope = scope_in(root, CHECK, scope=[glob])
+    assert scope.in_scope(path, new=True)
+    others = [f"deep/{path}", path.replace("[id]", "i").replace("?", "s").replace("*", "xx"), f"{path.rstrip()}x"]
+    assert not [one for one in others if one != path and scope.in_scope(one, new=True)]
