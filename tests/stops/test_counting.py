@@ -168,6 +168,11 @@ def test_no_output_takes_long_to_count(kind):
             None,
             "it printed no count of tests, although the tests could not be loaded before",
         ),
+        (
+            Counted(failing=1, broken=True),  # `go test` of a package that cannot be built
+            None,
+            "it printed no count of tests, although the tests could not be loaded before",
+        ),
         (Counted(ran=3), Counted(ran=0), "no test ran, although 3 tests ran before"),
         (Counted(ran=3), Counted(ran=2), "2 tests ran, and 3 before"),
         (Counted(ran=3), Counted(ran=3, failing=1), "its exit code is 0, but it counts 1 failing"),

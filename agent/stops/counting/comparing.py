@@ -93,7 +93,7 @@ def _names(before: Counted) -> list[str]:
 
 
 def _ran(counted: Counted) -> str:
-    if counted.ran is None:
+    if counted.ran is None and counted.names:
         return f"{plural(len(counted.names), 'package')} ran"
     if not counted.ran:
         return "the tests could not be loaded" if counted.broken or counted.failing else "none ran"
