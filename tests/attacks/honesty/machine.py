@@ -1,4 +1,7 @@
-"""Ways to run the real program: held by bubblewrap, by Landlock or by nothing, as root or as an ordinary user."""
+"""Ways to run the real program: held by bubblewrap, by Landlock or by nothing, as root or as an ordinary user.
+
+`DIRECT` is held by Landlock on a machine that refuses mounts, so that commands work in the workspace itself.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
+from fakes.machines import words_for
 from fakes.rundry import RUNDRY, TIMEOUT, Home, Ran
 
-BUBBLEWRAP, LANDLOCK, NONE = "bubblewrap", "landlock", "none"
+BUBBLEWRAP, LANDLOCK, NONE, DIRECT = "bubblewrap", "landlock", "none", "direct"
 NOBODY = 65534
 _NO_LANDLOCK = """
 import ctypes, os, struct, sys
@@ -52,6 +56,8 @@ class Machine:
         words = [str(RUNDRY), *argv]
         if self.sandbox == NONE:
             words = [sys.executable, "-c", _NO_LANDLOCK, *words]
+        if self.sandbox == DIRECT:
+            words = [*words_for("landlock"), *words]
         if not self.is_root:
             words = [*_as_nobody(cwd.parent), *words]
         done = subprocess.run(words, cwd=cwd, env=env, input="", capture_output=True, text=True, timeout=timeout)
@@ -67,7 +73,7 @@ class Machine:
             return "bubblewrap is not installed"
         from rundry.agent.workspace.sandbox.landlock import why_no_landlock
 
-        return why_no_landlock() if self.sandbox == LANDLOCK else ""
+        return why_no_landlock() if self.sandbox in (LANDLOCK, DIRECT) else ""
 
 
 def give(folder: Path) -> None:

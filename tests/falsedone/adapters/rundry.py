@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attacks.honesty.machine import BUBBLEWRAP, LANDLOCK, NONE, Machine, give
+from attacks.honesty.machine import BUBBLEWRAP, DIRECT, LANDLOCK, NONE, Machine, give
 from fakes.rundry import Home, Ran
 
 from rundry.agent.version import VERSION
@@ -110,5 +110,6 @@ RUNDRY = [
     Rundry("rundry-staged", gate=(), reads="exit code of `rundry apply --digest`"),
     Rundry("rundry-root", machine=Machine(BUBBLEWRAP)),
     Rundry("rundry-landlock", machine=Machine(LANDLOCK, is_root=False)),
-    Rundry("rundry-direct", machine=Machine(NONE, is_root=False)),
+    Rundry("rundry-no-sandbox", machine=Machine(NONE, is_root=False)),
+    Rundry("rundry-direct", machine=Machine(DIRECT, is_root=False)),
 ]
