@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from ..protocol.text.counts import plural
+from ..protocol.text.counts import first_names, plural
 from ..protocol.text.path_text import quoted_path
 from ..workspace.checkout.folders import FolderKind, dependency_kinds, output_kinds
 from ..workspace.names import fold, why_cautioned, why_forbidden
@@ -127,7 +127,9 @@ class Group(NamedTuple):
             case "built":
                 return f"{folder or 'output'}: {count}, built, not reviewed"
             case "ignored_new":
-                return f"{count} ignored by git, new or made by this run"
+                paths = [quoted_path(one.effect.path) for one in self.entries if not _is_folder(one.effect)]
+                names = f" ({first_names(paths, 1)})" if paths else ""
+                return f"{plural(len(paths), 'new ignored file')}{names}"
             case "bytecode":
                 return f"{count} of byte-code, dropped: Python could run them in place of their sources"
 

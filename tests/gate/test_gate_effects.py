@@ -121,7 +121,7 @@ def test_the_words_name_each_kind_of_entry():
             EffectEntry(path="node_modules", kind="install", count=412, size=2_000, lines=["412 new", ".bin/x: runs"]),
             EffectEntry(path="", kind="git", lines=["main: 2 commits", "  second"]),
         ],
-        along="3 files ignored by git",
+        along="3 new ignored files",
         along_waits=True,
     )
     assert effects_title(effects) == "5 files, 1 install, git"
@@ -137,7 +137,7 @@ def test_the_words_name_each_kind_of_entry():
         "git",
         "    main: 2 commits",
         "      second",
-        "with it: 3 files ignored by git",
+        "with it: 3 new ignored files",
     ]
 
 

@@ -99,7 +99,7 @@ async def test_a_rejection_drops_all_of_it_what_is_ignored_too(repository, effec
     await run.run(watched=True)
     assert (repository / "kept.txt").read_text() == "one\n" and not (repository / "new.log").exists()
     effects = effects_of(run)
-    assert effects["along_waits"] and "1 file ignored by git" in effects["along"]
+    assert effects["along_waits"] and "1 new ignored file (" in effects["along"]
     assert "Not applied: `kept.txt`: rejected by the person: no" in run.heard()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from fakes.played import Script, proposal, started
 from fakes.views.reduced import ADMITTED, check, last, seen
 
@@ -22,6 +23,7 @@ from rundry.agent import (
     ViewState,
     reduce_all,
 )
+from rundry.agent.protocol import EffectsAccepted, EffectsApplied
 
 
 def test_streamed_text_grows_one_block_and_reasoning_another():
@@ -53,6 +55,17 @@ def test_a_tool_call_and_its_result_are_one_line():
     block = last(state)
     assert (block.title, block.status, block.right, block.seconds) == ("read src/calc.py:3-", "ok", "84 lines", 0.2)
     assert block.detail == "text"
+
+
+def test_what_is_only_counted_is_one_line_and_other_changes_have_their_own():
+    words = ["3 new ignored files (a.log and 2 more)", "target: 9 files, built, not reviewed"]
+    accepted = EffectsAccepted(order="o", rows="r", command="make", files=12, also=words[:1], built=words[1:])
+    block = last(seen(accepted, EffectsApplied(order="o")))
+    assert (block.kind, block.text, block.detail) == ("note", f"applied: {', '.join(words)}", "\n".join(words))
+    block = last(seen(msgspec.structs.replace(accepted, in_place=True)))
+    assert block.text.startswith("changed: 3 new ignored files")
+    silent = msgspec.structs.replace(accepted, also=[], built=[])
+    assert seen(StepStarted(number=1), silent).blocks == seen(StepStarted(number=1)).blocks
 
 
 def test_arguments_that_are_not_an_object_still_give_a_title():

@@ -93,6 +93,8 @@ STEP: tuple[type[StepEvent], ...] = get_args(StepEvent)
 NOT_SHOWN = (Charged, HoldReleased)
 """Events of a step that only the meters show."""
 
+_WORDS = 3
+"""Most parts of a change in one line."""
 _COMMIT = 9
 """Number of characters of a commit id."""
 _AT_GATE = ("edit", "command")
@@ -216,26 +218,28 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             paths = [*guarded, *protected]
             text = f"changed while a command ran, stays until you decide: {first_names(paths, 3)}"
             note(state, stamped, text if paths else "no undecided change is left").detail = "\n".join(paths)
-        case EffectsApplied(conflicts=conflicts) if conflicts:
-            note(state, stamped, f"not applied: {conflicts[0]}").detail = "\n".join(conflicts)
+        case EffectsAccepted() | EffectsApplied():
+            _of_effects(state, stamped, event)
         case StageBegan() | StageEnded():
             _of_stage(state, stamped, event)
-        case (
-            EffectsAccepted()
-            | EffectsApplied()
-            | OutputsWritten()
-            | UndoAccepted()
-            | Snapshotted()
-            | ReasoningKept()
-            | GuardSealed()
-            | GuardApproved()
-        ):
+        case OutputsWritten() | UndoAccepted() | Snapshotted() | ReasoningKept() | GuardSealed() | GuardApproved():
             pass  # another event shows the change; only their maker can read the parts
         case Unknown():
             block = add(state, stamped, "unknown", title=event.type)
             block.detail, block.detail_kind = event.raw.decode(errors="replace"), "json"
         case _:
             assert_never(event)
+
+
+def _of_effects(state: ViewState, stamped: Stamped, event: EffectsAccepted | EffectsApplied) -> None:
+    """Note what no other event shows: files that are only counted, and conflicts."""
+    if isinstance(event, EffectsApplied):
+        lines, text = event.conflicts, f"not applied: {first_names(event.conflicts, 1)}"
+    else:
+        lines = [*event.also, *event.built]
+        text = f"{'changed' if event.in_place else 'applied'}: {first_names(lines, _WORDS)}"
+    if lines:
+        note(state, stamped, text, detail="\n".join(lines))
 
 
 def show_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:

@@ -18,6 +18,7 @@ from rundry.agent import (
     ChildStarted,
     ChildWaiting,
     EditFormatChosen,
+    FileChanged,
     FixSpec,
     ImproveSpec,
     LoopKind,
@@ -39,6 +40,7 @@ from rundry.agent import (
     ToolCalled,
     ToolFinished,
 )
+from rundry.agent.protocol import EffectsAccepted, EffectsApplied
 
 from .scene import BUDGET, began, staged
 
@@ -66,6 +68,27 @@ def _run(*events: object) -> Stage:
 
 def _streams(_folder: Path) -> Stage:
     return _run(*WORKED, *STREAMS)
+
+
+def _changes(_folder: Path) -> Stage:
+    """Files that a command changed, and those that are only counted, in a layer and without layers."""
+    words = ["3 new ignored files (build.log and 2 more)", "target: 340 files, built, not reviewed"]
+    return _run(
+        StepStarted(number=1),
+        ToolCalled(call_id="c1", tool="run_command", arguments={"command": "cargo build 2>&1 | tee build.log"}),
+        EffectsAccepted(
+            order="o1", rows="r1", command="cargo build", files=344, shown=1, also=words[:1], built=words[1:]
+        ),
+        FileChanged(path="Cargo.lock", by="command", before="b1", after="b2", added=4, removed=1),
+        EffectsApplied(order="o1", conflicts=["src/main.rs: the user changed it", "src/lib.rs: the user changed it"]),
+        ToolFinished(call_id="c1", tool="run_command", ok=True, result="", seconds=2.3, summary="exit 0"),
+        ToolCalled(call_id="c2", tool="run_command", arguments={"command": "date > now.log"}),
+        EffectsAccepted(
+            order="o2", rows="r2", command="date", files=1, built=["1 new ignored file (now.log)"], in_place=True
+        ),
+        EffectsApplied(order="o2"),
+        ToolFinished(call_id="c2", tool="run_command", ok=True, result="", seconds=0.1, summary="exit 0"),
+    )
 
 
 def _sleeps(_folder: Path) -> Stage:
@@ -163,6 +186,7 @@ def _gone(_folder: Path) -> Stage:
 
 SCENES = {
     "streaming": staged(_streams, "splits on the first colon"),
+    "changed-files": staged(_changes, "date > now.log"),
     "sleeping": staged(_sleeps, "CI takes about"),
     "question": staged(_asks, "Which of the two parsers?"),
     "ended-on-budget": staged(_ends, "0.498 of 0.500"),
