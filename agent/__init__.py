@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .journal.journal import Journal
     from .journal.redact import Redactor
     from .journal.write_watch import WriteWatch
+    from .layers.copies import cost_of_copies
     from .layers.fitness import Fitness, fitness_of
     from .layers.left import LeftUnit, left_units
     from .layers.left_files import LeftFiles, kept_files, left_copies, left_layers

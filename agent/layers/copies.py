@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
+from ..protocol.text.counts import plural
 from ..protocol.text.effect_words import size_words
 from ..workspace.sandbox.access import LayerAccess
 from .copied_up import CopiedUp
 from .copy_folder import LOCK, TREE, is_locked, open_lock
 from .direct import Entry, Tree, read_tree
 from .effects import MOST_EFFECTS, Effect, Ground, Side, TooMuch, list_effects, made_readable, status_at
+from .fitness import try_copies_of
 from .git.names import GitPaths
 from .git.places import git_folders_of, touched
 from .layer import Layer, Mark, next_tick
@@ -56,11 +58,28 @@ class Size(NamedTuple):
     shares: bool
     """Whether the blocks are shared with the workspace, so that they take no room until they are changed."""
 
+    def words(self, each: str = "") -> str:
+        """Return it in words. `each`: ` each` if there are several copies."""
+        shared = ", whose blocks are shared until they change" if self.shares else ""
+        return f"{plural(self.files, 'file')}, {size_words(self.size)}{each}{shared}"
+
 
 def size_of(workspace: Path, place: Path, *, skipped: Collection[str] = ()) -> Size:
     """Return what a copy of the workspace in an existing folder would take. Raises OSError."""
     files = [one.side for one in read_tree(workspace, skipped=skipped, settled=True).entries.values()]
     return Size(len(files), sum(one.size for one in files), _shares(workspace, place))
+
+
+def cost_of_copies(workspace: Path, state: Path) -> str:
+    """Return what each copy of the workspace takes, in words. `state`: the folder of journals.
+
+    Raises OSError if no copy can be made.
+    """
+    fit = try_copies_of(workspace, state)
+    if fit.place is None:
+        raise OSError(fit.why)
+    at = next(folder for folder in (fit.place, *fit.place.parents) if folder.is_dir())
+    return size_of(workspace, at, skipped=skipped_in(workspace, fit.place if fit.is_inside else None)).words(" each")
 
 
 def _shares(workspace: Path, place: Path) -> bool:

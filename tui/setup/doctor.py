@@ -19,6 +19,7 @@ from rundry.agent import (
     Settings,
     Survey,
     config_file,
+    cost_of_copies,
     discover,
     expand_home,
     fitness_of,
@@ -56,6 +57,8 @@ class Checkup:
     """What runs of the folder left apart from it, and what somebody decides on."""
     left_layers: LeftFiles | None = None
     """Layers of commands that are on the disk; None: not looked at."""
+    units: str = ""
+    """How a stage and units of work are kept apart where layers do not work; empty: they do."""
     copies: LeftFiles | None = None
     """Copies of the workspace that runs keep for their next units of work; None: not looked at."""
     kept: LeftFiles | None = None
@@ -77,7 +80,9 @@ class Checkup:
     @property
     def lines(self) -> list[str]:
         """What was found, a line each; a name, two or more spaces, a text."""
-        lines = [*self.places, *_sandbox_lines(self.sandbox), *_layer_lines(self.layers), *map(_left_line, self.left)]
+        lines = [*self.places, *_sandbox_lines(self.sandbox), *_layer_lines(self.layers)]
+        lines += [f"units      {one_line(self.units)}"] if self.units else []
+        lines += map(_left_line, self.left)
         if self.left_layers is not None and self.left_layers.folders:
             count, size = plural(len(self.left_layers.folders), "layer"), size_words(self.left_layers.size)
             lines.append(f"left       {count} of commands, {size}: rundry apply --drop-all deletes what nobody uses")
@@ -114,12 +119,13 @@ async def check_up(setup: Setup) -> Checkup:
     )
     sandbox = await _probed(bool(settings["network"].value), setup.workspace, hosts, hide_rules)
     around = surroundings_of(setup)
+    why_no_sandbox = "" if sandbox.kind else sandbox.why_none
+    layers = await asyncio.to_thread(fitness_of, setup.workspace, setup.folder, why_no_sandbox=why_no_sandbox)
     return Checkup(
         places=[f"folder     {setup.workspace}", f"config     {config_file(os.environ)}", f"journals   {setup.folder}"],
         sandbox=sandbox,
-        layers=await asyncio.to_thread(
-            fitness_of, setup.workspace, setup.folder, why_no_sandbox="" if sandbox.kind else sandbox.why_none
-        ),
+        layers=layers,
+        units="" if layers.place is not None else await asyncio.to_thread(_units, setup, sandbox),
         left=await asyncio.to_thread(left_units, setup.workspace, setup.folder),
         left_layers=await asyncio.to_thread(left_layers, setup.workspace, setup.folder),
         copies=await asyncio.to_thread(left_copies, setup.workspace, setup.folder),
@@ -160,6 +166,16 @@ def _layer_lines(layers: Fitness) -> list[str]:
     lines = [f"layers     do not work here ({one_line(layers.step)}: {one_line(layers.why)})"]
     lifting = (layers.remedy.text, *layers.remedy.commands)
     return lines + [f"lift       {one_line(line)}" for line in lifting if line]
+
+
+def _units(setup: Setup, sandbox: Sandbox) -> str:
+    """Return how a stage and units of work are kept apart without layers, and what that takes."""
+    try:
+        cost = cost_of_copies(setup.workspace, setup.folder)
+    except OSError as error:
+        return f"passes, tries and items of a migration need copies of this folder, which cannot be made: {error}"
+    who = "a stage, passes, tries" if sandbox.kind else "passes, tries"
+    return f"copies of this folder ({cost}): {who}, items of a migration, views of the judge"
 
 
 def _left_line(unit: LeftUnit) -> str:

@@ -78,6 +78,16 @@ def test_without_a_place_a_chosen_stage_is_refused_and_the_default_asks(home: Ho
     assert ran.of("run_started")[0]["direct"] and [path.name for path in unfit.iterdir()] == ["kept.txt"]
 
 
+@pytest.mark.parametrize("machine", ["landlock", "no sandbox"])
+def test_without_layers_doctor_says_what_works_in_copies_and_what_they_take(tmp_path: Path, machine: str):
+    home, work = Home(tmp_path, words_for(machine)), make_project(tmp_path / "project")
+    (work / "large").write_bytes(bytes(3_000_000))
+    said = home.run("doctor", cwd=work).stdout
+    (line,) = [line for line in said.splitlines() if line.startswith("units ")]
+    assert "copies of this folder (" in line and "3." in line and " MB each" in line and "passes, tries" in line, said
+    assert ("a stage" in line) == (machine == "landlock" and not why_no_landlock()), said
+
+
 def test_without_a_sandbox_a_chosen_stage_is_refused_and_the_default_asks(tmp_path: Path):
     home, work = Home(tmp_path, words_for("no sandbox")), make_project(tmp_path / "project")
     line = refusal(run_in(home, work, "--gate", "stage"))

@@ -12,8 +12,6 @@ from ....layers.fitness import Fitness, places_of, try_copies_of, try_workspace,
 from ....layers.namespaces import Namespaces, NamespacesRefused
 from ....layers.run_layers import RunLayers
 from ....protocol import GateMode, LoopKind, Refusal, RunSpec
-from ....protocol.text.counts import plural
-from ....protocol.text.effect_words import size_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,9 +102,8 @@ def _with_copies(inputs: Inputs, workspace: Workspace, sandbox: Sandbox, found: 
     recovered = tuple(layers.recover())
     layers.base.mkdir(mode=0o700, parents=True, exist_ok=True)
     size = size_of(workspace.root, layers.base, skipped=skipped_in(workspace.root, layers.hidden))
-    shared = ", whose blocks are shared until they change" if size.shares else ""
     what, each = ("copies of the workspace", " each") if spec.has_units else ("a copy of the workspace", "")
-    line = f"it works in {what} ({plural(size.files, 'file')}, {size_words(size.size)}{each}{shared})"
+    line = f"it works in {what} ({size.words(each)})"
     return found._replace(units=layers, recovered=recovered, copies=f"{line}, because {why}")
 
 
