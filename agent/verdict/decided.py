@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 What = Literal["changed", "new", "deleted", "output", "git"]
 """What nobody decided on. `output`: a folder or file with output. `git`: something in a repository."""
+UNKNOWN_BEFORE = ": its content before is not known"
+"""How a line of `Decided.unknown` about a file ends."""
 END = 1 << 62
 """Position of what is there now: after all events."""
 _NOTHING, _FOLDER = PathPast(None), PathPast(Side(type="folder"))
@@ -180,7 +182,7 @@ def decide(history: History, now: Mapping[str, Side | None], scope: InScope, con
         undecided.append(UndecidedPath(path, one.what, "" if one.now is None else one.now.digest))
         side = one.past.side
         if side is not None and one.past.data is None and contents.find(path, side) is None:
-            unknown.add(f"{path}: its content before is not known")
+            unknown.add(f"{path}{UNKNOWN_BEFORE}")
     view.update(dict.fromkeys(gone, PathPast(None)))
     for path in outputs:
         undecided.append(UndecidedPath(path, "output", ""))

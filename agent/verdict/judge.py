@@ -28,7 +28,7 @@ from ..stops.stall.signature import without_traces_of_run
 from .approved_modules import approved_modules
 from .checked import checked_in_view
 from .counts import CountsDamaged, first_counts
-from .decided import is_below
+from .decided import UNKNOWN_BEFORE, is_below
 from .decided_now import DecidedNow, decided_now
 from .holdout import with_second_check
 from .names import is_source, is_test_name
@@ -258,8 +258,10 @@ class _Judge:
         if decided.unknown:
             names = {line.partition(": ")[0] for line in decided.unknown}
             asked = [one.path for one in decided.undecided if one.path in names]
-            step = "" if asked else ": start the run again"
-            detail = f"what some files were before is not known ({first_names(decided.unknown, _NAMED)}){step}"
+            step = "restore them and start the run again" if asked else "start the run again"
+            step = f"resume the run in a session and accept them, or {step}" if asked else step
+            what = [line.removesuffix(UNKNOWN_BEFORE) for line in decided.unknown]
+            detail = f"it is not known what was there before this run: {first_names(what, _NAMED)}; {step}"
             return self._red("unknown", detail, asked)
         if self._fewer and not decided.undecided:
             return self._few_tests()

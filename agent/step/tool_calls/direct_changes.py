@@ -32,7 +32,7 @@ from ...protocol.text.counts import plural
 from ...workspace.names import why_forbidden
 from ...workspace.sandbox.confined.programs import program_places
 from ...workspace.sandbox.places import read_only_places
-from .direct_look import WHOLE, Before, look, todo_commands
+from .direct_look import WHOLE, Before, look, todo_commands, with_changed_since
 from .file_events import FileContents, contents_of, file_changed
 from .protected_changes import Changed, ProtectedChange, decide_protected
 
@@ -63,8 +63,12 @@ async def look_before(ctx: RunContext, record: Record) -> Before:
 
 
 async def look_now(ctx: RunContext) -> Before:
-    """Return the workspace as it is now, with the contents of what the run wrote."""
-    return await look(ctx.workspace, ctx.sandbox, _written(ctx))
+    """Return the workspace as it is now, with the contents of what the run wrote, or the user after the start."""
+    before = await look(ctx.workspace, ctx.sandbox, _written(ctx))
+    start = None if ctx.views is None or ctx.unit is not None else ctx.views.start
+    if start is None:
+        return before
+    return await with_changed_since(ctx.workspace, before, start, ctx.facts.changes.unrecorded.outputs)
 
 
 def _written(ctx: RunContext) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from ...layers.copies import and_above, differing_paths
 from ...layers.direct import Entry, Tree, bytes_of, read_tree
 from ...layers.git.rows import TODO_FILES, commands_of_rebase
 from ...layers.git_contents import GitContents
@@ -19,6 +20,7 @@ from ...workspace.sandbox.confined.programs import program_places
 from ...workspace.sandbox.places import protected, read_by_git
 
 if TYPE_CHECKING:
+    from ...layers.start_copy import StartCopy
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.sandbox import Sandbox
 
@@ -27,6 +29,8 @@ WHOLE = frozenset({""})
 """All of the workspace."""
 _TODO = tuple(os.fsencode(f"rebase-merge/{name}") for name in TODO_FILES)
 _LARGEST = 1_000_000
+_MOST_CHANGED = 1_000
+"""Files of which the contents are read because they differ from those of the start."""
 _MOST_BYTES = 32_000_000
 """Bytes of all files whose contents are kept for one comparison."""
 
@@ -106,20 +110,51 @@ def todo_commands(ws: Workspace, paths: Iterable[bytes]) -> frozenset[str]:
     return frozenset(command for text in texts for command in commands_of_rebase(text))
 
 
+async def with_changed_since(ws: Workspace, before: Before, start: StartCopy, outputs: Collection[str]) -> Before:
+    """Add the contents of files that differ from those of the start: the user may have changed them meanwhile.
+
+    Without output and what a view has as at the start anyway. Of many files only the first ones are read.
+    """
+
+    def read() -> Before:
+        tops, entries = {os.fsencode(path) for path in outputs}, before.tree.entries
+        paths = [
+            path
+            for path in sorted(differing_paths(start.layer.source, before.tree) & entries.keys())
+            if not start.has(path) and tops.isdisjoint(and_above(path)) and os.fsdecode(path) not in before.contents
+        ]
+        try:
+            return before._replace(contents={**before.contents, **_read(ws, before, [paths[:_MOST_CHANGED]])})
+        except OSError:  # the workspace is gone
+            return before
+
+    return await asyncio.to_thread(read)
+
+
 def _contents(ws: Workspace, before: Before) -> dict[str, bytes]:
     """Return what git or a tool runs by itself, the programs last, and note the digests. Raises OSError."""
-    entries, found, left = before.tree.entries, dict[str, bytes](), _MOST_BYTES
-    changed = dict[bytes, Entry]()
+    entries = before.tree.entries
     git = [path for path in entries if path == b".git" or path.endswith(b"/.git")]
     files = [ws.root / os.fsdecode(path) for path in git if entries[path].side.type != "folder"]
     settings = [place for path in git for place in read_by_git(ws.root / os.fsdecode(path))]
+    paths = list[list[bytes]]()
+    for places in ([*protected(ws.root), *files, *settings], program_places(ws.root)):
+        names = tuple(os.fsencode(name) + b"/" for name in _relative(ws, places))
+        paths.append([path for path in entries if (path + b"/").startswith(names)])
+    return _read(ws, before, paths)
+
+
+def _read(ws: Workspace, before: Before, paths: Iterable[Iterable[bytes]]) -> dict[str, bytes]:
+    """Return the contents of small files, and note their digests. Raises OSError."""
+    entries, found, left = before.tree.entries, dict[str, bytes](), _MOST_BYTES
+    changed = dict[bytes, Entry]()
     root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
     try:
-        for places in ([*protected(ws.root), *files, *settings], program_places(ws.root)):
-            names = tuple(os.fsencode(name) + b"/" for name in _relative(ws, places))
-            for path, entry in entries.items():
-                is_meant = (path + b"/").startswith(names) and entry.side.type != "folder"
-                if not is_meant or entry.side.size > min(_LARGEST, left) or before.is_hidden(path):
+        for some in paths:
+            for path in some:
+                entry = entries[path]
+                is_small = entry.side.type != "folder" and entry.side.size <= min(_LARGEST, left)
+                if not is_small or before.is_hidden(path):
                     continue
                 if (data := bytes_of(root, path, _LARGEST)) is not None:
                     found[os.fsdecode(path)] = data

@@ -172,6 +172,35 @@ async def test_what_a_command_changed_when_rundry_was_killed_is_undecided(projec
     assert judged(killed)["rests_on"] == ["suite/a.sh"], judged(killed)["detail"]
 
 
+async def test_the_view_has_what_the_user_made_meanwhile_of_files_that_git_does_not_have(
+    machine, project, driven, work
+):
+    suite = "sh calc.sh | grep -q 4 && grep -q on conf.txt && grep -q 9 local.txt\n"
+    project({"calc.sh": "echo 5\n", ".gitignore": "conf.txt\n", "suite/a.sh": suite})
+    (work / "conf.txt").write_text("off\n")
+    run = driven("ls", "echo more >> conf.txt; echo more >> local.txt", FIX, until=[LOOP])
+    driving = asyncio.ensure_future(run.run())
+    while not run.of("step_finished"):
+        await asyncio.sleep(0.001)
+    (work / "conf.txt").write_text("on\n")
+    (work / "local.txt").write_text("9\n")
+    assert is_done(run, await driving, machine)
+    assert judged(run)["undecided"] == ["conf.txt"], judged(run)
+
+
+async def test_a_file_whose_content_before_is_unknown_is_named_with_the_next_step(machine, project, driven, work):
+    project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
+    run = driven("ls", "echo more >> large.bin", FIX, until=[LOOP])
+    driving = asyncio.ensure_future(run.run())
+    while not run.of("step_finished"):
+        await asyncio.sleep(0.001)
+    (work / "large.bin").write_bytes(b"x" * 1_500_000)
+    outcome = await driving
+    assert outcome.reason == "handoff" and judged(run)["why"] == "unknown", run.story()
+    words = "it is not known what was there before this run: large.bin; resume the run in a session and accept them"
+    assert words in outcome.detail, outcome.detail
+
+
 async def test_if_the_copy_of_the_start_is_gone_nothing_is_done(project, driven):
     project({"calc.sh": "echo 5\n", "suite/a.sh": "sh calc.sh | grep -q 4\n"})
     run = driven(FIX, until=[LOOP])
