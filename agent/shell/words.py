@@ -51,6 +51,8 @@ class SimpleCommand(msgspec.Struct, frozen=True):
     """What hides the exit code of this command from that of the line; None: nothing that is certain."""
     reads: str = ""
     """The file of `< FILE`."""
+    here: str = ""
+    """The text of its here document or here string."""
     is_with_variables: bool = False
     """Whether a statement of the line sets or unsets variables, apart from assignments before a name."""
 
@@ -96,7 +98,8 @@ def _walk(node: Node, sure: set[int], hidden: Mapping[int, HiddenBy]) -> Iterato
         words = [_text(child) for child in node.named_children if child.type not in ("variable_assignment", "comment")]
         given = [_assigned(child) for child in node.named_children if child.type == "variable_assignment"]
         if words:
-            yield SimpleCommand(words, given, node.start_byte in sure, hidden.get(node.start_byte), _input_of(node))
+            is_sure, by = node.start_byte in sure, hidden.get(node.start_byte)
+            yield SimpleCommand(words, given, is_sure, by, _input_of(node), _here_of(node))
     for child in node.named_children:
         yield from _walk(child, sure, hidden)
 
@@ -107,6 +110,18 @@ def _input_of(command: Node) -> str:
     for one in outer.named_children if outer is not None and outer.type == "redirected_statement" else ():
         if one.type == "file_redirect" and any(child.type == "<" for child in one.children):
             return _text(one.named_children[-1])
+    return ""
+
+
+def _here_of(command: Node) -> str:
+    """Return the text of `<<END` or `<<< TEXT` of a command; empty: it has none."""
+    outer = command.parent
+    around = outer.named_children if outer is not None and outer.type == "redirected_statement" else []
+    for one in (*command.named_children, *around):
+        if one.type == "herestring_redirect":
+            return _text(one.named_children[-1]) if one.named_children else ""
+        if one.type == "heredoc_redirect":
+            return next((_raw(child) for child in one.named_children if child.type == "heredoc_body"), "")
     return ""
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..shell.words import UNKNOWN, simple_commands
+from ..shell.words import UNKNOWN, SimpleCommand, simple_commands
 from .build_files import MAKEFILES, folder_of_make, goals_of, make_recipes, makefiles, package_scripts, read_text
 from .shell_variables import filled_in
 
@@ -90,6 +90,8 @@ _READS_ONLY: dict[str, tuple[str, ...]] = {
 """Options with which an interpreter only reads its script."""
 _CODE_OPTIONS = {"-c", "-e", "-p", "-r", "-E", "--eval", "--print", "--command"}
 _VALUE_OPTIONS = {"-W", "-X", "-O", "-o", "-I", "--require", "--import", "--loader", "-C"}
+_OWN_VALUE_OPTIONS = {"node": "-r", "nodejs": "-r", "ruby": "-r", "php": "-d", "lua": "-l", "luajit": "-l"}
+"""Options that take a value with this interpreter alone."""
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _PYTHON_FLAGS = re.compile(r"-(?P<flags>[bBdEhiIOPqsSuvVx]*)(?P<last>[cmWX]?)(?P<value>.*)")
 """Options of Python in one word: flags, and one with a value, which may follow in the next word."""
@@ -108,6 +110,8 @@ class Started(msgspec.Struct, frozen=True):
     """Names of the programs that run it, such as `npx` or `uv`."""
     reads: str = ""
     """The file of `< FILE`."""
+    here: str = ""
+    """The text of a here document, or what `echo` prints into its pipe."""
 
 
 class Executed(msgspec.Struct):
@@ -123,6 +127,23 @@ class Executed(msgspec.Struct):
     """Maps a file to the scripts that execute it."""
     read: int = 0
     """Texts that were read."""
+
+
+class _Shown(NamedTuple):
+    """What a program writes into its pipe, for an interpreter that reads its script from there."""
+
+    files: list[str]
+    text: str
+
+
+def _shown_by(words: Sequence[str], simple: SimpleCommand, before: _Shown) -> _Shown:
+    """Return what `cat` or `echo` shows; of another program, what was shown before."""
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    if words[0] == "cat" and not simple.reads:
+        return _Shown(plain, simple.here)
+    if words[0] in ("echo", "printf"):
+        return _Shown([], " ".join(plain).replace("\\n", "\n"))
+    return before
 
 
 def executed_files(command: str, root: Path) -> set[str]:
@@ -158,28 +179,32 @@ def _follow(
     here = folder
     listed: list[str] = []
     """What the programs of the line list, for `xargs`."""
-    shown: list[str] = []
-    """The files that `cat` shows, for an interpreter that reads its script from a pipe."""
+    shown = _Shown([], "")
     for simple in simple_commands(line):
         words = without_wrappers(simple.words)
         before = simple.words[: len(simple.words) - len(words)]
         given = [*simple.given, *(word for word in before if re.match(r"[A-Za-z_]\w*=", word))]
         wrapped = [*outer, *(_program_name(word) for word in before if not word.startswith("-"))]
         is_repeated = "xargs" in before or "parallel" in before
+        if "parallel" in before:
+            words, given_items = _of_parallel(words)
+            listed = given_items or listed
         bare = [word for word in words if "{}" not in word] if is_repeated else words
         for command in [[*bare, item] for item in listed] if is_repeated and listed and words else [words]:
             if not command:
                 continue
-            found.started.append(Started(command, str(here), given, wrapped, simple.reads))
+            text = simple.here or (shown.text if not simple.reads and _reads_script(command) else "")
+            found.started.append(Started(command, str(here), given, wrapped, simple.reads, text))
             if command[0] == "cd" and len(command) > 1 and UNKNOWN not in command[1]:
                 here = here / command[1]
                 continue
             _read(command, here, root, found, depth, wrapped, by)
-            if not simple.reads and words[0] == "cat":
-                shown = [word for word in words[1:] if not word.startswith("-")]
-            elif _reads_script(command):
-                for path in [simple.reads] if simple.reads else shown:
+            shown = _shown_by(words, simple, shown)
+            if _reads_script(command):
+                for path in [simple.reads] if simple.reads else shown.files:
                     _add(path, here, root, found, by)
+                for script in filled_in(text) if _program_name(command[0]) in _SHELLS else ():
+                    _follow(script, here, root, found, depth - 1, [*wrapped, _program_name(command[0])], by)
         listed += _listed(words) if words else []
 
 
@@ -196,6 +221,14 @@ def _read(
     for goal in goals_of(words, folder, root):
         _add(goal, PurePosixPath("."), root, found, by)
         found.goals.add(goal)
+
+
+def _of_parallel(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the command of `parallel`, and the words after `:::` that it gets one by one."""
+    at = next((at for at, word in enumerate(words) if re.fullmatch(r":::\+?", word)), len(words))
+    command, items = words[:at], [word for word in words[at + 1 :] if not word.startswith(":::")]
+    command = command[0].split() if len(command) == 1 else command
+    return (command, items) if command else (items[:1], [])
 
 
 def without_wrappers(words: Sequence[str]) -> list[str]:
@@ -252,10 +285,10 @@ def _scripts(words: Sequence[str]) -> Iterator[str]:
     if _PYTHON.fullmatch(name):
         yield from _python_program(words[1:])
     elif name in ("node", "nodejs"):
-        for path in _program(words[1:]):
+        for path in _program(words[1:], name):
             yield from (path, f"{path}.js", f"{path}/index.js") if not _is_file_name(path) else (path,)
     elif name in _SHELLS or _INTERPRETER.fullmatch(name):
-        yield from _program(words[1:])
+        yield from _program(words[1:], name)
     elif words[0] == UNKNOWN:  # `$PYTHON check.py`
         yield from (path for path in _program(words[1:]) if _is_file_name(path))
     elif name == "coverage":
@@ -269,17 +302,17 @@ def _scripts(words: Sequence[str]) -> Iterator[str]:
     yield from _build_files(name, words)
 
 
-def _program(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the script or module that an interpreter runs."""
-    i = 0
+def _program(arguments: Sequence[str], name: str = "") -> Iterator[str]:
+    """Yield the script or module that an interpreter runs. `name`: of its program."""
+    own, i = _OWN_VALUE_OPTIONS.get(re.sub(r"[\d.]+$", "", name), ""), 0
     while i < len(arguments):
         word = arguments[i]
         if word == "-m" and i + 1 < len(arguments):
             yield from _module(arguments[i + 1], arguments[i + 2 :])
             return
-        if word in _CODE_OPTIONS or (re.fullmatch(r"-[a-z]*c", word)):
+        if word != own and (word in _CODE_OPTIONS or re.fullmatch(r"-[a-z]*c", word)):
             return
-        if word in _VALUE_OPTIONS:
+        if word == own or word in _VALUE_OPTIONS:
             i += 2
         elif word.startswith("-"):
             i += 1
@@ -315,7 +348,8 @@ def _reads_script(words: Sequence[str]) -> bool:
     name = _program_name(words[0])
     if not (name in _SHELLS - {"source", "."} or _INTERPRETER.fullmatch(name)) or name in ("java", "deno", "bun"):
         return False
-    return all(word.startswith("-") and not re.search(r"[cem]", word) for word in words[1:])
+    rest = words[1:-1] if words[-1] == UNKNOWN else words[1:]  # a here string
+    return all(word.startswith("-") and not re.search(r"[cem]", word) for word in rest)
 
 
 def _module(module: str, arguments: Sequence[str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from ..shell.words import UNKNOWN, HiddenBy, SimpleCommand, simple_commands
@@ -126,7 +127,7 @@ def _inner(
 
 def _shell_options(arguments: Sequence[str]) -> Iterator[str]:
     """Yield the `set` commands that stand for the options of `bash -e -o pipefail -c ...`."""
-    for word, after in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, after in pairwise([*arguments, ""]):
         if not word.startswith("-"):
             continue
         if re.fullmatch(r"-[a-z]*e[a-z]*", word) or after == "errexit":

@@ -17,6 +17,7 @@ from ..stops.guarding.imports import imports_of, read_text
 from ..stops.guarding.tool_table import Tool, names_in_scripts, tools_of
 from .compiled_tests import TestProgram, programs_of_tests
 from .names import has_test_word, is_markup, is_source, is_test_folder, is_test_name
+from .preloaded import preloaded
 
 if TYPE_CHECKING:
     from .start_files import StartFiles
@@ -113,8 +114,10 @@ _REFERENCES = re.compile(
     r"(^|[/_.-])(references?|refs?|want(ed)?|gold|truth|answers?|cases?|corpus|out|output|correct)[/_.-]", re.I
 )
 """Parts of names of files with what a test compares with."""
+_COMPILERS = re.compile(r"([\w-]+-)?(cc|gcc|g\+\+|c\+\+|clang(\+\+)?|gfortran)(-[\d.]+)?|tcc|nvcc")
+_MAIN = re.compile(r"\bmain\s*\(|^\s*program\s", re.IGNORECASE | re.MULTILINE)
 _RUNS_SOURCES = re.compile(
-    r"((python|pypy|node|deno|bun|ruby|perl|lua|luajit|php)[\d.]*|([\w-]+-)?(cc|gcc|g\+\+|c\+\+|clang(\+\+)?|gfortran)(-[\d.]+)?|tcc|nvcc"
+    rf"((python|pypy|node|deno|bun|ruby|perl|lua|luajit|php)[\d.]*|{_COMPILERS.pattern}"
     r"|rustc|javac|kotlinc|swiftc|ghc|ocamlopt|ocamlc|dmd|ldc2|fpc|zig|nim|crystal|iverilog|verilator|ghdl|swipl|emacs|vim|nvim"
     r"|k6|locust|sqlite3|psql|mysql|mariadb|duckdb)"
 )
@@ -219,6 +222,7 @@ class CheckParts:
                 self._add_started(started)
             self._add_data(runs.started)
             self._add_judges(runs.started)
+            self._add_drivers(runs.started)
             self._add_results(runs.started)
             tested = (self._inside(".", match[1]) for match in _TESTED.finditer(command))
             self.results |= {path for path in tested if path and not self._is_there(".", path)}
@@ -395,6 +399,9 @@ class CheckParts:
         for tool in tools:
             self._add_options(tool, started.words, folder)
         self._add_program(name, started)
+        for loaded in preloaded(started.words, started.given):
+            if (path := self._inside(folder, loaded)) and not _in_sources(path):
+                self._add_run(path, _RUN)
         self._builders.update(_BUILD_FILES.keys() & {*names})
         if "--doctest-modules" in started.words or module == "doctest":
             self.doctests = True
@@ -546,6 +553,24 @@ class CheckParts:
                 is_there = path in self._start.files and is_source(path)
                 if is_there and any(map(_judges, PurePosixPath(path).with_suffix("").parts)):
                     self._add_run(path, _RUN)
+
+    def _add_drivers(self, started: Sequence[Started]) -> None:
+        """Add a source with `main` that the line compiles with those of a folder of sources: `cc probe.c src/*.c`.
+
+        If nothing reads what the program prints, its exit code is the verdict, which this source decides.
+        """
+        names = {one.words[0].rpartition("/")[2] for one in started}
+        if names & {*READERS, *_COMPARERS, "test"}:
+            return
+        for one in started:
+            given = [path for word in one.words[1:] if is_source(word) and (path := self._inside(one.folder, word))]
+            if not _COMPILERS.fullmatch(one.words[0].rpartition("/")[2]) or not any(map(_in_sources, given)):
+                continue
+            for path in (path for path in given if not _in_sources(path)):
+                for found in self._matching(path) if re.search(r"[*?\[]", path) else [path]:
+                    if _MAIN.search(read_text(self._root / found) or ""):
+                        self._add_run(path, _RUN)
+                        break
 
     def _in_code(self, started: Started) -> Iterator[str]:
         """Yield the sources that code in a command line may import: `python3 -c 'import checks'`, `perl -MChecks`."""

@@ -52,6 +52,8 @@ HIDDEN = {
     "for t in 1 2; do suite; done; true": "last command",
 }
 SHOWN = [
+    "echo suite | bash",
+    "bash <<E\nsuite\nE\n",
     "suite",
     "cd . && suite",
     "cd .; suite",

@@ -99,3 +99,24 @@ async def test_an_undo_makes_the_verdict_void(project, driven):
     run = driven("echo 'echo 4' > calc.sh", until=[LOOP], budget=FEW)
     assert is_done(run, await run.run())
     assert run.facts().verdicts.is_judged
+
+
+NEUTRAL = {
+    "here document": ("bash <<E\nset -e\nsh demos/a.sh\nE\n", "demos/a.sh", "sh src/calc.sh | grep -q 4\n"),
+    "preloaded": ("BASH_ENV=hook.sh bash src/calc.sh", "hook.sh", "grep -q 4 src/calc.sh || exit 1\n"),
+    "driver": (
+        "cc -o /tmp/p probe.c src/calc.c && /tmp/p",
+        "probe.c",
+        "int calc(void);\nint main(void) { return calc() != 4; }\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NEUTRAL)
+async def test_a_check_with_a_neutral_name_is_not_the_runs_to_change(project, driven, case):
+    check, path, text = NEUTRAL[case]
+    sources = {"src__calc.sh": "echo 5\n", "src__calc.c": "int calc(void) { return 5; }\n"}
+    project(**sources, **{path.replace("/", "__").replace(".", "."): text})
+    cheat = "int main(void) { return 0; }" if path.endswith(".c") else "true"
+    outcome = await (run := driven(f"echo '{cheat}' > {path}", until=[check], budget=FEW)).run()
+    assert is_handed_over(run, outcome, path)

@@ -26,6 +26,10 @@ from rundry.agent.stops.executed import executed
         ("git ls-files suite | xargs -n 1 sh", "suite/**/*"),
         ("timeout 60 bash -c 'for t in suite/*; do $t; done'", "suite/*"),
         ("env X=1 bash run.sh suite", "suite/*.py"),
+        ("parallel sh ::: suite/*.sh", "suite/*.sh"),
+        ("parallel -j2 'sh {}' ::: suite/*.sh", "suite/*.sh"),
+        ("ls suite/*.sh | parallel sh", "suite/*.sh"),
+        ("find suite -type f | parallel -j 4 bash {}", "suite/**/*"),
     ],
 )
 def test_what_a_line_finds_is_executed(tmp_path: Path, command: str, path: str):
@@ -51,6 +55,12 @@ def test_what_a_line_finds_is_executed(tmp_path: Path, command: str, path: str):
         ("node rules", "rules/index.js"),
         ("node < rules.js", "rules.js"),
         ("sh -s < rules.sh", "rules.sh"),
+        ("bash <<E\nset -e\n. ./rules.sh\nE\n", "rules.sh"),
+        ("sh -s <<-'E' && echo ok\n\tcd .\n\tsh rules.sh\n\tE\n", "rules.sh"),
+        ("bash <<< 'sh rules.sh'", "rules.sh"),
+        ("cat <<E | sh\nsh rules.sh\nE\n", "rules.sh"),
+        ("echo 'sh rules.sh' | bash", "rules.sh"),
+        ("printf 'set -e\\nsh rules.sh\\n' | sh -s", "rules.sh"),
     ],
 )
 def test_a_script_is_found_however_its_interpreter_gets_it(tmp_path: Path, command: str, path: str):
@@ -93,6 +103,9 @@ def test_a_line_without_a_program_executes_nothing(tmp_path: Path, command: str)
         "find src -name '*.py' -exec grep -l x {} +",
         "for f in in/*.txt; do ./app < $f | diff - ${f%.txt}.out; done",
         "bash -n src/a.sh",
+        "cat <<E\nsh src/a.sh\nE\n",
+        "echo 'sh src/a.sh' | grep -q a",
+        "sh run.sh <<E\nsh src/a.sh\nE\n",
     ],
 )
 def test_what_is_only_read_is_not_executed(tmp_path: Path, command: str):
