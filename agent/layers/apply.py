@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
+import msgspec
+
 from ..system.crash import crash_point
 from ..workspace.errors import StaleFile, UnreadableFile, WriteFailed
 from ..workspace.files.beneath import exchange, folder_of, rename_new
@@ -50,7 +52,7 @@ class Source(Protocol):
         ...
 
 
-class Result(NamedTuple):
+class Result(msgspec.Struct, frozen=True, gc=False):
     """What became of a row."""
 
     path: str

@@ -39,7 +39,7 @@ class TooMuch(Exception):
     """The layer has more than rundry handles; the message says what."""
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class Side(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A file, link or folder on one side of a change."""
 
     type: Type
@@ -55,7 +55,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Permissions that a file gets when it has to be made again; 0: those of a new file."""
 
 
-class Effect(msgspec.Struct, frozen=True, kw_only=True):
+class Effect(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One path that differs."""
 
     path: str

@@ -16,7 +16,7 @@ _Line = tuple[bytes, Side | None, Side | None]
 """A row; its path as bytes, because a text cannot hold each name."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One path, as it was and as it should be; None: nothing.
 
     A file gets the time of `after`; if that is 0, it keeps the time at which it is written.

@@ -64,7 +64,7 @@ class Written:
         try:
             status = os.fstat(source)
             lease = Lease(source)
-            if not (lease.held and self._may_move(source, status, side) and self._moved(own, status, folder, name)):
+            if not (lease.held and self._may_move(source, status, side) and self._moved(own, folder, name)):
                 self._copied(source, path, side, folder, name)
             elif lease.is_contested:
                 os.unlink(name, dir_fd=folder)
@@ -86,17 +86,14 @@ class Written:
             os.fchmod(source, wanted)
         return True
 
-    def _moved(self, own: str, status: os.stat_result, folder: int, name: str) -> bool:
-        """Move the file; return False if its folder is on another file system. Raises StaleFile if it was replaced."""
+    def _moved(self, own: str, folder: int, name: str) -> bool:
+        """Move the file, whose name leads to it as long as the layer is sealed. Return False on another file system."""
         try:
             rename_new(self._folder, own, name, folder)
         except OSError as error:
             if error.errno == errno.EXDEV:
                 return False
             raise
-        if os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino != status.st_ino:
-            rename_new(folder, name, own, self._folder)
-            raise StaleFile(f"{own}: it was replaced since it was listed")
         return True
 
     def _copied(self, source: int, path: str, side: Side, folder: int, name: str) -> None:

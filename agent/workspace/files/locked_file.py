@@ -104,15 +104,9 @@ class Lease:
     @property
     def is_contested(self) -> bool:
         """Return whether another program had the file open when the lease began, or waits to open it."""
-        return self._refused or self._state() != self._kind
+        return self._refused or (self.held and fcntl.fcntl(self._fd, fcntl.F_GETLEASE) != self._kind)
 
     @property
     def has_writer(self) -> bool:
         """Return whether another program waits to open the file for writing."""
-        return self._state() == fcntl.F_UNLCK
-
-    def _state(self) -> int:
-        """Return the kind of lease that a waiting program needs; without one, the present kind."""
-        if sys.platform != "linux" or not self.held:
-            return self._kind
-        return fcntl.fcntl(self._fd, fcntl.F_GETLEASE)
+        return self.held and fcntl.fcntl(self._fd, fcntl.F_GETLEASE) == fcntl.F_UNLCK
