@@ -2,6 +2,7 @@
 
     cd tests && python -m bench                    # all of them: about six minutes on two cores
     cd tests && python -m bench first-frame idle   # only these
+    cd tests && python -m bench layers judge --page ../docs/performance.md   # only these, and their tables of the page
     cd tests && python -m bench growth --steps 20000   # the memory of a run of that length: about twenty minutes
     cd tests && python -m bench repair --help          # harnesses that repair programs with a real model: hours
 
@@ -59,6 +60,9 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "migrate": migrating.measure,
 }
 
+ABOUT = {"judge": judge_bench.ABOUT, "layers": layers_bench.ABOUT}
+"""What stands above a table of the page."""
+
 
 def main() -> int:
     if sys.argv[1:2] == ["repair"]:
@@ -66,7 +70,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measures rundry.")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHES)}; none: all")
     parser.add_argument("--steps", metavar="N", type=int, default=growth.STEPS, help="length of the run of growth")
-    parser.add_argument("--page", metavar="FILE", type=Path, help="write a page with the tables, too")
+    parser.add_argument(
+        "--page", metavar="FILE", type=Path, help="write the tables to a page; with NAMES: only these tables of it"
+    )
     asked = parser.parse_args()
     names = asked.names or list(BENCHES)
     if unknown := set(names) - set(BENCHES):
@@ -74,13 +80,14 @@ def main() -> int:
     benches = {**BENCHES, "growth": partial(growth.measure, steps=asked.steps)}
     sys.setswitchinterval(0.0005)  # the thread that stamps what arrives must not wait for the one that types
     compile_all()
+    former = asked.page.read_text("utf-8") if asked.page is not None and asked.names and asked.page.exists() else ""
     groups: dict[str, list[Row]] = {}
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="rundry-bench-") as folder:
             groups[name] = benches[name](Path(folder))
         if asked.page is not None:
-            asked.page.write_text(page(groups), encoding="utf-8")
+            asked.page.write_text(page(groups, ABOUT, former), encoding="utf-8")
     rows = [row for group in groups.values() for row in group]
     print_table(rows)
     return 0 if all(row.holds for row in rows) else 1

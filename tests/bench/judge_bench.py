@@ -20,6 +20,11 @@ from .table import Row, middle
 ROUNDS = 5
 SLOW = 1.0
 """Seconds that the check sleeps, so that what is measured is not the start of its program."""
+ABOUT = f"""A result costs time when it is judged: the check runs once more without the changes that nobody decided
+on, and planted tests show whether it reports a failure. Each value is the median of {ROUNDS} runs. The ratio compares
+it with one run of the check in the same runs, which sleeps for {SLOW:g} s. "With an undecided file" is a result that
+does not rest on that file; these runs are paired with those without it. "Before the first call" is what the judge does
+before the model starts."""
 FIX, UNDECIDED, RESTS = "sed -i s/5/4/ calc.py", "; echo more > notes.txt", "; echo 4 > wanted.txt"
 FILES = {
     "calc.py": "def four():\n    return 5\n",
@@ -49,8 +54,7 @@ async def measure() -> list[Row]:
         (place / "runs").mkdir()
         rows = list[Row]()
         for check, what, limit in ((SHELL, "nothing can be planted", 1.6), (PYTEST, "planted tests", 3.2)):
-            pairs = [(await _run(place, check, FIX), await _run(place, check, FIX + UNDECIDED)) for _ in range(ROUNDS)]
-            alone, more = [one for one, _ in pairs], [other for _, other in pairs]
+            alone, more = await _paired(place, check)
             seconds = middle([one.check for one in alone])
             rows += [
                 Row(f"end of a run, {what}", middle([one.end for one in alone]), "s", seconds, "its check", limit),
@@ -62,6 +66,16 @@ async def measure() -> list[Row]:
         seconds = middle([one.check for one in red])
         what = "end of a run that rests on an undecided file"
         return [*rows, Row(what, middle([one.end for one in red]), "s", seconds, "its check", 4.2)]
+
+
+async def _paired(place: Path, check: str) -> tuple[list[_Cost], list[_Cost]]:
+    """Return the costs without an undecided file and with one. Every other pair begins with the second."""
+    alone, more = list[_Cost](), list[_Cost]()
+    for number in range(ROUNDS):
+        pair = [(alone, FIX), (more, FIX + UNDECIDED)]
+        for costs, command in pair if number % 2 == 0 else reversed(pair):
+            costs.append(await _run(place, check, command))
+    return alone, more
 
 
 async def _run(place: Path, check: str, command: str) -> _Cost:

@@ -49,30 +49,33 @@ the most that the ratio may be, or the value where there is nothing to compare w
 compare: machines differ, and so does one machine from minute to minute.
 
 This page is generated, on a machine that does nothing else:
-`cd tests && ../.venv/bin/python -m bench --page ../docs/performance.md`
+`cd tests && ../.venv/bin/python -m bench --page ../docs/performance.md`, with names before `--page` only these tables.
 """
 
 
-def page(groups: dict[str, list[Row]]) -> str:
-    """The page in `docs`: a table for each measurement."""
-    lines = [
-        _PAGE,
-        f"Measured on {platform.system()} with {os.cpu_count()} cores, Python {platform.python_version()}.",
-        "",
+def page(groups: dict[str, list[Row]], about: dict[str, str], former: str = "") -> str:
+    """The page in `docs`: a table for each measurement.
+
+    `about`: what a table measures, by the name of the measurement. `former`: a page whose other tables stay.
+    """
+    measured = f"Measured on {platform.system()} with {os.cpu_count()} cores, Python {platform.python_version()}.\n"
+    head, *kept = former.split("\n## ") if former else [f"{_PAGE}\n{measured}"]
+    sections = {one.partition("\n")[0]: one for one in kept}
+    sections |= {name: _section(name, rows, about.get(name, "")) for name, rows in groups.items()}
+    return "\n## ".join([head, *sections.values()])
+
+
+def _section(name: str, rows: list[Row], about: str) -> str:
+    lines = [name, "", *([about, ""] if about else [])]
+    lines += [
+        "| what | measured | against | ratio | limit | |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
-    for name, rows in groups.items():
-        lines += [
-            f"## {name}",
-            "",
-            "| what | measured | against | ratio | limit | |",
-            "| --- | --- | --- | --- | --- | --- |",
-        ]
-        for row in rows:
-            what, ours, base, base_is, ratio, limit, verdict = _cells(row)
-            against = f"{base} {base_is}".strip()
-            lines.append(f"| {what.strip()} | {ours} | {against} | {ratio} | {limit} | {verdict.lower()} |")
-        lines.append("")
-    return "\n".join(lines)
+    for row in rows:
+        what, ours, base, base_is, ratio, limit, verdict = _cells(row)
+        against = f"{base} {base_is}".strip()
+        lines.append(f"| {what.strip()} | {ours} | {against} | {ratio} | {limit} | {verdict.lower()} |")
+    return "\n".join([*lines, ""])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
