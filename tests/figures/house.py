@@ -132,7 +132,8 @@ def moves_left(root: Path) -> list[str]:
     left: list[str] = []
     for line in MOVES.read_text(encoding="utf-8").splitlines():
         old, kind, new = line.split()
-        if (root / f"{old}.py").exists() and (kind == "=>" or not (root / f"{new}.py").exists()):
+        is_there = (root / old).exists() or (root / f"{old}.py").exists()
+        if is_there and (kind == "=>" or not (root / f"{new}.py").exists()):
             left.append(line)
     return left
 
