@@ -88,7 +88,8 @@ def changes(workspace: Path, before: Tree, after: Tree, reads: Callable[[str], b
     """Return what differs between two readings, sorted by path. Raises OSError if the workspace cannot be opened.
 
     `reads`: whether the bytes of a file that was added or changed are read. The digest of `before` is empty if the file
-    was not read then.
+    was not read then. What lies in a folder that could not be listed at one of the times is not known: the folder is a
+    conflict, once.
     """
     found = list[Effect]()
     hidden = {os.fsencode(path) for path in {*before.unread} ^ {*after.unread}}
@@ -97,7 +98,7 @@ def changes(workspace: Path, before: Tree, after: Tree, reads: Callable[[str], b
     try:
         for path in before.entries.keys() | after.entries.keys():
             old, new = before.entries.get(path), after.entries.get(path)
-            if path in hidden and old is not None and new is not None:
+            if path in hidden and new is not None:
                 found.append(_effect(path, old, new.side, "what is in it cannot be listed"))
             elif not _is_below(path, unknown):
                 name = os.fsdecode(path)

@@ -106,6 +106,17 @@ def test_files_in_a_folder_that_cannot_be_listed_any_more_do_not_count_as_delete
     as_user(act)
 
 
+def test_what_lies_in_a_folder_that_is_made_unlistable_is_not_forgotten(as_user: AsUser):
+    def act(folder: Path) -> None:
+        fill(folder)
+        [shut] = [one for one in changed(folder, "mkdir d; echo x > d/.envrc; chmod 000 d") if one.path == "d"]
+        assert (shut.kind, shut.conflict) == ("added", "what is in it cannot be listed")
+        [opened] = changed(folder, "chmod 755 d")
+        assert (opened.path, opened.conflict) == ("d", "what is in it cannot be listed")
+
+    as_user(act)
+
+
 def test_files_of_a_mount_inside_the_workspace_are_compared_too():
     def act(folder: Path) -> None:
         (folder / "data").mkdir()

@@ -177,3 +177,22 @@ async def test_what_the_user_changes_where_a_command_cannot_write_is_not_named(s
     (ws / ".git/hooks/pre-push").write_text("mine\n")
     (ws / "go").touch()
     assert (await running).named == {}
+
+
+SWAPPED = {
+    "a folder of PATH": ("mv .venv v; mkdir -p .venv/bin; cp $PLANT .venv/bin/git", ".venv/bin/git"),
+    "a nested repository": (
+        "mv nested old; mkdir nested; cp -r old/.git nested/.git; echo '[core] fsmonitor=x' >> nested/.git/config",
+        "nested/.git/config",
+    ),
+}
+
+
+@pytest.mark.parametrize("place", SWAPPED)
+async def test_what_a_mount_keeps_cannot_be_replaced_by_moving_the_folder_around_it(run, ws, monkeypatch, place):
+    git(ws, "init", "-q", "nested")
+    (ws / ".venv/bin").mkdir(parents=True)
+    monkeypatch.setenv("PATH", f"{ws / '.venv/bin'}:{os.environ['PATH']}")
+    line, name = SWAPPED[place]
+    ran = await run(line)
+    assert ran.done.exit_code == 0 and name in ran.named, ran

@@ -22,7 +22,7 @@ from ...gate.policy import GUARDED
 from ...journal.encoding import recorded_text
 from ...layers.classes import CACHE_TAG, EXECUTABLE, Class, Group, Surroundings, classify
 from ...layers.copies import and_above
-from ...layers.direct import Tree, bytes_of, changes, digest_of
+from ...layers.direct import Entry, Tree, bytes_of, changes, digest_of
 from ...layers.effects import IN_MEMORY, Effect, Side, is_same, status_at
 from ...layers.opening import FOLDER
 from ...layers.rows import Row, encode_rows, new_name
@@ -255,16 +255,18 @@ def compare(
     every = changes(ws.root, before.tree, after.tree._replace(entries=entries), lambda _: False)
     found, effects = Found(names=sorted(map(os.fsdecode, names))), list[Effect]()
     hidden = _other_modes_of_hidden(before, after.tree)
+    kept = _kept_places(ws, before.tree, after.tree, author.reach)
     for one in every:
         if before.is_hidden(os.fsencode(one.path)):
             hidden |= set() if _is_made_of_folders(one) else {one.path}
         elif one.conflict:
             found.counted.append(f"{one.path}: {one.conflict}")
             found.outputs.append(recorded_text(one.path))
+            found.protected.append(ProtectedChange(path=one.path, why=one.conflict))
         elif not one.path.startswith(_OBJECTS) or one.path.startswith(_INFO):
             effects.append(one)
     for path in sorted(hidden):
-        if not _is_kept(path, before.tree, author, ws):
+        if not f"{path}/".startswith(kept):
             found.protected.append(ProtectedChange(path=path, why=_HIDDEN))
     for one in effects:
         if one.after is not None and todo_commands(ws, [os.fsencode(one.path)]) - before.commands:
@@ -276,7 +278,7 @@ def compare(
         groups = classify(effects, _surroundings(ws, root, before, effects, author.made))
         reading = _Reading(root, journal, before, below)
         for group in groups:
-            _add(found, group, reading, before.tree, author, ws)
+            _add(found, group, reading, kept, author, ws)
     finally:
         os.close(root)
     return found
@@ -418,12 +420,12 @@ def _is_as_shown(status: os.stat_result | None, shown: Side) -> bool:
     return stat.S_ISLNK(status.st_mode) if shown.type == "link" else stat.S_ISREG(status.st_mode)
 
 
-def _add(found: Found, group: Group, reading: _Reading, before: Tree, author: Author, ws: Workspace) -> None:
+def _add(found: Found, group: Group, reading: _Reading, kept: tuple[str, ...], author: Author, ws: Workspace) -> None:
     """Add the changes of one class."""
     if group.kind in ("git", "bytecode"):
         found.protected += _links(group) if group.kind == "git" else []
         return
-    if group.folder and _is_kept(group.folder, before, author, ws):
+    if group.folder and f"{group.folder}/".startswith(kept):
         return
     if group.kind not in _SHOWN or group.folder:
         found.counted.append(group.title)
@@ -444,7 +446,7 @@ def _add(found: Found, group: Group, reading: _Reading, before: Tree, author: Au
         now = None if row.after is None else row.after.digest
         if not is_decided and author.others.get(recorded_text(row.path), _NOT_CHANGED) == now:
             continue
-        if _is_kept(row.path, before, author, ws) or (not is_decided and _is_output(row.path, author)):
+        if f"{row.path}/".startswith(kept) or (not is_decided and _is_output(row.path, author)):
             continue
         if row.before is not None or len(found.shown) < MOST_SHOWN:
             found.shown.append(row)
@@ -485,13 +487,25 @@ def _protected(row: Row, contents: FileContents, why: str) -> ProtectedChange:
     )
 
 
-def _is_kept(path: str, before: Tree, author: Author, ws: Workspace) -> bool:
-    """Return whether the sandbox kept a path read-only: it mounts what exists, and the folder of git's hooks."""
-    for place in author.reach.read_only:
+def _kept_places(ws: Workspace, before: Tree, after: Tree, reach: Reach) -> tuple[str, ...]:
+    """Return what the sandbox kept read-only, each with a slash: it mounts what exists, and the folder of git's hooks.
+
+    A command can move a folder around such a place and make another one there, which is not kept.
+    """
+    found = list[str]()
+    for place in reach.read_only:
         name = place.relative_to(ws.root).as_posix()
-        if f"{path}/".startswith(f"{name}/") and (name == ".git/hooks" or os.fsencode(name) in before.entries):
-            return True
-    return False
+        above = [*and_above(os.fsencode(name))][1:]
+        is_there = name == ".git/hooks" or os.fsencode(name) in before.entries
+        if is_there and all(_is_one_folder(before.entries.get(path), after.entries.get(path)) for path in above):
+            found.append(f"{name}/")
+    return tuple(found)
+
+
+def _is_one_folder(before: Entry | None, after: Entry | None) -> bool:
+    if before is None or after is None:
+        return False
+    return (before.device, before.side.inode) == (after.device, after.side.inode)
 
 
 def _is_given(path: str, author: Author, ws: Workspace) -> bool:
