@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from sampling import PROGRAM_SHARE, RUN_SHARE, outside_of_sample, share_of
+from sampling import PROGRAM_SHARE, RUN_SHARE, named_as_proof, outside_of_sample, share_of
 
 settings.register_profile("full", max_examples=100, deadline=None)  # a loaded machine is slow
 settings.register_profile("quarter", max_examples=25, deadline=None)
@@ -40,13 +40,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     With `--long-share N`, keep a seeded sample of the long tests.
     """
+    kept = named_as_proof(config.rootpath)
     asked = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
     if asked == {Path(__file__).parent}:
         short = [item for item in items if item.get_closest_marker("long") is None]
         for share in (PROGRAM_SHARE, RUN_SHARE):
-            for item in outside_of_sample([item for item in short if share_of(item) == share], share):
+            for item in outside_of_sample([item for item in short if share_of(item) == share], share, kept):
                 item.add_marker(pytest.mark.long)
     long = [item for item in items if item.get_closest_marker("long") is not None]
-    left = set(outside_of_sample(long, config.getoption("--long-share")))
+    left = set(outside_of_sample(long, config.getoption("--long-share"), kept))
     items[:] = [item for item in items if item not in left]
     config.hook.pytest_deselected(items=left)

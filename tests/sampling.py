@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from inspect import iscoroutinefunction
@@ -44,8 +45,14 @@ def share_of(test: pytest.Item) -> int:
     return RUN_SHARE if is_run and iscoroutinefunction(getattr(test, "function", None)) else 1
 
 
-def outside_of_sample(tests: Sequence[pytest.Item], share: int) -> list[pytest.Item]:
-    """Return the tests that are not in the seeded sample: one in `share` of each file, and at least one."""
+def named_as_proof(root: Path) -> frozenset[str]:
+    """Return the tests that docs/security.md names, as `tests/FILE.py::NAME`. They belong to every sample."""
+    text = (root / "docs" / "security.md").read_text(encoding="utf-8")
+    return frozenset(re.findall(r"tests/[\w/]+\.py::\w+", text))
+
+
+def outside_of_sample(tests: Sequence[pytest.Item], share: int, kept: frozenset[str]) -> list[pytest.Item]:
+    """Return the tests that are not in the seeded sample: one in `share` of each file, and those `kept`."""
     files: dict[Path, list[pytest.Item]] = {}
     for test in tests:
         files.setdefault(test.path, []).append(test)
@@ -53,7 +60,8 @@ def outside_of_sample(tests: Sequence[pytest.Item], share: int) -> list[pytest.I
     for path, found in files.items():
         found.sort(key=lambda test: test.nodeid)
         random.Random(f"{SEED} {path.name}").shuffle(found)
-        left += found[-(-len(found) // share) :]
+        others = found[-(-len(found) // share) :]
+        left += [test for test in others if test.nodeid.partition("[")[0] not in kept]
     return left
 
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,13 @@ class Page:
             except TimeoutError:
                 raise AssertionError(f"not within {seconds} s; {self.problems}; the screen:\n{self.text()}") from None
             self._take(message)
+
+    async def watch(self, seconds: float) -> None:
+        """Read what the browser sends for `seconds`."""
+        end = time.monotonic() + seconds
+        with suppress(TimeoutError):
+            while (left := end - time.monotonic()) > 0:
+                self._take(await self._socket.receive_json(timeout=left))
 
     def _take(self, message: dict[str, Any]) -> None:
         if "id" in message:
