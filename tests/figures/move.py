@@ -187,17 +187,19 @@ def _with_imports(moves: Moves, path: str, text: str) -> str:
                     edits.append((first, first + len(used.id.encode()), renamed[used.id]))
     for first, end, new in sorted(edits, reverse=True):
         data = data[:first] + new.encode() + data[end:]
-    if _module(path) in moves.modules:
-        own = set(OWN_PLACE.findall(BESIDE.sub(lambda found: _beside(moves, path, found), text)))
-        moves.look += [f"{path}: it names its own place by {one}" for one in sorted(own)]
-    return data.decode()
+    if _module(path) not in moves.modules:
+        return data.decode()
+    text = data.decode()
+    own = set(OWN_PLACE.findall(BESIDE.sub(lambda found: "" if _beside(moves, path, found) else found[0], text)))
+    moves.look += [f"{path}: it names its own place by {one}" for one in sorted(own)]
+    return BESIDE.sub(lambda found: found[0].replace(found[1], _beside(moves, path, found) or found[1]), text)
 
 
-def _beside(moves: Moves, path: str, found: re.Match[str]) -> str:
-    """Return what is left of a mention of a file next to a module: nothing, if both move to one folder."""
+def _beside(moves: Moves, path: str, found: re.Match[str]) -> str | None:
+    """Return the new name of a file next to a module; None: they do not move to the same folder."""
     beside = f"{_folder(path)}/{found[1]}"
     new = moves.data.get(beside) or f"{moves.new(_module(beside))}{beside[len(_module(beside)) :]}"
-    return "" if new == f"{_folder(moves.new(_module(path)))}/{found[1]}" else found[0]
+    return new.rpartition("/")[2] if _folder(new) == _folder(moves.new(_module(path))) else None
 
 
 def _base(moves: Moves, path: str, node: ast.ImportFrom) -> str | None:

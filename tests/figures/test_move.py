@@ -11,6 +11,7 @@ import pytest
 from .move import carry_out, plan, rows_of
 
 LIST = """agent/config/options -> agent/settings/option_table
+agent/config/child -> agent/settings/child_process
 agent/config/toml/tables -> agent/settings/toml_tables
 agent/system/clock -> agent/host/real_clock
 agent/run/drive -> agent/run/driver
@@ -25,10 +26,11 @@ BEFORE = {
     "agent/config/toml/__init__.py": "",
     "agent/config/options.py": (
         "from pathlib import Path\n\nfrom ..system.clock import NOW\nfrom . import kept\nfrom .toml import tables\n\n"
-        'FILE = Path(__file__).with_name("options.toml")\n'
+        'FILE = Path(__file__).with_name("options.toml")\nCHILD = Path(__file__).with_name("child.py")\n'
         "ALL = [*tables.ROWS, NOW, FILE.read_text(), kept.KEPT]\n"
     ),
     "agent/config/options.toml": "a = 1\n",
+    "agent/config/child.py": "",
     "agent/config/kept.py": '"""Stays; see `config/options.py` and `other/options.py`."""\n\nKEPT = 3\n',
     "agent/config/toml/tables.py": "ROWS = [1]\n",
     "agent/system/__init__.py": '"""The machine."""\n',
@@ -91,6 +93,7 @@ def test_modules_and_their_data_move_and_every_name_of_them_follows(root: Path):
         in after["agent/settings/option_table.py"]
     )
     assert "*toml_tables.ROWS" in after["agent/settings/option_table.py"]
+    assert '.with_name("child_process.py")' in after["agent/settings/option_table.py"]
     assert after["agent/settings/options.toml"] == "a = 1\n"
     assert after["tests/settings/places.py"] == (
         "from rundry.agent.settings.option_table import ALL\nfrom rundry.agent.settings import toml_tables as t\n"
