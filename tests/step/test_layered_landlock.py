@@ -11,7 +11,7 @@ from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
 
-from rundry.agent.protocol import Decide, Hook, Predicates
+from rundry.agent.protocol import Decide, GateMode, Hook, Predicates, Rule
 from rundry.agent.workspace.sandbox import sandbox
 from rundry.agent.workspace.sandbox.landlock import why_no_landlock
 
@@ -121,3 +121,13 @@ async def test_a_background_process_does_not_see_the_layers_in_the_git_folder(re
     (ended,) = events(run, "background_ended")
     assert ended["output"].splitlines()[-1] == "looked" and not (repository / "of_background").exists(), ended
     assert (repository / "of_command").exists() and (repository / ".git/rundry/orders").is_dir()
+
+
+async def test_in_a_stage_another_name_does_not_make_a_hidden_file_readable(repository, place):
+    (repository / ".env").write_text("hush\n")
+    (repository / "plant.sh").write_text("ln .env hard; mkdir -p d; ls")
+    (repository / "read.sh").write_text("cat hard .env; cp hard copied; echo end")
+    rules = [Rule(verdict="deny", path=".env")]
+    run = with_layers(place, "sh plant.sh", "sh read.sh", "cat copied; true", gate=GateMode.STAGE, rules=rules)
+    await run.run()
+    assert run.of("stage_began") and "hush" not in run.heard() and "end" in run.heard(), run.heard()

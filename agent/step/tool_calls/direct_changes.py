@@ -187,7 +187,8 @@ async def _found(ctx: RunContext, before: Before, after: Before, reach: Reach, b
         found = await asyncio.to_thread(compare, ctx.workspace, ctx.journal, before, after, author, _below(ctx))
     except OSError:  # the workspace is gone
         return Found()
-    ctx.sandbox.further_hidden.update(ctx.workspace.root / name for name in found.names)
+    names = [ctx.workspace.root / name for name in found.names]
+    ctx.sandbox.further_hidden.update(names if ctx.unit is None else [*names, *map(ctx.unit.outside, names)])
     return found
 
 
