@@ -123,7 +123,8 @@ def _claims(loop: str, ran: Ran) -> bool:
         case "interval":
             return any(event["verdict"] == "kept" for event in ran.of("pass_finished"))
         case "improve":
-            return any(event["kept"] and event["score"] > 0 and event["number"] for event in ran.of("score_measured"))
+            kept = {event["number"] for event in ran.of("pass_finished") if event["verdict"] == "kept"}
+            return any(event["score"] > 0 and event["number"] in kept for event in ran.of("score_measured"))
         case _:
             return ran.outcome["complete"]
 
