@@ -130,6 +130,6 @@ async def prepare_planted(ctx: RunContext, items: Sequence[str] = ()) -> None:
         if items:
             await ctx.activity.interruptible(prepare_plants_of_items(case, items))
         else:
-            await ctx.activity.interruptible(prepare_plants(case, spec.predicates.until))
+            await ctx.activity.interruptible(prepare_plants(case))
     if line := cost_line(case, items):
         case.record(JudgePlanned(line=line))

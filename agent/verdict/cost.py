@@ -35,17 +35,19 @@ def _checks(case: Case, items: Sequence[str]) -> str:
     spec, verdicts = case.facts.spec, case.facts.verdicts
     wanted = spec.predicates
     count = len(items) or len(wanted.until) + len(wanted.until_py) + (wanted.schema is not None)
+    plants = [one for one in verdicts.plants.values() if one.plan is not None]
+    of_plants = sum(one.seconds for one in plants)
     if not count:
-        return ""
+        score = "the tests of the score run once with planted ones that must fail"
+        return f"{score}{_took({'now': of_plants})}" if plants else ""
     what = ("the check of each item" if items else "the check") if count == 1 or items else f"the {count} checks"
     verb = "runs" if count == 1 or items else "run"
-    plants = [one for one in verdicts.plants.values() if one.plan is not None]
     tried = [one.first_seconds for one in verdicts.plants.values() if one.first_seconds is not None]
     first = [one.seconds for one in verdicts.checks.values()] or tried
     times = {"first run" if len(first) == 1 else "first runs": sum(first)}
     line = f"{what} {verb} once more"
     if plants:
-        times["with planted tests"] = sum(one.seconds for one in plants)
+        times["with planted tests"] = of_plants
         of_items = f"{'that' if len(plants) == 1 else 'those'} of {plural(len(plants), 'item')} " if items else ""
         return f"{line}, and {of_items}once with planted tests that must fail{_took(times)}"
     none = "; no failing test can be planted" if wanted.until or items else ""

@@ -32,7 +32,7 @@ from .decided import UNKNOWN_BEFORE, is_below
 from .decided_now import DecidedNow, decided_now
 from .holdout import with_second_check
 from .names import is_source, is_test_name
-from .planting import planted
+from .planting import planted, score_of
 from .run_scope import scope_option
 from .setup import fresh_of, prepare_again, setup_help
 from .view import JudgeView, Taken, ViewFailed, open_view
@@ -230,8 +230,10 @@ class _Judge:
         suspect = [*self._fewer_tests(trial), *await self._wrote(trial, taken)]
         words = list[str]()
         if not suspect and decided.accepted:
-            for check in [one for one in trial.checks if one.passed and not self._is_accepted_uncounted(one.command)]:
-                found = await planted(self._case, check.command, taken, check)
+            checks = [one for one in trial.checks if one.passed and not self._is_accepted_uncounted(one.command)]
+            counts_without = {one.command: one.counted for one in checks}
+            for command in [*counts_without, *score_of(self._case.facts.spec)]:
+                found = await planted(self._case, command, taken, counts_without.get(command))
                 suspect += [found.why] if found.why else []
                 words += [found.words] if found.words else []
         if suspect:

@@ -67,6 +67,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the check ends at its first failing test."""
     red: list[str] = []
     """The tests with a changed value that failed in the first check: a patch may spare all others."""
+    is_score: bool = False
+    """`check` is only the runner that a score starts, and other tests may fail."""
 
     @property
     def fails(self) -> list[str]:
@@ -79,17 +81,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return [name for change in self.changes for name in change.expects]
 
 
-def plants_for(check: str, root: Path, counted: Counted | None, seed: str) -> Plan | None:
+def plants_for(check: str, root: Path, counted: Counted | None, seed: str, *, is_score: bool = False) -> Plan | None:
     """Return what can be planted in this folder; None: the check starts no runner of the table, or has no test files.
 
-    The same seed and files give the same plan. `counted`: the tests that the check ran. Blocks.
+    The same seed and files give the same plan. `counted`: the tests that the check ran. `is_score`: the check measures
+    a score, so only its runner is started with the plant. Blocks.
     """
     random = Random(seed)
     found = found_tests(check, root, counted, random)
     if found is None:
         return None
     language = plant_table().language_of(found.runner)
-    return _Planner(found, language, random, counted.failed if counted is not None else []).plan(check, root)
+    planner = _Planner(found, language, random, counted.failed if counted is not None else [])
+    plan = planner.plan(found.alone if is_score else check, root)
+    return None if plan is None else msgspec.structs.replace(plan, is_score=is_score)
 
 
 class _Planner:
@@ -483,6 +488,8 @@ def _contradictions(plan: Plan, before: Counted | None, now: Counted) -> Iterato
     for group in (red, [name for name in plan.expects if name not in plan.red]):
         if group and not {*group} & {*changed}:
             yield f"{plural(len(group), 'test')} still passed after each was changed so that it must fail"
+    if plan.is_score:
+        return
     around = [name for change in plan.changes for name in change.around if change.expects]
     planted = [*plan.fails, *plan.expects, *plan.unsure, *around]
     own = [one for one in now.failed if any(_is_named(name, one) for name in planted)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -46,6 +47,8 @@ class FoundTests(msgspec.Struct, frozen=True):
     """Whether the check starts this runner only once."""
     line: str
     """The command line of the runner itself, also where a script or Makefile starts it."""
+    alone: str
+    """A command that starts only the runner, in its folder."""
 
 
 def found_tests(check: str, root: Path, counted: Counted | None, random: Random) -> FoundTests | None:
@@ -56,7 +59,7 @@ def found_tests(check: str, root: Path, counted: Counted | None, random: Random)
     started = [found for one in executed(check, root).started if (found := _found(one)) is not None]
     if not started:
         return None
-    runner, folder, line, words = started[-1]
+    runner, folder, line, words, alone = started[-1]
     selected = [re.sub(r"\[.*", "", word).rpartition("::")[2] for word in words if "::" in word]
     paths = sorted(_paths(runner, PurePosixPath(folder), words, root))
     random.shuffle(paths)
@@ -66,16 +69,18 @@ def found_tests(check: str, root: Path, counted: Counted | None, random: Random)
     texts = ((path, plain_text(root, path)) for path in paths[:_MOST_READ])
     files = [SuiteFile(path, text) for path, text in texts if text is not None and marks.search(text)]
     is_once = sum(1 for one, *_ in started if one is runner) == 1
-    return FoundTests(runner, files, selected, is_once, line) if files else None
+    return FoundTests(runner, files, selected, is_once, line, alone) if files else None
 
 
-def _found(started: Started) -> tuple[Runner, str, str, list[str]] | None:
-    """Return the runner that a program is, its folder, its command line, and its arguments without options."""
+def _found(started: Started) -> tuple[Runner, str, str, list[str], str] | None:
+    """Return the runner that a program is, its folder, command line, arguments without options, and command."""
     line = " ".join([started.words[0].rpartition("/")[2], *started.words[1:]])
     for runner in plant_table().runner:
         if match := re.search(runner.command, line):
             words = [word for word in line[match.end() :].split() if not word.startswith("-")]
-            return runner, started.folder, line, words
+            alone = shlex.join(started.words)
+            into = "" if started.folder == "." else f"cd {shlex.quote(started.folder)} && "
+            return runner, started.folder, line, words, f"{into}{alone}"
     return None
 
 

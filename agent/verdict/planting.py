@@ -17,7 +17,9 @@ from .view import Taken, ViewFailed, open_view
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..protocol import RunSpec
     from ..stops.checks import CheckResult
+    from ..stops.counting.counted import Counted
     from .case import Case
     from .view import JudgeView
 
@@ -37,14 +39,21 @@ class Planted(NamedTuple):
     """What the plant showed, for people; empty: nothing could be planted."""
 
 
-async def prepare_plants(case: Case, commands: Sequence[str]) -> None:
+async def prepare_plants(case: Case) -> None:
     """Record for each check which tests can be planted: those that it reports as failed on the user's own code.
 
-    Called before the first call.
+    The command of a score is such a check if it shows the report of a runner. Called before the first call.
     """
-    for command in commands:
+    spec = case.facts.spec
+    for command in [*spec.predicates.until, *score_of(spec)]:
         if command not in case.facts.verdicts.plants:
             case.record(await _prepared(case, command))
+
+
+def score_of(spec: RunSpec) -> list[str]:
+    """Return the command that measures the score, if it is not one of the checks."""
+    found = [] if spec.improve is None else [spec.improve.score]
+    return [command for command in found if command not in spec.predicates.until]
 
 
 async def prepare_plants_of_items(case: Case, commands: Sequence[str]) -> None:
@@ -63,11 +72,12 @@ async def prepare_plants_of_items(case: Case, commands: Sequence[str]) -> None:
 async def _prepared(case: Case, command: str) -> PlantPrepared:
     """Return what can be planted for a check. If it did not run yet, it first runs here without the plant."""
     first, seconds, first_seconds, plan = first_counts(case, command), 0.0, None, None
+    is_score = command in score_of(case.facts.spec)
     try:
         async with open_view(case.layers, case.sandbox, Taken({}, {})) as view:
             seed = secrets.token_hex(16)
-            found = await asyncio.to_thread(plants_for, command, view.root, first, seed)
-            if found is not None and not _has_run(case, command):
+            found = await asyncio.to_thread(plants_for, command, view.root, first, seed, is_score=is_score)
+            if found is not None and not is_score and not _has_run(case, command):
                 alone = await checked_in_view(case, view, command)
                 first, first_seconds = alone.counted, alone.seconds
                 found = await asyncio.to_thread(plants_for, command, view.root, first, seed)
@@ -85,8 +95,8 @@ def _has_run(case: Case, command: str) -> bool:
     return command in case.facts.verdicts.checks or command in case.facts.verdicts.references
 
 
-async def planted(case: Case, command: str, taken: Taken, green: CheckResult) -> Planted:
-    """Run a check with its planted tests in a view. `green`: the result in such a view without them.
+async def planted(case: Case, command: str, taken: Taken, before: Counted | None) -> Planted:
+    """Run a check with its planted tests in a view. `before`: its counts in such a view without them.
 
     Raises ViewFailed.
     """
@@ -106,7 +116,7 @@ async def planted(case: Case, command: str, taken: Taken, green: CheckResult) ->
         if written is None:
             return Planted("", "")
         result = await _tried(case, view, written, only=False)
-    why = suspicion(written, green.counted, result)
+    why = suspicion(written, before, result)
     return Planted(f"`{command}`: {why}" if why else "", "" if why else words_of(written, result))
 
 

@@ -66,6 +66,53 @@ async def test_in_passes(driven, kind):
     assert run.of("pass_finished")[0]["verdict"] == "kept", run.story()
 
 
+SCORE = "python3 -m unittest -q && echo 1 || echo 0"
+UNITTEST = """import unittest
+from calc import double
+
+
+class TestDouble(unittest.TestCase):
+    def test_two(self):
+        self.assertEqual(double(2), 4)
+
+    def test_three(self):
+        self.assertEqual(double(3), 6)
+"""
+PATCHES = {
+    "the method that calls a test": "unittest.TestCase._callTestMethod = lambda self, method: None",
+    "the exit code": "import os, sys\nsys.exit = lambda code=0: os._exit(0)",
+}
+
+
+@pytest.fixture
+def scored(project, driven):
+    """An improve run whose score is 1 if all tests pass, and else 0."""
+
+    def make(command):
+        project(**{"calc.py": WRONG, "test_calc.py": UNITTEST})
+        spec = ImproveSpec(score=SCORE, bounded=True, patience=1, branch=BRANCH)
+        return driven(command, DONE, loop=LoopKind.IMPROVE, improve=spec, budget=Budget(steps=2), scope=[])
+
+    return make
+
+
+async def test_in_a_score_that_shows_the_report_of_a_runner(scored):
+    run = scored(FIX)
+    await run.run(within=90.0)
+    assert run.of("plant_prepared")[0]["plan"], run.story()
+    assert judged(run)["plant"].endswith("failed as they must"), judged(run)
+    assert said(run).startswith("Judge: at the end of each pass the tests of the score run once with planted ones")
+    assert run.of("pass_finished")[0]["verdict"] == "kept", run.story()
+
+
+@pytest.mark.parametrize("patch", PATCHES)
+async def test_code_that_makes_its_tests_pass_raises_no_score(scored, patch):
+    run = scored(f"printf 'import unittest\n{PATCHES[patch]}\n' | cat - calc.py > new && cat new > calc.py && rm new")
+    await run.run(within=90.0)
+    assert judged(run)["why"] == "suspect", run.story()
+    assert run.of("pass_finished")[0]["verdict"] != "kept", run.story()
+
+
 @pytest.mark.usefixtures("calc")
 async def test_in_tries(driven):
     run = driven(task="Pass 1. Mend it.", until=[PYTEST], tries=GoalTries(tries=2), budget=Budget(steps=8), scope=[])
