@@ -157,7 +157,7 @@ class Workspace:
         place = next((place for place in self.hidden if real.is_relative_to(place)), None)
         if place is None or self.hide_rules is None:
             return None
-        if self.hide_rules.is_own(self.shown(place)):
+        if self.hide_rules.is_own(self.shown(place), self.seen):
             return "rundry's own files are private"
         if self.hide_rules.is_held_out(self.shown(place), self.seen):
             return "it belongs to the second check (--holdout-files)"

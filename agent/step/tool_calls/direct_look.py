@@ -86,7 +86,7 @@ def _places(ws: Workspace, sandbox: Sandbox) -> tuple[frozenset[str], tuple[byte
     """Return rundry's own places and those that the sandbox hides, relative to the workspace."""
     own, hidden = {_OWN, *_relative(ws, ws.private)}, set[str]()
     for place in {*ws.hidden, *sandbox.hidden_below(ws.root)}:
-        is_own = ws.hide_rules is not None and ws.hide_rules.is_own(ws.shown(place))
+        is_own = ws.hide_rules is not None and ws.hide_rules.is_own(ws.shown(place), ws.seen)
         (own if is_own or sandbox.kind is None else hidden).update(_relative(ws, [place]))
     return frozenset(own), tuple(os.fsencode(name) + b"/" for name in hidden)
 

@@ -56,6 +56,23 @@ async def test_what_a_run_stages_in_a_copy_is_judged_applied_by_its_digest_and_u
     assert undone.exit_code == 0 and changed_files(place.project) == [], undone
 
 
+async def test_another_name_does_not_make_a_hidden_file_readable(place: Place):
+    (place.project / ".env").write_text("hush\n")
+    (place.project / "plant.sh").write_text(
+        "cat .env; ln .env hard; ln -s .env soft; mv .env moved; echo x > made; ls -a\n"
+    )
+    read = "cat .env hard soft moved; cp hard copied; cp moved copied; cat copied; echo end\n"
+    (place.project / "read.sh").write_text(read)
+    turns = [call("run_command", command=f"sh {name}.sh") for name in ("plant", "read", "read")]
+    place.home.config_file.parent.mkdir(parents=True)
+    place.home.config_file.write_text('[[gate.rules]]\nverdict = "deny"\npath = ".env"\n')
+    ran = place.run(turns, "--until", CHECK, "--steps", "4")
+    heard = "\n".join(str(one["result"]) for one in ran.of("tool_finished"))
+    assert ran.of("stage_began") and "it works in a copy of the workspace (" in notes(ran), ran.story()
+    assert "hush" not in heard and heard.count("end") >= 2 and "\nmade\n" in heard, heard
+    assert (place.project / ".env").read_text() == "hush\n"
+
+
 async def test_a_change_of_the_tests_is_not_a_success_and_names_them(place: Place):
     ran = place.run(
         [call("run_command", command="echo > tests/test_core.py")], "--until", "! grep -q . tests/test_core.py"

@@ -254,7 +254,7 @@ class Confinement:
         hidden_places, hidden, shown = self._hidden_places(ws), list[Path](), list[Path]()
         if layer is not None:  # a name of a hidden file may exist in the layer alone
             names = sorted(path for path in self.further_hidden if path.is_relative_to(ws))
-            hidden_places = msgspec.structs.replace(hidden_places, hidden=outermost([*hidden_places.hidden, *names]))
+            hidden_places = msgspec.structs.replace(hidden_places, hidden=sorted({*hidden_places.hidden, *names}))
         if layer is not None and layer.copy is not None:
             hidden, shown, layer = [*layer.places], [*layer.shown], None
             hidden_places = msgspec.structs.replace(hidden_places, hidden=[*hidden_places.hidden, *hidden])

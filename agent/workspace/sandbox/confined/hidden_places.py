@@ -18,7 +18,7 @@ class HiddenPlaces(msgspec.Struct, frozen=True):
     """The hidden places at the start of a command. All of them exist, and links are resolved."""
 
     hidden: Sequence[Path] = ()
-    """Hidden places, none inside another."""
+    """Hidden places, none inside another, but for those in the workspace."""
     shown: Sequence[Path] = ()
     """Places inside hidden folders that are readable."""
     at_home: Sequence[Path] = ()
@@ -57,17 +57,23 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
         if root is not None:
             kept = [path for path in kept if not _within(path, [ws]) or exists(root / path.relative_to(ws))]
         shown = [path for path in show if exists(path) and _within(path, kept) and not _within(path, always)]
-        hidden = outermost([path for path in kept if exists(path) or root is not None])
-        return HiddenPlaces(hidden, shown, at_home, [path for path in hidden if self.is_own(path)])
+        there = [path for path in kept if exists(path) or root is not None]
+        inside = [path for path in there if _within(path, [ws])]  # also if rundry's own folder, which is hidden, has ws
+        hidden = sorted({*outermost([path for path in there if path not in inside]), *outermost(inside)})
+        return HiddenPlaces(hidden, shown, at_home, [path for path in hidden if self.is_own(path, ws)])
 
     def hidden_in(self, root: Path) -> list[Path]:
         """Return the hidden places in this folder, except those that a `deny` rule hides."""
         found = msgspec.structs.replace(self, denied=None).resolve(root)
         return [place for place in found.hidden if place.is_relative_to(root)]
 
-    def is_own(self, place: Path) -> bool:
-        """Return whether this hidden place is a folder of rundry, is inside one or contains one."""
-        return any(place.is_relative_to(own) or own.is_relative_to(place) for own in _real(self.own))
+    def is_own(self, place: Path, ws: Path) -> bool:
+        """Return whether this hidden place is a folder of rundry, is inside one or contains one.
+
+        `ws`: the workspace; if it is a copy in a folder of rundry, its own files are not rundry's.
+        """
+        own = [one for one in _real(self.own) if not (place.is_relative_to(ws) and ws.is_relative_to(one))]
+        return any(place.is_relative_to(one) or one.is_relative_to(place) for one in own)
 
     def is_held_out(self, place: Path, root: Path) -> bool:
         """Return whether this hidden place belongs to the second check. `root`: the workspace."""
