@@ -31,7 +31,7 @@ HELD: dict[str, dict[str, str]] = {
         "7.16": "test_control_sequences_and_redrawn_lines_do_not_reach_the_model",
     },
     "workspace/test_sandbox.py": {
-        "A.9": "test_a_config_that_appears_during_a_check_stays_and_is_named",
+        "A.9": "test_a_config_that_a_command_makes_stays_and_is_named",
         "7.11": "test_processes_outside_are_not_seen_and_none_survives",
         "7.21": "test_a_command_writes_in_the_workspace_and_the_temp_folder_and_nowhere_else",
         "7.22": "test_a_bubblewrap_that_does_not_work_is_not_taken_and_its_own_words_are_given",

@@ -105,7 +105,9 @@ def reach_in(sandbox: Sandbox, root: Path, given: Sequence[Path]) -> Reach:
         for place in places
         if not any(place.is_relative_to(other) or other.is_relative_to(place) for other in given)
     ]
-    return Reach([*kept, *sandbox.nested_git(root, given)], given)
+    real = Path(os.path.realpath(root))  # in a unit, the root is a link to its mount
+    nested = [root / place.relative_to(real) for place in sandbox.nested_git(root, given)]
+    return Reach([*kept, *nested], given)
 
 
 @dataclass(slots=True)
