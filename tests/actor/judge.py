@@ -45,7 +45,8 @@ class Judge:
     """What each cell has to have until the user or something accepted changes it."""
     _since: dict[Cell, float] = field(default_factory=dict)
     """When the user changed a cell last."""
-    _earlier: dict[Cell, set[Value | None]] = field(default_factory=dict)
+    _earlier: dict[Cell, list[tuple[float, Value | None]]] = field(default_factory=dict)
+    """What each cell had before it was changed, and when that was seen, oldest first."""
     _lines: set[str] = field(default_factory=set)
     """Lines of reflogs that the user's commands wrote."""
 
@@ -65,11 +66,11 @@ class Judge:
                 self.changes += 1
                 why = self._why_not(cell, before, after, window.before.at)
                 if not why:
-                    self._set(cell, after)
+                    self._set(cell, after, window.before.at)
                 elif is_last or before is None or before[-1] not in window.before.aside:
                     then = windows[number - 1].did if number else "the start"
                     found.append(f"after {number} ({then}): {cell}: {self._said(cell, before, after)}: {why}")
-                    self._set(cell, after)
+                    self._set(cell, after, window.before.at)
                 # Else what was there lies next to it: a write is under way, and its end counts.
             self._see(window.before, window.after)
         return [*found, *self._of_commits(), *_at_the_end(self.looker, windows[-1].before)]
@@ -83,13 +84,13 @@ class Judge:
         for cell in {*before.cells, *after.cells}:
             one, other = before.cells.get(cell), after.cells.get(cell)
             if one != other:
-                self._set(cell, other)
+                self._set(cell, other, before.at)
                 self._since[cell] = before.at
                 if cell.kind == "log" and other is not None:
                     self._lines.update({*other} - {*(one or ())})
 
-    def _set(self, cell: Cell, value: Value | None) -> None:
-        self._earlier.setdefault(cell, set()).add(self._belief.get(cell))
+    def _set(self, cell: Cell, value: Value | None, at: float) -> None:
+        self._earlier.setdefault(cell, []).append((at, self._belief.get(cell)))
         if value is None:
             self._belief.pop(cell, None)
         else:
@@ -156,7 +157,7 @@ class Judge:
             return True
         if not self.in_place:
             return False
-        is_rolled_back = bool(_MARK.search(one)) and after in self._earlier.get(cell, ())
+        is_rolled_back = bool(_MARK.search(one)) and after in [value for _, value in self._earlier.get(cell, ())]
         return is_rolled_back or bool(_BY_SED.match(path))
 
     def _is_staged(self, cell: Cell, before: Value | None, after: Value | None) -> bool:
@@ -194,10 +195,19 @@ class Judge:
         return any(_covers(getattr(deed, kind), cell.name) and self._saw(deed, cell) for deed in self.deeds)
 
     def _saw(self, deed: Deed, cell: Cell) -> bool:
-        """Return whether a command began after the user changed a cell, as far as this is known."""
+        """Return whether a command saw what the user left in a cell, as far as this is known.
+
+        It began after that, or the user brought back what it saw (a stash in the middle of an apply that was killed).
+        """
         if self.in_place or (self.in_units and cell.kind != "file"):
             return True
-        return self.accepted.began.get(deed.mark, self._since.get(cell, 0.0)) >= self._since.get(cell, 0.0)
+        since = self._since.get(cell, 0.0)
+        began = self.accepted.began.get(deed.mark, since)
+        return began >= since or self._value_at(cell, began) == self._belief.get(cell)
+
+    def _value_at(self, cell: Cell, at: float) -> Value | None:
+        later = (value for when, value in self._earlier.get(cell, ()) if when > at)
+        return next(later, self._belief.get(cell))
 
     def _content(self, value: Value | None) -> bytes:
         return b"" if value is None else self.looker.contents[value[-1]]
