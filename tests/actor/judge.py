@@ -197,13 +197,17 @@ class Judge:
     def _saw(self, deed: Deed, cell: Cell) -> bool:
         """Return whether a command saw what the user left in a cell, as far as this is known.
 
-        It began after that, or the user brought back what it saw (a stash in the middle of an apply that was killed).
+        It began after that, or the user brought back what it saw when its change was accepted already (a stash in the
+        middle of an apply that was killed).
         """
         if self.in_place or (self.in_units and cell.kind != "file"):
             return True
         since = self._since.get(cell, 0.0)
         began = self.accepted.began.get(deed.mark, since)
-        return began >= since or self._value_at(cell, began) == self._belief.get(cell)
+        if began >= since:
+            return True
+        accepted = [edge.at for edge in self.accepted.edges.get(cell, ()) if edge.used and began <= edge.at <= since]
+        return any({self._value_at(cell, at) for at in (began, one)} == {self._belief.get(cell)} for one in accepted)
 
     def _value_at(self, cell: Cell, at: float) -> Value | None:
         later = (value for when, value in self._earlier.get(cell, ()) if when > at)
