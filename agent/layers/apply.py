@@ -65,7 +65,6 @@ def carry_out(ws: Workspace, rows: Sequence[Row], source: Source, *, durable: bo
 
     Raises OSError if the workspace is gone, or the disk does not keep what was written.
 
-
     What is deleted goes first, the deepest first, so that a path can change its type; then what is new or changed, a
     folder before what is in it. At the end all of it is forced out to the disk, if it has to be `durable`.
     """

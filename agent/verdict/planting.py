@@ -42,7 +42,7 @@ class Planted(NamedTuple):
 async def prepare_plants(case: Case) -> None:
     """Record for each check which tests can be planted: those that it reports as failed on the user's own code.
 
-    The command of a score is such a check if it shows the report of a runner. Called before the first call.
+    A score that starts a runner of tests counts as such a check. Called before the first call.
     """
     spec = case.facts.spec
     for command in [*spec.predicates.until, *score_of(spec)]:
