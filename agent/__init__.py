@@ -13,66 +13,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .config.choices import FileTrust, file_trust, is_own_journal, require_own_journal
-    from .config.finder.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
-    from .config.finder.recipes import SearchRequest, migration_concurrency, search_request, with_search_limits
-    from .config.finder.spec_file import read_finder
-    from .config.handoff_tiers import same_server_model
-    from .config.hooks.hook_scripts import trust_scripts
-    from .config.limits import read_limit
-    from .config.loop_flags import budget_is_set
-    from .config.options import OPTIONS
-    from .config.remember import GATE_IS_EFFECTS, is_new_to_user, remember_model
-    from .config.settings import Setting, Settings, config_file, load_settings
-    from .config.skills.find_skills import FoundSkill, find_skills, load_skill, skill_body, unused_notes
-    from .config.skills.folder_content import BadSkill
-    from .config.skills.slash_commands import SlashCommand, find_commands
-    from .config.spec import budget_of, to_spec, with_default_gate
-    from .config.specs.command_lines import quoted_at
-    from .config.specs.goal_file import GoalRequest, read_goal
-    from .config.specs.library import RecipeEntry, RecipeParameter, Recipes, is_name
-    from .config.specs.parameters import given_values
-    from .config.specs.reading import read_spec
-    from .config.specs.schema import spec_schema
-    from .config.trust import Trust
-    from .config.values import parse_deadline, parse_duration, parse_money, parse_number
-    from .facts.changes import Changes, standing_changes
-    from .facts.checkpoint import facts_of, last_end
-    from .facts.common.manual import Background
-    from .facts.common.void import changed_words, end_word, void_words
-    from .facts.logs.change_log import RecordedChange
-    from .facts.reached_limit import limit_in, reached_limit
-    from .facts.search.cited_line import CitedLine, cited_line, is_address
-    from .facts.search.cited_place import line_of_place
-    from .facts.search.finder_facts import FinderFacts, pool_size
-    from .facts.search.finding import Finding, Flight, LensFacts
-    from .facts.verdicts import SUSPECT_QUESTION
-    from .finder.items.item_state import Row as ItemRow, State as ItemState
-    from .finder.items.keys import item_key
-    from .finder.items.view import FrontierView
-    from .gate.change.cuts import apply_cut_hunks, cut_hunks, finer_cuts
-    from .gate.change.diff import compare_contents
-    from .gate.change.merge import merge
-    from .gate.effects.shown import entry_diff
-    from .images.attach import attach, can_be_attached, looks_like_picture
-    from .images.mentions import Mention, dropped_paths, mention_of, mentions
-    from .images.words import no_images_message
-    from .imports import quick_imports
+    from .extend.skills.find_skills import FoundSkill, find_skills, load_skill, skill_body, unused_notes
+    from .extend.skills.folder_content import BadSkill
+    from .extend.skills.slash_commands import SlashCommand, find_commands
+    from .extend.telemetry.export_spans import otlp_lines
+    from .extend.telemetry.span_target import target_of as otel_target
+    from .gate.cuts import apply_cut_hunks, cut_hunks, finer_cuts
+    from .gate.shown_effects import entry_diff
+    from .gate.text_diff import compare_contents
+    from .gate.three_way_merge import merge
+    from .host.extras import mcp_sdk_missing, missing_extra
+    from .host.files.file_content import text_format_of
+    from .host.ignored_files import Ignore
+    from .host.own_temp import temp_folder
+    from .host.quick_imports import quick_imports
     from .journal.claim import holder
     from .journal.integrity.backup import backup as backup_journal
     from .journal.journal import Journal
     from .journal.redact import Redactor
     from .journal.write_watch import WriteWatch
-    from .layers.copies import cost_of_copies
     from .layers.fitness import Fitness, fitness_of
-    from .layers.left import LeftUnit, left_units
-    from .layers.left_files import LeftFiles, kept_files, left_copies, left_layers
-    from .model.candidates import Candidate, candidates
-    from .model.demo.project_copy import copy_project
-    from .model.discovery import KeyMissing, ModelLine, Survey, discover
-    from .model.lanes.connections import borrowed_pool
-    from .model.litellm_use.credentials import refuse_missing_key
-    from .model.naming import find_model
+    from .layers.left_layer_files import LeftFiles, kept_files, left_copies, left_layers
+    from .layers.left_layers import LeftUnit, left_units
+    from .layers.workspace_copies import cost_of_copies
+    from .models.demo.project_copy import copy_project
+    from .models.discovery import KeyMissing, ModelLine, Survey, discover
+    from .models.images.attach import attach, can_be_attached, looks_like_picture
+    from .models.images.image_words import no_images_message
+    from .models.images.mentions import Mention, dropped_paths, mention_of, mentions
+    from .models.lanes.connections import borrowed_pool
+    from .models.litellm_use.credentials import refuse_missing_key
+    from .models.model_choices import Candidate, candidates
+    from .models.naming import find_model
     from .protocol import *
     from .protocol.text.counts import noun_for, plural
     from .protocol.text.effect_words import (
@@ -87,60 +59,90 @@ if TYPE_CHECKING:
         size_words,
     )
     from .protocol.tools.traits import TOOL_TRAITS
-    from .reports.by_group import GroupSpend
-    from .reports.by_hook import HookCount
-    from .reports.changed_files import RunFile, changed_files
-    from .reports.check import check_journal
-    from .reports.context_costs import ContextCost, context_costs
-    from .reports.export import exported, exported_lines
-    from .reports.find_run import find_run
-    from .reports.handoffs import SHORT_DIGEST, decision_commands, digests_of, handoff_markdown
-    from .reports.listing.index import list_runs
-    from .reports.listing.line import RunLine, staged_in
-    from .reports.listing.tree import as_tree, is_left_to_parent
-    from .reports.pending import PendingProposal, SuspectResult, pending, suspect_result
-    from .reports.points import Point, earlier_points
-    from .reports.reporting import Advice, Report, Share, report
-    from .reports.run_state import RunState, run_state
-    from .reports.runs import delete_run, new_run_id, runs_dir
-    from .reports.void import as_of_now, newest_as_of_now
-    from .run.client.session import Session
+    from .protocol.version import VERSION
+    from .run.client.run_session import Session
     from .run.client.start_request import ResumeChanges
-    from .run.confirming.after_end import verify_run
-    from .run.damaged.admission import admit_damage
-    from .run.fork import fork as fork_run
-    from .run.handoff.handoff import handoff_after_end
+    from .run.end.after_end import verify_run
+    from .run.handoff.handoff_record import handoff_after_end
     from .run.process.in_process import begin_in_process, run_in_process
     from .run.process.notify_hook import start_notify_hook
-    from .run.process.refused import refused_events
-    from .run.proposals.refresh import refresh_proposals
-    from .run.setup.small_window import check_context
-    from .run.setup.surroundings.variables import variables_left_out
-    from .run.setup.validate_spec import validate_spec
-    from .run.staging.keep import KeepReview, newest_undecided, open_kept
-    from .run.staging.left import drop_all_left, drop_stage, newest_staged
-    from .run.staging.review import StageReview, open_stage
+    from .run.process.refused_run import refused_events
+    from .run.staging.keep_undecided import KeepReview, newest_undecided, open_kept
+    from .run.staging.remove_left import drop_all_left, drop_stage, newest_staged
     from .run.staging.reviewing import Applied
-    from .step.model_trial import FormatResult, ModelTrial, Trial, open_trial
-    from .system.extras import mcp_sdk_missing, missing_extra
-    from .telemetry.export import otlp_lines
-    from .telemetry.target import target_of as otel_target
-    from .verdict.run_scope import scope_problem
-    from .version import VERSION
-    from .view.block import Block, BlockStatus
-    from .view.checkpoints import ViewCheckpoints
-    from .view.loading import load_older
-    from .view.progress import Bars, Progress, downsampled, failure_kind
-    from .view.reading import reading_progress
-    from .view.reduce import reduce, reduce_all
-    from .view.reducer.answers import answer_words
-    from .view.reducer.children import new_words
-    from .view.reducer.confirming import confirming_words, dependency_line
-    from .view.reducer.finder import is_paused_between_steps
-    from .view.reducer.judging import judged_words, second_check_words
-    from .view.reducer.numbers import clock, held_words, money, short
-    from .view.reducer.shortening import shortening_lines, trim_words
-    from .view.reducer.titles import (
+    from .run.staging.stage_review import StageReview, open_stage
+    from .run.start.damaged_journal import admit_damage
+    from .run.start.fork import fork as fork_run
+    from .run.start.refresh import refresh_proposals
+    from .run.start.small_window import check_context
+    from .run.start.validate_spec import validate_spec
+    from .run.start.variables_of_run import variables_left_out
+    from .sandbox.hidden_places import HideRules, expand_home
+    from .sandbox.sandbox import Sandbox
+    from .search.items.frontier_view import FrontierView
+    from .search.items.item_keys import item_key
+    from .search.items.item_state import Row as ItemRow, State as ItemState
+    from .settings.default_limits import read_limit
+    from .settings.handoff_tiers import same_server_model
+    from .settings.hook_scripts import trust_scripts
+    from .settings.loop_flags import budget_is_set
+    from .settings.option_table import OPTIONS
+    from .settings.option_values import parse_deadline, parse_duration, parse_money, parse_number
+    from .settings.remembered import GATE_IS_EFFECTS, is_new_to_user, remember_model
+    from .settings.search.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
+    from .settings.search.search_file import read_finder
+    from .settings.search.search_recipes import SearchRequest, migration_concurrency, search_request, with_search_limits
+    from .settings.settings import Setting, Settings, config_file, load_settings
+    from .settings.spec_files.command_lines import quoted_at
+    from .settings.spec_files.goal_file import GoalRequest, read_goal
+    from .settings.spec_files.parameters import given_values
+    from .settings.spec_files.read_spec import read_spec
+    from .settings.spec_files.recipe_library import RecipeEntry, RecipeParameter, Recipes, is_name
+    from .settings.spec_files.spec_schema import spec_schema
+    from .settings.spec_of_settings import budget_of, to_spec, with_default_gate
+    from .settings.trust import Trust
+    from .settings.trusted_choices import FileTrust, file_trust, is_own_journal, require_own_journal
+    from .state.common.manual_facts import Background
+    from .state.common.void_end import changed_words, end_word, void_words
+    from .state.facts.change_log import RecordedChange
+    from .state.facts.checkpoint import facts_of, last_end
+    from .state.facts.reached_limit import limit_in, reached_limit
+    from .state.facts.standing_changes import Changes, standing_changes
+    from .state.facts.verdicts import SUSPECT_QUESTION
+    from .state.reports.by_group import GroupSpend
+    from .state.reports.by_hook import HookCount
+    from .state.reports.changed_files import RunFile, changed_files
+    from .state.reports.context_costs import ContextCost, context_costs
+    from .state.reports.export_events import exported, exported_lines
+    from .state.reports.find_run import find_run
+    from .state.reports.handoffs import SHORT_DIGEST, decision_commands, digests_of, handoff_markdown
+    from .state.reports.journal_check import check_journal
+    from .state.reports.reporting import Advice, Report, Share, report
+    from .state.reports.rewind_points import Point, earlier_points
+    from .state.reports.run_files import delete_run, new_run_id, runs_dir
+    from .state.reports.run_index import list_runs
+    from .state.reports.run_line import RunLine, staged_in
+    from .state.reports.run_state import RunState, run_state
+    from .state.reports.run_tree import as_tree, is_left_to_parent
+    from .state.reports.void_runs import as_of_now, newest_as_of_now
+    from .state.reports.waiting_runs import PendingProposal, SuspectResult, pending, suspect_result
+    from .state.search.cited_line import CitedLine, cited_line, is_address
+    from .state.search.cited_place import line_of_place
+    from .state.search.finder_facts import FinderFacts, pool_size
+    from .state.search.finding_facts import Finding, Flight, LensFacts
+    from .state.view.block import Block, BlockStatus
+    from .state.view.load_entries import load_older
+    from .state.view.reading_progress import reading_progress
+    from .state.view.reduce import reduce, reduce_all
+    from .state.view.search_progress import Bars, Progress, downsampled, failure_kind
+    from .state.view.show.short_numbers import clock, held_words, money, short
+    from .state.view.show.shortening import shortening_lines, trim_words
+    from .state.view.show.show_answers import answer_words
+    from .state.view.show.show_children import new_words
+    from .state.view.show.show_confirming import confirming_words, dependency_line
+    from .state.view.show.show_judging import judged_words, second_check_words
+    from .state.view.show.show_search import is_paused_between_steps
+    from .state.view.show.titles import (
         call_title,
         command_name,
         proposal_title,
@@ -149,15 +151,13 @@ if TYPE_CHECKING:
         stall_words,
         try_label,
     )
-    from .view.state import RebaseResult, ViewState
-    from .view.stored import stored_view
-    from .view.transcript import IN_MEMORY, Blocks
-    from .view.waiting import SHOW_WAIT_SECONDS, waiting_for
-    from .workspace.files.content import text_format_of
-    from .workspace.ignore import Ignore
-    from .workspace.own_temp import temp_folder
-    from .workspace.sandbox.confined.hidden_places import HideRules, expand_home
-    from .workspace.sandbox.sandbox import Sandbox
+    from .state.view.stored_views import stored_view
+    from .state.view.transcript import IN_MEMORY, Blocks
+    from .state.view.view_checkpoints import ViewCheckpoints
+    from .state.view.view_state import RebaseResult, ViewState
+    from .state.view.waits_for import SHOW_WAIT_SECONDS, waiting_for
+    from .step.formats.model_trial import FormatResult, ModelTrial, Trial, open_trial
+    from .verdict.scope.run_scope import scope_problem
 
 
 @cache

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, assert_never, cast
 
 import msgspec
 
-from ..layers.effects import IN_MEMORY
+from ..host.file_errors import WriteFailed
+from ..layers.layer_effects import IN_MEMORY
 from ..protocol import GIT_HELD, PERSON, Decide, Rule, is_client
 from ..protocol.text.counts import first_names, plural
 from ..protocol.text.hunks import Split, apply_hunks
-from ..workspace.errors import WriteFailed
-from .change.cuts import cut
-from .change.diff import split_bytes
+from .cuts import cut
 from .draft import Draft, EffectsDraft, FileDraft, McpDraft
-from .notes import comment_line, edited_note, part_note, rejected_note
+from .notes_for_model import comment_line, edited_note, part_note, rejected_note
 from .rules import rule_text
 from .ruling import EntryRuling, Ruling, approved
+from .text_diff import split_bytes
 
 if TYPE_CHECKING:
     from ..protocol import EntryChoice
-    from .effects.draft import EntryDraft
+    from .effects_draft import EntryDraft
 
 _LONGEST_NOTE = 4_000
 _TOO_LONG = f"the text would be longer than {IN_MEMORY:,} bytes: accept the file or skip it"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..workspace.files.states import FileState, read_state
-from .effects.draft import EffectsDraft
+from ..host.files.file_states import FileState, read_state
+from .effects_draft import EffectsDraft
 
 if TYPE_CHECKING:
-    from ..workspace.paths import Workspace
+    from ..host.workspace_paths import Workspace
 
 
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):

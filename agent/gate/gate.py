@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..facts.common.person_requests import next_proposal_id
+from ..host.real_paths import real_path
+from ..host.watch_files import watch_files
 from ..protocol import Clock, Decide, GateMode, Record, Rule, RuleAdded, Waiting
-from ..system.real_paths import real_path
-from ..workspace.watch import watch_files
-from .change.diff import split_bytes
-from .change.rebase import Conflict, conflict_digest, holds_already, rebase_draft
-from .change.resolve_conflict import ALREADY_DONE, PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
+from ..state.common.person_requests import next_proposal_id
 from .decision import refused_to_client, rule_on_decision
 from .draft import Draft, EffectsDraft, FileDraft, digest_of
-from .entries import SINGLE_FILE, Keep, Place, decided, in_conflict, opened, rebased
-from .open_proposal import OpenProposal, Postponed, StoredProposal
 from .policy import Verdict
+from .proposal_events import SINGLE_FILE, Keep, Place, decided, in_conflict, opened, rebased
+from .rebase import Conflict, conflict_digest, holds_already, rebase_draft
+from .resolve_conflict import ALREADY_DONE, PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
 from .rules import run_rule
 from .ruling import Ruling, approved, interrupted, left_open
+from .text_diff import split_bytes
+from .waiting_proposal import OpenProposal, Postponed, StoredProposal
 
 if TYPE_CHECKING:
-    from ..layers.classes import Class
+    from ..host.workspace_paths import Workspace
+    from ..layers.effect_classes import Class
     from ..protocol.text.hunks import Split
-    from ..workspace.paths import Workspace
     from .session_policy import GatedTree, SessionPolicy
 
 _CHECK_EVERY = 1.0

@@ -10,23 +10,23 @@ from typing import Literal
 
 import msgspec
 
-from ..layers.classes import EXECUTABLE
+from ..host.file_errors import PathRefused
+from ..host.real_paths import real_path
+from ..host.workspace_paths import Workspace
+from ..layers.effect_classes import EXECUTABLE
 from ..layers.surroundings import why_edit_asks
 from ..protocol import IN_PLACE, GateMode, Rule
 from ..shell.command_line import Line, Part
 from ..shell.flags import base, hides, risk, script_of, unknown_word
 from ..shell.grammar import HIDDEN
-from ..shell.known.names import NEUTRAL, WHOLE, WRITERS
 from ..shell.line_parser import parse_line
-from ..shell.match.hits import Hit, named_paths
-from ..shell.reading import only_reads
+from ..shell.only_reads import only_reads
+from ..shell.program_names import NEUTRAL, WHOLE, WRITERS
+from ..shell.rule_matches import Hit, named_paths
 from ..shell.unwrap import unwrapped
-from ..system.real_paths import real_path
-from ..workspace.errors import PathRefused
-from ..workspace.paths import Workspace
 from .draft import CommandDraft, FileDraft
-from .repository import runs_code
 from .rules import allows_part, applies_to_file, command_rule, exact_file_rule, match_command, rule_text
+from .untrusted_repository import runs_code
 
 _MOST_SHOWN = 52
 """Characters of a command that a reason shows."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..protocol import Rule
 from ..shell.flags import is_launcher
 from ..shell.line_parser import parse_line
-from ..shell.match.hits import Hit, hit
+from ..shell.rule_matches import Hit, hit
 
 if TYPE_CHECKING:
     from ..shell.command_line import Part

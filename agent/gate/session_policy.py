@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..host.files.quick_spec import QuickSpec
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
-from ..workspace.files.quick_spec import QuickSpec
 from .draft import Draft, EffectsDraft, McpDraft
-from .effects.policy import judge_effect, judge_effects
+from .effects_policy import judge_effect, judge_effects
 from .policy import PolicyContext, Verdict, judge
 from .rules import rule_text
 
 if TYPE_CHECKING:
-    from ..layers.classes import Class
-    from ..workspace.paths import Workspace
+    from ..host.workspace_paths import Workspace
+    from ..layers.effect_classes import Class
     from .ruling import Ruling
 
 

@@ -16,7 +16,7 @@ from ..protocol import Budget
 from ..protocol.budget import Used
 
 if TYPE_CHECKING:
-    from .handle import Handle
+    from .journal_handle import Handle
 
 Refused = TypeVar("Refused")
 

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
+from ..host.crash import crash_point
 from ..protocol import JournalError, JournalUnwritable, NewerJournal
-from ..system.crash import crash_point
 from .integrity.checksums import META_DIGEST, meta_digest
 from .integrity.unfinished import probe_path, remove_unfinished, rename_complete, unfinished_path
 from .sqlite_errors import BUSY_SECONDS, Broken, explain

@@ -12,7 +12,7 @@ from .encoding import decode_known_command, redact_command
 from .integrity.checksums import add_inbox_digest, command_digest
 
 if TYPE_CHECKING:
-    from .handle import Handle
+    from .journal_handle import Handle
     from .redact import Redactor
 
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"

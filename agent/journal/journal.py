@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..host.crash import crash_point
+from ..host.process_names import is_process_gone
 from ..protocol import Event, JournalError, KnownEvent, RunSpec, Stamped, event_name, event_type
 from ..protocol.text.broken_json import BROKEN_JSON
-from ..system.crash import crash_point
-from ..system.process_names import is_process_gone
 from . import database
 from .budget_ledger import BudgetLedger
 from .claim import holder
 from .encoding import decode, encode, encode_all
+from .event_store import Entry, Store
 from .inbox import Inbox
 from .integrity.checksums import META_DIGEST, meta_digest
 from .integrity.unfinished import remove_unfinished, unfinished_path
 from .redact import Redactor
 from .sqlite_errors import Broken, explain
-from .store import Entry, Store
 
 if TYPE_CHECKING:
     from ..protocol.budget import Used
-    from .handle import Handle
+    from .journal_handle import Handle
 
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ?{} ORDER BY seq LIMIT ?"
 

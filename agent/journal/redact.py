@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 from urllib.parse import unquote
 
-from .patterns import PATTERNS, URL_PASSWORD, encodings_of, in_json
+from .key_patterns import PATTERNS, URL_PASSWORD, encodings_of, in_json
 from .stream_redactor import StreamRedactor
 
 MASK = "*"

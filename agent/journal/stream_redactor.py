@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from .patterns import HEADS, LONGEST_HEAD
+from .key_patterns import HEADS, LONGEST_HEAD
 
 LONGEST_HELD = 16_384
 """Maximum number of characters to hold back while a possible key continues."""

@@ -6,7 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from ..system.inotify import Inotify
+from ..host.inotify import Inotify
 
 SETTLE_SECONDS = 0.1
 """How long to look often after a write. SQLite publishes a commit shortly after it wrote to the file."""

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..system.own_programs import module_words
+from ..host.own_programs import module_words
 from .orders import Orders
 
 if TYPE_CHECKING:

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import msgspec
 
-from ..system.crash import crash_point
-from ..workspace.errors import StaleFile, UnreadableFile, WriteFailed
-from ..workspace.files.beneath import exchange, folder_of, rename_new
-from ..workspace.files.states import FileState, read_state
-from ..workspace.files.temporary import temporary_name
-from ..workspace.files.write import remove_any_file, write_any_file, write_large_file
-from .effects import IN_MEMORY, Side, is_same, side_at
-from .opening import FOLDER
-from .rows import Row
+from ..host.crash import crash_point
+from ..host.file_errors import StaleFile, UnreadableFile, WriteFailed
+from ..host.files.file_states import FileState, read_state
+from ..host.files.no_follow import exchange, folder_of, rename_new
+from ..host.files.temporary import temporary_name
+from ..host.files.write_file import remove_any_file, write_any_file, write_large_file
+from .effect_rows import Row
+from .layer_effects import IN_MEMORY, Side, is_same, side_at
+from .open_below import FOLDER
 
 if TYPE_CHECKING:
-    from ..workspace.paths import Workspace
+    from ..host.workspace_paths import Workspace
 
 CHANGED = "it is not as it was any more"
 MADE = "somebody else has made it"

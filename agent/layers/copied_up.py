@@ -11,9 +11,9 @@ import os
 import stat
 from collections.abc import Iterable
 
-from .direct import digest_of
-from .effects import is_opaque, status_at
-from .opening import FOLDER, open_below
+from .direct_comparison import digest_of
+from .layer_effects import is_opaque, status_at
+from .open_below import FOLDER, open_below
 
 
 class CopiedUp:

@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ..system.real_paths import real_path
-from ..workspace.files.beneath import exchange, rename_new
-from ..workspace.files.locked_file import Lease
-from .effects import OPAQUE
-from .git.places import covered, git_folders_of
+from ..host.files.locked_file import Lease
+from ..host.files.no_follow import exchange, rename_new
+from ..host.real_paths import real_path
+from .git.layer_git_folders import covered, git_folders_of
+from .layer_effects import OPAQUE
 from .namespaces import Cover, Namespaces, NamespacesRefused
 from .occupied import workspace_key
-from .opening import FOLDER, open_below
+from .open_below import FOLDER, open_below
 from .remedies import Machine, Refusal, Remedy, group_name, remedy_for
 from .removing import remove_tree
 
 if TYPE_CHECKING:
-    from ..workspace.sandbox.git_folders.folders import GitFolders
+    from ..repo.git_folders import GitFolders
 
 _TRIAL, _TRIAL_SECONDS = "fit-", 60.0
 """Prefix of the folder of a trial, and the age after which one is removed: its process was killed."""

@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..system.plain_files import read_plain
-from ..workspace.git.repository import repository_top
-from ..workspace.sandbox.git_folders.index_file import BadIndex, Entry, parse
-from ..workspace.sandbox.git_folders.real_git import RealGit, RealGitFailed
-from .effects import Side
-from .git.places import git_folders_of
+from ..host.plain_files import read_plain
+from ..repo.index_file import BadIndex, Entry, parse
+from ..repo.real_git import RealGit, RealGitFailed
+from ..repo.repository import repository_top
+from .git.layer_git_folders import git_folders_of
+from .layer_effects import Side
 
 if TYPE_CHECKING:
-    from .effects import Effect
+    from .layer_effects import Effect
 
 _LARGEST_INDEX = 200_000_000
 _STAGE = 0x3000

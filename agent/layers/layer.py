@@ -9,21 +9,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from ..workspace.sandbox.access import LayerAccess
+from ..sandbox.command_access import LayerAccess
 from .copied_up import CopiedUp
 from .copy_folder import has_copy, wait_for_copy
-from .effects import Effect, Ground, list_effects, written_below
-from .git.names import GitPaths
-from .git.places import covered, git_folders_of, index_files, touched
+from .git.layer_git_folders import covered, git_folders_of, index_files, touched
+from .git.setting_names import GitPaths
+from .layer_effects import Effect, Ground, list_effects, written_below
 from .namespaces import Cover
 from .occupied import Occupied, seal, wait_until_free
-from .opening import FOLDER
+from .open_below import FOLDER
 from .removing import remove_tree
 from .watching import Limits, Watch, limits_at
-from .written import Written
+from .written_files import Written
 
 if TYPE_CHECKING:
-    from .direct import Tree
+    from .direct_comparison import Tree
     from .namespaces import Mounted, Namespaces
 
 _UPPER, _WORK, _STAGING, _STAMP = "u", "w", "s", "stamp"

@@ -19,25 +19,25 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from ..system.crash import crash_point
-from ..workspace.errors import StaleFile
-from ..workspace.files.beneath import rename_new, write_all
-from ..workspace.files.temporary import temporary_name
-from ..workspace.files.write import NEW_FILE
-from ..workspace.leftovers.record import Displaced, Leftovers
-from ..workspace.paths import Workspace
+from ..host.crash import crash_point
+from ..host.file_errors import StaleFile
+from ..host.files.no_follow import rename_new, write_all
+from ..host.files.temporary import temporary_name
+from ..host.files.write_file import NEW_FILE
+from ..host.leftovers import Displaced, Leftovers
+from ..host.workspace_paths import Workspace
 from .apply import Result, Source, carry_out, force_out
-from .effects import IN_MEMORY
-from .git.carry_out import carry_out_git, name_of
-from .git.rows import GitChanges
-from .kept import Kept
-from .opening import FOLDER
+from .displaced_files import Kept
+from .effect_rows import Row, decode_rows, encode_rows
+from .git.apply_git_rows import carry_out_git, name_of
+from .git.git_rows import GitChanges
+from .layer_effects import IN_MEMORY
+from .open_below import FOLDER
 from .removing import remove_tree
-from .rows import Row, decode_rows, encode_rows
-from .written import Written, rename_beside
+from .written_files import Written, rename_beside
 
 if TYPE_CHECKING:
-    from .effects import Side
+    from .layer_effects import Side
 
 _ORDERS, _LOCK = "orders", "lock"
 _ORDER, _DONE, _LEFTOVERS, _STAGING = "order", "done", "leftovers", "s"

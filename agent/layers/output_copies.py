@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from .copies import copy_file, size_of
-from .effects import OPAQUE
+from .layer_effects import OPAQUE
 from .removing import remove_tree
+from .workspace_copies import copy_file, size_of
 
 _MOST_BYTES, _MOST_FILES = 500 << 20, 20_000
 """Of a copy that shares no blocks with its source."""

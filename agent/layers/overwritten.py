@@ -7,8 +7,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from .effects import IN_MEMORY, is_opaque, is_whiteout, side_at, status_at, written_below
-from .opening import FOLDER
+from .layer_effects import IN_MEMORY, is_opaque, is_whiteout, side_at, status_at, written_below
+from .open_below import FOLDER
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .direct import LONGEST_TICK, digest_of
-from .effects import Side, status_at, target_at
-from .opening import FOLDER
+from .direct_comparison import LONGEST_TICK, digest_of
+from .layer_effects import Side, status_at, target_at
+from .open_below import FOLDER
 
 UNREADABLE = Side(type="file")
 """Something that cannot be read, or is neither a file nor a link nor a folder."""

@@ -7,7 +7,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from .opening import give_rights
+from .open_below import give_rights
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

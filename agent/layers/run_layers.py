@@ -13,28 +13,28 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..protocol.text.counts import plural
 from .applier import Applier
 from .apply import carry_out
-from .classes import Group, classify
-from .copies import Copies, CopyLayer, sweep_copies
 from .copy_folder import COPIES, has_copy
-from .git.reading import GitReport, read_git
-from .git.rows import GitChanges, StateRow
+from .effect_classes import Group, classify
+from .effect_rows import Row
+from .git.git_rows import GitChanges, StateRow
+from .git.read_git_changes import GitReport, read_git
 from .layer import Layer, wait_until_unused
-from .left import lost_at_restart
-from .live import live_folders
+from .left_layers import lost_at_restart
+from .live_folders import live_folders
 from .namespaces import NamespacesRefused
 from .occupied import Occupied
 from .orders import Order, is_held
 from .output_copies import OutputCopies
 from .remedies import LayerRefused
 from .removing import remove_tree
-from .rows import Row
 from .surroundings import read_surroundings
 from .unit_record import LOST, boot_tag, read_record
+from .workspace_copies import Copies, CopyLayer, sweep_copies
 
 if TYPE_CHECKING:
-    from ..workspace.paths import Workspace
+    from ..host.workspace_paths import Workspace
     from .apply import Result
-    from .git.inside import Inside
+    from .git.git_in_layer import Inside
     from .namespaces import Namespaces
     from .start_copy import StartCopy
 
@@ -311,7 +311,7 @@ class RunLayers:
                 carry_out(self.workspace, output.rows, written, durable=False)
 
     def live_folders(self, env: Mapping[str, str], is_protected: Callable[[str], bool]) -> list[Path]:
-        """Return the folders of the workspace that a process outside of layers can write (`live.py`)."""
+        """Return the folders of the workspace that a process outside of layers can write (`live_folders.py`)."""
         return live_folders(self.workspace, self._live, env, is_protected, frozenset(self._made))
 
     def outcome(self, name: str) -> list[Result] | None:

@@ -16,23 +16,23 @@ from msgspec.structs import replace
 
 from ..protocol.text.counts import plural
 from ..protocol.text.effect_words import size_words
-from ..workspace.checkout.folders import dependency_folders
-from .copies import Copies, CopyLayer, differing_paths, size_of, skipped_in
+from ..repo.checkout.dependency_folders import dependency_folders
 from .copy_folder import LOCK, TREE, is_locked
-from .direct import changes, digest_of, read_tree
-from .effects import is_same
-from .git.places import git_folders_of
+from .direct_comparison import changes, digest_of, read_tree
+from .effect_rows import Row
+from .git.layer_git_folders import git_folders_of
+from .layer_effects import is_same
 from .occupied import Occupied
-from .opening import FOLDER
+from .open_below import FOLDER
 from .removing import remove_tree
-from .rows import Row
 from .unit_record import boot_id
 from .watching import limits_at
+from .workspace_copies import Copies, CopyLayer, differing_paths, size_of, skipped_in
 
 if TYPE_CHECKING:
     from ..journal.journal import Journal
-    from .copies import Size
-    from .direct import Tree
+    from .direct_comparison import Tree
+    from .workspace_copies import Size
 
 _STARTS, _BOOT = "starts", "boot"
 _MOST_COPIED, _MOST_BYTES, _MOST_FILES = 100_000, 1_000_000_000, 300_000

@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from ..host.plain_files import read_plain
+from ..host.program_search import find_program
+from ..host.protected_names import NOT_SEARCHED, why_cautioned
 from ..protocol.text.path_text import quoted_path
-from ..system.plain_files import read_plain
-from ..system.programs import find_program
-from ..workspace.git.setting_lines import is_harmless, setting_lines
-from ..workspace.git.user_config import SAFE_ENV, SAFE_SETTINGS, settings_env
-from ..workspace.names import NOT_SEARCHED, why_cautioned
-from ..workspace.sandbox.git_folders.folders import GitFolders, find_folders
-from ..workspace.sandbox.git_folders.index_file import BadIndex, parse
-from ..workspace.sandbox.places import read_by_git
+from ..repo.git_folders import GitFolders, find_folders
+from ..repo.index_file import BadIndex, parse
+from ..repo.protected_places import read_by_git
+from ..repo.setting_lines import is_harmless, setting_lines
+from ..repo.user_config import SAFE_ENV, SAFE_SETTINGS, settings_env
 
 _SECONDS = 20.0
 _MOST_INCLUDES = 100

@@ -1,4 +1,4 @@
-"""Read from the live workspace what the classes of a list of effects depend on (`classes.py`), once for the list.
+"""Read from the live workspace what the classes of effects depend on (`effect_classes.py`), once for a list of them.
 
 Only folders on the paths of the effects are listed, so the cost does not grow with the workspace.
 """
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ..system.plain_files import read_plain
-from ..workspace.git.repository import repository_top
-from ..workspace.ignore import Ignore
-from ..workspace.sandbox.confined.programs import program_places
-from .classes import CACHE_TAG, Sorter, Surroundings, classify
-from .effects import Effect, Side
-from .opening import FOLDER, open_below
+from ..host.ignored_files import Ignore
+from ..host.plain_files import read_plain
+from ..repo.repository import repository_top
+from ..sandbox.visible_programs import program_places
+from .effect_classes import CACHE_TAG, Sorter, Surroundings, classify
+from .layer_effects import Effect, Side
+from .open_below import FOLDER, open_below
 from .started_files import (
     SettingsUnreadable,
     StartedFiles,
@@ -31,7 +31,7 @@ from .started_files import (
 )
 
 if TYPE_CHECKING:
-    from ..workspace.paths import Workspace
+    from ..host.workspace_paths import Workspace
 
 _SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 _MOST_REPOSITORIES = 100

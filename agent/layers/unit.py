@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from ..workspace.files.temporary import TEMPORARY_FILES
+from ..host.files.temporary import TEMPORARY_FILES
 from .apply import force_out
-from .effects import TooMuch, bytes_at, target_at
-from .git.places import index_files
+from .git.layer_git_folders import index_files
+from .layer_effects import TooMuch, bytes_at, target_at
+from .layer_patch import not_in_patch, patch_of
 from .namespaces import NamespacesRefused
 from .occupied import Occupied
-from .opening import FOLDER, open_below
-from .patch import not_in_patch, patch_of
+from .open_below import FOLDER, open_below
 from .remedies import LayerRefused
 from .unit_record import LOST, UnitRecord, boot_id, forget_record, read_record, write_record
 
 if TYPE_CHECKING:
-    from ..workspace.sandbox.access import LayerAccess
-    from .effects import Effect, Side
+    from ..sandbox.command_access import LayerAccess
     from .layer import Layer, Mark
+    from .layer_effects import Effect, Side
     from .run_layers import Listed, RunLayers
     from .unit_record import UnitKind
 

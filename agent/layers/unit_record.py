@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from .opening import FOLDER
+from .open_below import FOLDER
 
 UnitKind = Literal["stage", "pass", "try", "item"]
 """What works in a unit."""

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from .effects import MOST_EFFECTS, TooMuch, refuse_long
-from .opening import FOLDER, open_below
+from .layer_effects import MOST_EFFECTS, TooMuch, refuse_long
+from .open_below import FOLDER, open_below
 
 if TYPE_CHECKING:
-    from ..workspace.processes.process_tree import ProcessTree
+    from ..host.processes.process_tree import ProcessTree
 
 _KEPT_BYTES, _KEPT_FILES, _KEPT_PART = 1_000_000_000, 20_000, 0.05
 """What stays free on the file system: this many, or this part of it, whichever is less."""

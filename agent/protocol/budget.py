@@ -1,4 +1,4 @@
-"""Budget limits, usage and prices. Plain data: `stops.budget` makes the decisions."""
+"""Budget limits, usage and prices. Plain data: `agent.budget` makes the decisions."""
 
 from __future__ import annotations
 

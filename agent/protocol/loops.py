@@ -1,6 +1,6 @@
 """The kinds of loops: one row of traits for each, and the settings of the kinds that have any.
 
-The decisions of a loop are in `agent/loops/`.
+The decisions of a loop are in `agent/run/loops/`.
 """
 
 from __future__ import annotations

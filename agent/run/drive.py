@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from ..loops.decider import decider
 from ..protocol import Again, Confirm, Finish, JudgeResult, Outcome, Restart, StallDetected, Stalled, Wait, WorkResult
-from .confirming.during_run import confirm
-from .judging import judge_result
-from .proposals.settle import settle_open
-from .restart import restart
+from .end.during_run import confirm
+from .end.judge_run import judge_result
+from .loops.decider import decider
+from .start.settle import settle_open
+from .units.restart import restart
 
 if TYPE_CHECKING:
     from .run_driver import RunDriver

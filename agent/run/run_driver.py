@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..loops.shared.state import not_prepared, undecided_handoff
 from ..protocol import (
     PERSON,
     Again,
@@ -27,17 +26,18 @@ from ..step.model_call.wrap_up import wrap_up
 from ..step.resources.activity import PersonInterrupted
 from ..step.tool_calls.direct_changes import record_background_changes
 from .commands.control_report import begin_control, end_control
-from .evidence import evidence_of
-from .judging import ask_about_judgement
-from .live.hooks import withhold_messages
+from .end.evidence_of_run import evidence_of
+from .end.judge_run import ask_about_judgement
+from .end.outcome_of_run import outcome_of
+from .end.suspect_decisions import ask_about_suspects
+from .end.unapproved import handed_over
+from .end.undecided import note_at_end
 from .live.live_run import LiveRun, check_predicates
-from .outcome import outcome_of
-from .restart import take_back, unjudged
-from .setup.concurrent_runs import concurrent_runs
-from .staging.at_end import end_in_stage
-from .suspect_decisions import ask_about_suspects
-from .unapproved import handed_over
-from .undecided import note_at_end
+from .live.run_hooks import withhold_messages
+from .loops.shared.loop_state import not_prepared, undecided_handoff
+from .staging.end_of_stage import end_in_stage
+from .start.concurrent_runs import concurrent_runs
+from .units.restart import take_back, unjudged
 
 _SUCCESSES = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU, Reason.DRY})
 _NAMED = 3

@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from .command_line import Part, Word
-from .known.names import (
+from .option_table_of_programs import Launcher, launcher_rows, unlisted
+from .program_names import (
     ALIKE,
     GIT_BEFORE,
     GIT_COMMANDS,
@@ -29,8 +30,7 @@ from .known.names import (
     SINGLE_DASH,
     WRITERS,
 )
-from .options.subcommands import subcommands
-from .options.table import Launcher, launcher_rows, unlisted
+from .subcommands import subcommands
 
 __all__ = ["base", "hides", "is_launcher", "risk", "script_of", "unknown_word"]
 

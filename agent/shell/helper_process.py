@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ..system.own_programs import module_words
+from ..host.own_programs import module_words
 
 _ANSWER_SECONDS = 15.0
 """Seconds to wait for an answer: far more than the processor time of the helper, for an overloaded machine."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from .command_line import Line, Part, Word
 from .flags import base
-from .known.names import HIDING, NEVER, WRAPPERS
 from .line_parser import parse_line
+from .program_names import HIDING, NEVER, WRAPPERS
 
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 _DEEPEST = 6

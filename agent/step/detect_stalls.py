@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..budget.stall.argument_paths import normalise_call
+from ..budget.stall.observation import Call, Observation
 from ..protocol import Record, StallDetected
 from ..protocol.tools.traits import TOOL_TRAITS
-from ..stops.stall.argument_paths import normalise_call
-from ..stops.stall.observation import Call, Observation
 
 if TYPE_CHECKING:
-    from ..facts.facts import RunFacts
     from ..protocol import ToolCall
+    from ..state.facts.run_facts import RunFacts
     from ..tools.parse import Parsed
-    from ..tools.result import ToolResult
+    from ..tools.tool_result import ToolResult
     from .model_call.stream import Reply
-    from .resources.context import RunContext
+    from .resources.run_context import RunContext
     from .tool_calls.call_results import CallResults
 
 

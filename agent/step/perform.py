@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..budget.stall.hint import stall_hint
 from ..protocol import (
     Exhausted,
     Interrupted,
@@ -19,31 +20,30 @@ from ..protocol import (
     Work,
     WorkResult,
 )
-from ..stops.stall.hint import stall_hint
+from ..state.view.show.titles import stall_name
 from ..tools.tool_table import tool_specs
-from ..view.reducer.titles import stall_name
 from .checks.verify import verify
 from .detect_stalls import detect_stalls
-from .file_edits import NO_FILE
-from .fitting.next_prompt import file_space, note_shortened, reading_speed, window_too_small
-from .folder_instructions import send_folder_instructions
-from .format_offer import offer_format
-from .mcp_lists import review_lists
+from .formats.file_edits import NO_FILE
+from .formats.format_offer import offer_format
+from .formats.text_edits import TOOLS, TextEdits
+from .formats.unused_code import nudge_about_code
 from .model_call.call import Failed, call, prepare
 from .model_call.reading_speed import measure_reading
+from .prompt.folder_instructions import send_folder_instructions
+from .prompt.next_prompt import file_space, note_shortened, reading_speed, window_too_small
 from .resources.activity import PersonInterrupted
-from .text_edits import TOOLS, TextEdits
+from .review_mcp_lists import review_lists
 from .tool_calls.direct_changes import record_background_changes
-from .unused_code import nudge_about_code
 
 if TYPE_CHECKING:
-    from ..facts.facts import RunFacts
-    from ..stops.budget import Grant
-    from ..stops.quota import Quotas
-    from .fitting.context import Fitted
+    from ..budget.admission import Grant
+    from ..budget.quota import Quotas
+    from ..state.facts.run_facts import RunFacts
+    from ..state.recorder import Recorder
     from .model_call.stream import Reply
-    from .resources.context import RunContext
-    from .resources.recorder import Recorder
+    from .prompt.fit_conversation import Fitted
+    from .resources.run_context import RunContext
     from .tool_calls.call_results import CallResults, Endings
 
 _LONG = 4_000

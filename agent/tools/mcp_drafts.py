@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..extend.mcp.failed import McpFailed
+from ..extend.mcp.tool_listing import McpTool
 from ..gate.draft import McpDraft
-from ..mcp.failed import McpFailed
-from ..mcp.listing import McpTool
 from ..protocol.text.counts import plural
-from .result import ToolResult, failure
-from .text import head_and_tail, lines_of, plain
+from .fit_text import head_and_tail, lines_of, plain
+from .tool_result import ToolResult, failure
 
 if TYPE_CHECKING:
+    from ..extend.mcp.call_results import CallText
     from ..gate.ruling import Ruling
-    from ..mcp.results import CallText
-    from .context import ToolContext
+    from .tool_context import ToolContext
 
 
 class McpCall(msgspec.Struct, frozen=True):

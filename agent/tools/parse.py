@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from ..host.meant_paths import meant_path
 from ..protocol.text.double_keys import double_key
 from ..protocol.tools.traits import TOOL_TRAITS
-from ..workspace.given_paths import meant_path
 from .mcp_drafts import McpCall
 from .tool_table import TOOLS, usage
 
 if TYPE_CHECKING:
-    from ..mcp.listing import McpTool
-    from ..mcp.servers import McpServers
-    from ..workspace.paths import Workspace
+    from ..extend.mcp.mcp_servers import McpServers
+    from ..extend.mcp.tool_listing import McpTool
+    from ..host.workspace_paths import Workspace
     from .tool import Tool
 
 _PRIVILEGED = re.compile(

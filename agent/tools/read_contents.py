@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..layers.effects import IN_MEMORY, Effect, Side
 from ..layers.git_contents import GitContents
+from ..layers.layer_effects import IN_MEMORY, Effect, Side
 
 if TYPE_CHECKING:
-    from ..facts.changes import Changes
-    from ..workspace.files.states import FileState
+    from ..host.files.file_states import FileState
+    from ..state.facts.standing_changes import Changes
 
 
 class ReadContents:

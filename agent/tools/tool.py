@@ -11,8 +11,8 @@ import msgspec
 from ..gate.draft import Draft
 from ..protocol import ToolSpec
 from ..protocol.tools.traits import TOOL_TRAITS, ToolTraits
-from .context import ToolContext
-from .result import ToolResult
+from .tool_context import ToolContext
+from .tool_result import ToolResult
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 Read = Callable[[Any, ToolContext], Awaitable[ToolResult]]

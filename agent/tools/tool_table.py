@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import arguments as given
-from .commands import plan_command, plan_start
-from .editing import plan_edit, plan_write
+from . import tool_arguments as given
+from .command_tools import plan_command, plan_start
+from .edit_tools import plan_edit, plan_write
+from .reading.existing_files import list_files
 from .reading.fetch_url import fetch_url
-from .reading.files import list_files
 from .reading.read_file import read_file
-from .reading.searching import search
+from .reading.search_tool import search
 from .tool import PATH, Tool, blocking_tool, described, gated_tool, number, reading_tool, text
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Judge a green check without what the run could not decide on (docs/decisions/0040-verdict.md)."""
+"""What green means: checks, test counts, predicates, scope, plants, judge (docs/decisions/0040-verdict.md)."""

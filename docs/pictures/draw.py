@@ -16,9 +16,9 @@ os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 from sizes import asked_for
 
 from rundry.agent import Session, ViewState
-from rundry.tui.app import RundryApp
-from rundry.tui.run_controller import RunController
-from rundry.tui.setup.start import Setup, demo_flags
+from rundry.tui.app.app import RundryApp
+from rundry.tui.control.run_controller import RunController
+from rundry.tui.start.new_run import Setup, demo_flags
 
 
 async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> None:

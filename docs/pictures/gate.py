@@ -24,7 +24,7 @@ from fakes.views.gated import GateStage
 from textual.pilot import Pilot
 
 from rundry.agent import GateMode, ProposalRebased, StepStarted, TextArrived, ToolCalled, ToolFinished
-from rundry.agent.gate.change.merge import merge
+from rundry.agent.gate.three_way_merge import merge
 
 OLD = '''"""Reads `key: value` lines, and does sums with them."""
 

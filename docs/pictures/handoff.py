@@ -21,8 +21,8 @@ from fakes.project import FIX_ADD, make_project
 from fakes.turns import call
 
 from rundry.agent import Budget, GateMode, Session
-from rundry.tui.app import RundryApp
-from rundry.tui.run_controller import RunController
+from rundry.tui.app.app import RundryApp
+from rundry.tui.control.run_controller import RunController
 
 CHECK = "python3 -m unittest -q"
 

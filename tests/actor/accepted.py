@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rundry.agent.journal.journal import Journal
-from rundry.agent.layers.effects import Side
-from rundry.agent.layers.git.rows import GitChanges, GitRow, HeadRow, IndexRow, RefRow, StashRow, StateRow
-from rundry.agent.layers.rows import decode_git, decode_rows
+from rundry.agent.layers.effect_rows import decode_git, decode_rows
+from rundry.agent.layers.git.git_rows import GitChanges, GitRow, HeadRow, IndexRow, RefRow, StashRow, StateRow
+from rundry.agent.layers.layer_effects import Side
 from rundry.agent.protocol import (
     EffectsAccepted,
     FileChanged,

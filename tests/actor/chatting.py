@@ -32,7 +32,7 @@ from rundry.agent.protocol import (
     Undone,
     Waiting,
 )
-from rundry.agent.run.client.session import Session
+from rundry.agent.run.client.run_session import Session
 
 MESSAGES = 3
 """How often the user writes, with the first message."""

@@ -11,7 +11,7 @@ import pytest
 from fakes.project import git
 from fakes.sandboxes import needs_bubblewrap
 
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 from .accepted import Accepted
 from .commands import Deed

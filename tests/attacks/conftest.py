@@ -10,8 +10,8 @@ from fakes.project import make_project
 
 from rundry.agent.gate.draft import CommandDraft
 from rundry.agent.gate.policy import PolicyContext, Verdict, judge
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.workspace.paths import Workspace
 
 Judge = Callable[..., Verdict]
 

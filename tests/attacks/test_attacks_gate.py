@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.web.urls import UrlRefused, host_origins, normalized_url, origin
+from rundry.agent.tools.web.urls import UrlRefused, host_origins, normalized_url, origin
 
 PASSES_ITS_RULE = [
     ("A.1-code-by-a-pipe", "echo 'import os' | python3 - x", "echo,python3"),

@@ -17,7 +17,7 @@ import pytest
 import rundry.agent
 from rundry.agent.protocol import GateMode
 from rundry.agent.shell.line_parser import parse_line
-from rundry.agent.shell.words import simple_commands
+from rundry.agent.shell.parse_words import simple_commands
 
 
 @pytest.mark.attack("A.16")
@@ -61,7 +61,7 @@ from rundry.agent.gate.draft import CommandDraft
 from rundry.agent.gate.policy import PolicyContext, judge
 from rundry.agent.shell import line_parser
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.workspace.paths import Workspace
+from rundry.agent.host.workspace_paths import Workspace
 assert line_parser.__file__.startswith({folder!r}), line_parser.__file__
 if {is_missing}:
     sys.executable = "/nonexistent/python"

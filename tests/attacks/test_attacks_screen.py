@@ -15,8 +15,8 @@ from painted import shows, strips
 
 import rundry.tui
 from rundry.agent import ModelLine, ProposalDecided, ProposalOpened, RunLine, Survey
-from rundry.agent.model.discovery import ServerFound
-from rundry.tui.text import bare, in_place, one_line, show, strip
+from rundry.agent.models.discovery import ServerFound
+from rundry.tui.text.show_text import bare, in_place, one_line, show, strip
 
 SIZE = (160, 200)
 TUI = Path(rundry.tui.__path__[0])

@@ -19,7 +19,7 @@ from fakes.rundry import RUNDRY, Home
 from fakes.server import ScriptedServer
 from fakes.turns import Call, HttpError, Turn, calls, edit, finish
 
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.sandbox.sandbox import Sandbox
 
 CANARY = "canary/k3y+with=signs&0123456789"
 SPELLED = (CANARY, quote(CANARY), quote(CANARY, safe=""), base64.b64encode(CANARY.encode()).decode().rstrip("=")[:-1])
@@ -201,7 +201,7 @@ for package in (rundry.agent, rundry.tui):
         if "project" not in parts and parts[-1] not in ("__main__", "alone", "grep"):
             if not parts[-1].endswith("_child"):
                 importlib.import_module(found.name)
-from rundry.agent.model.litellm_use.library import litellm
+from rundry.agent.models.litellm_use.load_litellm import litellm
 litellm().get_model_info
 print(asked)
 """

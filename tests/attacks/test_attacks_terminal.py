@@ -19,7 +19,7 @@ from fakes.terminal import Terminal
 from rundry.agent.journal.journal import Journal
 from rundry.agent.journal.redact import Redactor
 from rundry.agent.protocol import LoopKind, ModelSpec, ProposalOpened, RunSpec, RunStarted
-from rundry.agent.reports.runs import new_run_id
+from rundry.agent.state.reports.run_files import new_run_id
 
 OURS = re.compile(
     rb"\x1b\[[0-9;]*m"  # colours
@@ -122,8 +122,8 @@ def test_a_screen_that_breaks_restores_the_terminal_and_shows_neither_a_key_nor_
     code = """
 import sys
 from pathlib import Path
-from rundry.tui.screens import main as screen
-from rundry.tui.screens.main import MainScreen
+from rundry.tui.app import main_screen as screen
+from rundry.tui.app.main_screen import MainScreen
 from rundry.tui.cli.root import main
 class Broken(MainScreen):
     CSS_PATH = str(Path(screen.__file__).with_name("main.tcss"))
@@ -132,7 +132,7 @@ class Broken(MainScreen):
         self.set_timer(0.1, lambda: self.fail(secret))
     def fail(self, secret):
         raise ValueError(f"broke \x1b]0;evil-title\x07 {CANARY}")
-import rundry.tui.app as app
+import rundry.tui.app.app as app
 app.MainScreen = Broken
 sys.argv = ["rundry", "watch", RUN]
 main()

@@ -22,7 +22,7 @@ HELD: dict[str, dict[str, str]] = {
     "gate/test_gate_modes.py": {
         "A.8": "test_a_command_that_surely_writes_a_protected_file_asks_in_every_mode",
     },
-    "workspace/test_workspace_paths.py": {
+    "host/test_workspace_paths.py": {
         "A.2": "test_a_neighbour_whose_name_begins_like_the_workspace_is_outside",
         "A.25": "test_gits_own_files_and_secrets_are_refused_however_they_are_written",
     },
@@ -30,23 +30,23 @@ HELD: dict[str, dict[str, str]] = {
         "A.7": "test_no_state_is_kept_between_commands",
         "7.16": "test_control_sequences_and_redrawn_lines_do_not_reach_the_model",
     },
-    "workspace/test_sandbox.py": {
+    "sandbox/test_sandbox.py": {
         "A.9": "test_a_config_that_a_command_makes_stays_and_is_named",
         "7.11": "test_processes_outside_are_not_seen_and_none_survives",
         "7.21": "test_a_command_writes_in_the_workspace_and_the_temp_folder_and_nowhere_else",
         "7.22": "test_a_bubblewrap_that_does_not_work_is_not_taken_and_its_own_words_are_given",
     },
-    "workspace/files/test_workspace_files.py": {
+    "host/files/test_workspace_files.py": {
         "A.10": "test_reading_beneath_the_workspace_follows_no_link_that_was_put_there_later",
     },
-    "workspace/files/test_workspace_races.py": {
+    "host/files/test_workspace_races.py": {
         "A.31": "test_a_full_disk_leaves_the_old_file_and_nothing_next_to_it",
     },
     "tools/test_tools_parse.py": {
         "A.11": "test_a_model_cannot_set_where_or_how_freely_a_command_runs",
         "A.15": "test_a_model_cannot_set_where_or_how_freely_a_command_runs",
     },
-    "config/test_trust.py": {
+    "settings/test_trust.py": {
         "A.14": "test_trust_holds_until_a_file_changes_and_after_it_is_back",
     },
     "tui/gate/test_gate_keys.py": {
@@ -62,13 +62,13 @@ HELD: dict[str, dict[str, str]] = {
     "journal/test_redaction.py": {
         "8.2": "test_a_key_that_comes_letter_by_letter_is_never_shown",
     },
-    "workspace/processes/test_workspace_processes.py": {
+    "host/processes/test_workspace_processes.py": {
         "A.26": "test_start_up_files_of_the_shell_are_not_read",
         "7.14": "test_nothing_waits_for_an_answer_that_nobody_can_give",
         "7.18": "test_a_server_left_in_the_background_with_the_pipe_open_does_not_hold_the_command",
         "7.20": "test_what_cannot_start_is_reported_in_a_line",
     },
-    "workspace/processes/test_processes_ended.py": {
+    "host/processes/test_processes_ended.py": {
         "7.12": "test_a_cancelled_command_leaves_nothing",
         "7.13": "test_a_command_that_forks_on_and_on_is_ended",
         "7.15": "test_endless_output_is_bounded_and_the_loop_stays_awake",

@@ -17,13 +17,13 @@ from urllib.parse import urldefrag, urljoin
 from fakes.in_process.inside import spec_of
 from fakes.killing.killed import TESTS, run_until
 
-from rundry.agent.facts.checkpoint import save
-from rundry.agent.facts.facts import RunFacts
-from rundry.agent.finder.items.frontier import Frontier
-from rundry.agent.finder.items.item_state import State
-from rundry.agent.finder.items.view import FrontierView
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed
+from rundry.agent.search.items.frontier import Frontier
+from rundry.agent.search.items.frontier_view import FrontierView
+from rundry.agent.search.items.item_state import State
+from rundry.agent.state.facts.checkpoint import save
+from rundry.agent.state.facts.run_facts import RunFacts
 
 from .table import Row, middle
 

@@ -16,11 +16,11 @@ from typing import Any
 import psutil
 from fakes.in_process.journals import make_journal
 
-from rundry.agent.finder.items.frontier import CHUNK, Frontier, in_chunks
-from rundry.agent.finder.items.item_state import Candidate
-from rundry.agent.finder.items.keys import item_key, url_key
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ItemDuplicate, ItemQueued
+from rundry.agent.search.items.frontier import CHUNK, Frontier, in_chunks
+from rundry.agent.search.items.item_keys import item_key, url_key
+from rundry.agent.search.items.item_state import Candidate
 
 from .table import Row, middle
 

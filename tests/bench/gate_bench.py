@@ -137,8 +137,8 @@ def stage(hunks: int, gap: int) -> None:
     from textual.app import App, ComposeResult
     from textual.widgets import Static
 
-    from rundry.tui.diff.pane import DiffPane
-    from rundry.tui.theme import register_themes
+    from rundry.tui.diff.diff_pane import DiffPane
+    from rundry.tui.theme.theme import register_themes
 
     before, after = contents(hunks, gap)
 

@@ -12,16 +12,16 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from rundry.agent.host.files.locked_file import Lease
+from rundry.agent.host.processes.processes import shell
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import carry_out
+from rundry.agent.layers.effect_rows import Row as Effect
 from rundry.agent.layers.fitness import try_workspace
 from rundry.agent.layers.namespaces import Namespaces
-from rundry.agent.layers.rows import Row as Effect
 from rundry.agent.layers.run_layers import RunLayers
-from rundry.agent.workspace.files.locked_file import Lease
-from rundry.agent.workspace.paths import Workspace
-from rundry.agent.workspace.processes.processes import shell
-from rundry.agent.workspace.sandbox.access import Access
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.sandbox.command_access import Access
+from rundry.agent.sandbox.sandbox import Sandbox
 
 from .table import Row, middle
 

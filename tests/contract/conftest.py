@@ -12,7 +12,7 @@ from fakes.machines import MACHINES, words_for
 from fakes.project import make_project
 from fakes.rundry import Home
 
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 
 @pytest.fixture

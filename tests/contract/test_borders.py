@@ -31,26 +31,34 @@ def test_the_core_comes_up_without_textual_and_even_its_runner_without_litellm(t
 
 
 def test_the_runner_and_its_searches_come_up_without_dask(tmp_path: Path):
-    loaded = loaded_after("import rundry.tui.cli.root, rundry.agent.run, rundry.agent.run.setup.search", tmp_path)
+    loaded = loaded_after(
+        "import rundry.tui.cli.root, rundry.agent.run, rundry.agent.run.start.search_of_run", tmp_path
+    )
     assert not {"dask", "distributed", "tornado", "cryptography"} & loaded
 
 
 def test_the_command_line_and_the_screen_come_up_without_the_protocol_of_editors(tmp_path: Path):
-    loaded = loaded_after("import rundry.tui.cli.root, rundry.tui.app, rundry.tui.acp, rundry.agent.run", tmp_path)
-    assert not {"acp", "pydantic", "rundry.tui.acp.server"} & loaded
+    loaded = loaded_after("import rundry.tui.cli.root, rundry.tui.app.app, rundry.tui.acp, rundry.agent.run", tmp_path)
+    assert not {"acp", "pydantic", "rundry.tui.acp.acp_server"} & loaded
 
 
 def test_the_view_of_an_editor_comes_up_without_textual(tmp_path: Path):
-    loaded = loaded_after("import rundry.tui.acp.server, rundry.tui.acp.command", tmp_path)
-    assert {"acp", "rundry.tui.acp.session", "rundry.tui.plain.commands", "rundry.tui.gate.words"} <= loaded
+    loaded = loaded_after("import rundry.tui.acp.acp_server, rundry.tui.acp.acp_command", tmp_path)
+    assert {
+        "acp",
+        "rundry.tui.acp.acp_session",
+        "rundry.tui.plain.plain_commands",
+        "rundry.tui.gate.proposal_words",
+    } <= loaded
     assert not {"textual", "litellm"} & loaded
 
 
 def test_the_runner_and_the_screen_come_up_without_opentelemetry(tmp_path: Path):
     loaded = loaded_after(
-        "import rundry.tui.cli.root, rundry.tui.app, rundry.agent.run, rundry.agent.telemetry.fold", tmp_path
+        "import rundry.tui.cli.root, rundry.tui.app.app, rundry.agent.run, rundry.agent.extend.telemetry.span_fold",
+        tmp_path,
     )
-    assert "rundry.agent.telemetry.fold" in loaded
+    assert "rundry.agent.extend.telemetry.span_fold" in loaded
     assert not any(name.partition(".")[0] in ("opentelemetry", "google", "requests") for name in loaded)
 
 
@@ -60,13 +68,13 @@ def test_the_command_line_comes_up_without_textual_and_the_whole_screen_without_
 
 def test_the_command_line_the_runner_and_the_screen_come_up_without_the_mcp_sdk(tmp_path: Path):
     loaded = loaded_after(
-        "import rundry.tui.cli.root, rundry.agent.run, rundry.tui.app, rundry.tui.screens.main", tmp_path
+        "import rundry.tui.cli.root, rundry.agent.run, rundry.tui.app.app, rundry.tui.app.main_screen", tmp_path
     )
     assert not {"mcp", "mcp_types", "pydantic_settings", "starlette", "rundry.tui.mcp"} & loaded
 
 
 def test_the_screen_comes_up_without_litellm(tmp_path: Path):
-    loaded = loaded_after("import rundry.tui.app, rundry.tui.screens.main", tmp_path)
+    loaded = loaded_after("import rundry.tui.app.app, rundry.tui.app.main_screen", tmp_path)
     assert "textual" in loaded
     assert not {"litellm", "openai", "tiktoken"} & loaded
 
@@ -112,8 +120,8 @@ def fits(path: Path, name: str) -> bool:
 
 def test_the_sdk_of_mcp_is_loaded_by_one_module_that_nothing_imports_at_its_start(tmp_path: Path):
     loaded = loaded_after(
-        "import rundry.tui.cli.root, rundry.tui.screens.main, rundry.agent.run.process.runner", tmp_path
+        "import rundry.tui.cli.root, rundry.tui.app.main_screen, rundry.agent.run.process.runner", tmp_path
     )
     assert not {"mcp", "mcp_types", "httpx2", "jsonschema"} & loaded
     importers = [path for path in OURS if {"mcp", "mcp_types"} & {n.partition(".")[0] for n in absolute_imports(path)}]
-    assert [str(path.relative_to(ROOT)) for path in importers if "agent" in path.parts] == ["agent/mcp/sdk.py"]
+    assert [str(path.relative_to(ROOT)) for path in importers if "agent" in path.parts] == ["agent/extend/mcp/sdk.py"]

@@ -12,11 +12,11 @@ from fakes.models.deciding import DecidingServer
 from fakes.project import git
 from fakes.rundry import Home, Ran
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import CallAdmitted, Stamped
-from rundry.agent.reports.check import check_journal
-from rundry.agent.reports.run_state import run_state
+from rundry.agent.state.facts.run_facts import fold
+from rundry.agent.state.reports.journal_check import check_journal
+from rundry.agent.state.reports.run_state import run_state
 
 from .kinds import Kind
 
@@ -139,8 +139,8 @@ class Case:
 
     def items(self) -> dict[str, Any]:
         """The items and findings of a search, by state."""
-        from rundry.agent.finder.items.item_state import State
-        from rundry.agent.finder.items.view import FrontierView
+        from rundry.agent.search.items.frontier_view import FrontierView
+        from rundry.agent.search.items.item_state import State
 
         journal = Journal.open(self.journal)
         try:

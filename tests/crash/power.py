@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from rundry.agent.journal.integrity.tail import read_tail, tail_path
+from rundry.agent.journal.integrity.journal_tail import read_tail, tail_path
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import CallAdmitted, Stamped
 

@@ -14,7 +14,7 @@ from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import Turn
 
-from rundry.agent.workspace.leftovers.record import Leftovers
+from rundry.agent.host.leftovers import Leftovers
 
 KILLED = -9
 AFTER = {"write": NEW, "create": NEW, "cut": SHORT, "linked": NEW, "linked cut": SHORT, "remove": None}

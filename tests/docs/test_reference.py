@@ -10,8 +10,8 @@ from reference import FOLDER
 from reference.pages import committed, pages, write
 
 from rundry.agent.protocol import KnownEvent, event_name
-from rundry.tui.actions.lookup import ACTIONS
 from rundry.tui.cli.root import cli
+from rundry.tui.keys.lookup import ACTIONS
 
 
 @cache

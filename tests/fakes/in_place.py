@@ -9,15 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from rundry.agent.gate.guarded_paths import Guard
+from rundry.agent.host.processes.processes import Finished
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.journal.journal import Journal
+from rundry.agent.sandbox.command_access import NO_ACCESS, Access
+from rundry.agent.sandbox.command_environment import command_env
+from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.step.tool_calls.direct_changes import Author, compare, reach_in
 from rundry.agent.step.tool_calls.direct_look import look
-from rundry.agent.stops.guard import Guard
-from rundry.agent.workspace.paths import Workspace
-from rundry.agent.workspace.processes.processes import Finished
-from rundry.agent.workspace.sandbox.access import NO_ACCESS, Access
-from rundry.agent.workspace.sandbox.confined.environment import command_env
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 from .in_process.journals import make_journal
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.sandbox.sandbox import Sandbox
 
 from .places import lasting
 

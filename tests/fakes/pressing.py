@@ -8,8 +8,8 @@ from painted import until
 from textual.pilot import Pilot
 
 from rundry.tui.board.board import Board
-from rundry.tui.gate.panel import GatePanel
-from rundry.tui.transcript.widget import Transcript
+from rundry.tui.gate.gate_panel import GatePanel
+from rundry.tui.transcript.transcript import Transcript
 
 
 def holds_back(pilot: Pilot[Any]) -> bool:

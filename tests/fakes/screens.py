@@ -10,10 +10,10 @@ from painted import painted, until
 from textual.pilot import Pilot
 
 from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunLine, RunSpec, Survey, UserError, ViewState
-from rundry.tui.app import RundryApp
-from rundry.tui.run.extensions import Extensions
-from rundry.tui.run_controller import RunController
-from rundry.tui.screens.main import MainScreen
+from rundry.tui.app.app import RundryApp
+from rundry.tui.app.main_screen import MainScreen
+from rundry.tui.control.run_controller import RunController
+from rundry.tui.start.run_extensions import Extensions
 
 from .played import PlayedLink, Script, spec
 

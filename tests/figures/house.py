@@ -36,7 +36,7 @@ MOVES = Path(__file__).with_name("house_moves.txt")
 IMPORTS = """
 import sys, time
 at = time.perf_counter()
-import rundry.tui.app
+import rundry.tui.app.app
 print(time.perf_counter() - at, *sys.modules)
 """
 

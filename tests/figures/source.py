@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 CODE = ("agent", "tui")
 ALL = (*CODE, "tests")
-DEMO = "agent/model/demo/project/"
+DEMO = "agent/models/demo/project/"
 """Files that the demo copies into a folder. They are not part of the program."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -16,7 +16,7 @@ PAUSES = {"sleep", "pause"}
 PRIVATE = {
     ("tests/painted.py", "_compositor"),  # Textual has no public way to read the rows that it draws
     (
-        "tests/model/providers/test_windows_and_images.py",
+        "tests/models/providers/test_windows_and_images.py",
         "_get_max_position_embeddings",
     ),  # the program replaces it in litellm
 }

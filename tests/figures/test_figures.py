@@ -36,10 +36,10 @@ def test_inner_imports_are_links_of_the_longest_chain_and_type_only_ones_of_a_ch
             "agent/b.py": "def load():\n    from .deep import c\n",
             "agent/deep/__init__.py": "",
             "agent/deep/c.py": "import json\n",
-            "tui/app.py": "from rundry.agent import a\n",
+            "tui/app/app.py": "from rundry.agent import a\n",
         },
     )
-    assert longest_chain(import_graph(code)) == ["tui.app", "agent.a", "agent.b", "agent.deep.c"]
+    assert longest_chain(import_graph(code)) == ["tui.app.app", "agent.a", "agent.b", "agent.deep.c"]
     assert longest_chain(import_graph(code, types=False)) == ["agent.b", "agent.deep.c"]
 
 

@@ -15,9 +15,9 @@ from rundry.agent.gate.gate import Gate
 from rundry.agent.gate.policy import PolicyContext, Verdict, judge
 from rundry.agent.gate.ruling import Ruling
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
+from rundry.agent.host.files.file_states import FileState
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import Decide, Event, GateMode, GatePolicy, ProposalOpened, Rule, Stamped
-from rundry.agent.workspace.files.states import FileState
-from rundry.agent.workspace.paths import Workspace
 
 
 @dataclass

@@ -11,10 +11,10 @@ from fakes.project import git
 from sampling import sampled
 
 from rundry.agent.protocol import GateMode, Rule
+from rundry.agent.shell import program_names
 from rundry.agent.shell.command_line import Part, Word
 from rundry.agent.shell.flags import risk
-from rundry.agent.shell.known import names
-from rundry.agent.shell.options.table import harmless_rows
+from rundry.agent.shell.option_table_of_programs import harmless_rows
 
 RUNS = [
     ("git grep", "git grep -nO./pay x"),
@@ -317,11 +317,11 @@ def options_of(command: str) -> list[str]:
     return sorted({word.rstrip("=") for word in asked.stdout.split() if word.startswith("--") and word != "--"})
 
 
-@pytest.mark.parametrize("command", sampled(sorted(names.GIT_LETTERS), 6))
+@pytest.mark.parametrize("command", sampled(sorted(program_names.GIT_LETTERS), 6))
 def test_no_option_of_git_that_passes_a_rule_starts_a_program_that_it_names(
     repository: Path, tmp_path: Path, command: str
 ):
-    flags, valued = names.GIT_LETTERS[command]
+    flags, valued = program_names.GIT_LETTERS[command]
     tried = [option for option in options_of(command) if passes("git", command, option, "-m", "x")]
     forms = [[f"{option}=./pay"] for option in tried] + [[option, "./pay"] for option in tried]
     forms += [[f"-{letter}./pay"] for letter in valued] + [[f"-{letter}", "./pay"] for letter in flags + valued]

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.agent.gate.change.diff import split_bytes, unified
+from rundry.agent.gate.text_diff import split_bytes, unified
+from rundry.agent.host.files.file_states import FileState, read_state
 from rundry.agent.protocol import ProposalOpened, Stamped, to_json_line
 from rundry.agent.protocol.text.changed_lines import find_changes
 from rundry.agent.protocol.text.hunks import apply_hunks, split
-from rundry.agent.workspace.files.states import FileState, read_state
-from rundry.agent.workspace.git.patch_format import Version, file_patch
+from rundry.agent.repo.patch_format import Version, file_patch
 
 _TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d\re\n", "}\n", "x"]), max_size=30).map("".join)
 

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from rundry.agent.gate.draft import CommandDraft, digest_of
-from rundry.agent.gate.effects.draft import EffectsDraft, EntryDraft
-from rundry.agent.gate.effects.policy import judge_effect
+from rundry.agent.gate.effects_draft import EffectsDraft, EntryDraft
+from rundry.agent.gate.effects_policy import judge_effect
 from rundry.agent.gate.policy import PolicyContext, judge
 from rundry.agent.protocol import EffectEntry, GateMode, Rule
 from rundry.agent.protocol.effects import CommandEffects

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from rundry.agent.gate.draft import read_file_state
+from rundry.agent.host.file_errors import PathRefused
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.workspace.errors import PathRefused
 
 
 def test_modes_decide_where_no_rule_speaks(place):

@@ -6,13 +6,12 @@ import re
 
 import pytest
 
-from rundry.agent.shell import flags
+from rundry.agent.shell import flags, program_names
 from rundry.agent.shell.command_line import Part, Word
 from rundry.agent.shell.flags import base, hides, risk
-from rundry.agent.shell.known import names
-from rundry.agent.shell.known.table import git, programs, risky_options
 from rundry.agent.shell.line_parser import parse_line
-from rundry.agent.shell.options.table import harmless_rows
+from rundry.agent.shell.option_table_of_programs import harmless_rows
+from rundry.agent.shell.program_table import git, programs, risky_options
 from rundry.agent.shell.unwrap import unwrapped
 
 SOURCE = re.compile(r"[\w.+-]+\(\d\)(, [A-Z ]+)?|https://\S+")
@@ -44,56 +43,58 @@ def test_no_program_stands_twice_in_a_table_or_in_two_that_exclude_each_other() 
     for rows in (programs().wrapper, risky_options().risky, risky_options().interpreter):
         found = [row.program for row in rows]
         assert len(found) == len(set(found))
-    assert set(always) & names.SHELLS == set()
-    assert set(always) & {*names.RISKY, *names.INTERPRETERS, *names.READERS} == set()
+    assert set(always) & program_names.SHELLS == set()
+    assert set(always) & {*program_names.RISKY, *program_names.INTERPRETERS, *program_names.READERS} == set()
 
 
-@pytest.mark.parametrize("name", [*names.NEVER, *sorted(names.SHELLS)])
+@pytest.mark.parametrize("name", [*program_names.NEVER, *sorted(program_names.SHELLS)])
 def test_a_program_that_always_asks_does(name: str) -> None:
     assert risk(part(name, "x")) is not None
-    assert (hides(part(name, "x")) is not None) == (names.NEVER.get(name) in names.HIDING or name in names.SHELLS)
+    assert (hides(part(name, "x")) is not None) == (
+        program_names.NEVER.get(name) in program_names.HIDING or name in program_names.SHELLS
+    )
 
 
-@pytest.mark.parametrize("program", list(names.RISKY))
+@pytest.mark.parametrize("program", list(program_names.RISKY))
 def test_each_risky_option_asks_and_no_other_table_makes_the_row_superfluous(program: str) -> None:
     assert program not in harmless_rows(), "what harmless.toml does not list asks already"
-    for option in names.RISKY[program]:
+    for option in program_names.RISKY[program]:
         assert risk(part(program, "x", option)) is not None, option
     if program not in ("tar", "env"):
         assert risk(part(program, "x")) is None
 
 
-@pytest.mark.parametrize("language", list(names.INTERPRETERS))
+@pytest.mark.parametrize("language", list(program_names.INTERPRETERS))
 def test_each_option_of_an_interpreter_that_runs_code_asks(language: str) -> None:
-    for option in names.INTERPRETERS[language]:
+    for option in program_names.INTERPRETERS[language]:
         assert risk(part(language, option, "x.script")) is not None, option
     assert risk(part(language, "x.script")) is None
 
 
 def test_each_row_about_git_asks() -> None:
-    for option in names.GIT_RISKY:
+    for option in program_names.GIT_RISKY:
         assert risk(part("git", "status", option)) is not None, option
-    for command in names.GIT_COMMANDS:
+    for command in program_names.GIT_COMMANDS:
         assert risk(part("git", command)) is not None, command
-    for command in names.GIT_MAY_EDIT:
+    for command in program_names.GIT_MAY_EDIT:
         assert risk(part("git", command, "-e", "-m", "x")) is not None, command
-    for command, unless in names.GIT_EDITS.items():
+    for command, unless in program_names.GIT_EDITS.items():
         assert risk(part("git", command)) is not None
         for word in unless - {"-C", "-F"}:
             assert risk(part("git", command, word, "x")) is None, (command, word)
-    for option in names.GIT_BEFORE:
+    for option in program_names.GIT_BEFORE:
         assert risk(part("git", option, "status")) is None, option
 
 
-@pytest.mark.parametrize("name", list(names.WRAPPERS))
+@pytest.mark.parametrize("name", list(program_names.WRAPPERS))
 def test_what_a_wrapper_runs_is_seen(name: str) -> None:
-    flag = [f"-{letter}" for letter in names.WRAPPERS[name][0][:1]]
+    flag = [f"-{letter}" for letter in program_names.WRAPPERS[name][0][:1]]
     words = [name, *flag, *(["3"] if name == "timeout" else []), "ping", "x"]
     assert "ping" in {base(found.name) for found in unwrapped(parse_line(" ".join(words))).parts}
 
 
 def test_each_name_of_the_same_program_is_judged_like_it() -> None:
-    for name, program in names.ALIKE.items():
-        assert program in {*names.RISKY, *harmless_rows()}, name
-    assert {*names.SINGLE_DASH} <= {*names.RISKY, *harmless_rows()}
+    for name, program in program_names.ALIKE.items():
+        assert program in {*program_names.RISKY, *harmless_rows()}, name
+    assert {*program_names.SINGLE_DASH} <= {*program_names.RISKY, *harmless_rows()}
     assert flags.risk(part("gmake", "--eval=x")) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rundry.agent.shell.options.table import harmless_rows, launcher_rows
+from rundry.agent.shell.option_table_of_programs import harmless_rows, launcher_rows
 
 
 @pytest.mark.parametrize(

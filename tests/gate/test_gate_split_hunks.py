@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rundry.agent.gate.change.cuts import apply_cut_hunks, cut, finer_cuts
+from rundry.agent.gate.cuts import apply_cut_hunks, cut, finer_cuts
 from rundry.agent.protocol import ProposalDecided
 from rundry.agent.protocol.text.hunks import apply_hunks, hunk_text, sides_of, split
 

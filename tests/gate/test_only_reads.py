@@ -3,7 +3,7 @@
 import pytest
 
 from rundry.agent.shell.line_parser import parse_line
-from rundry.agent.shell.reading import only_reads
+from rundry.agent.shell.only_reads import only_reads
 
 READS = (
     "cat a",

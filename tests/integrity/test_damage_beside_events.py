@@ -13,8 +13,8 @@ from fakes.rundry import Home
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Say, UserError
-from rundry.agent.reports.check import check_journal
-from rundry.agent.run.damaged.admission import require_undamaged
+from rundry.agent.run.start.damaged_journal import require_undamaged
+from rundry.agent.state.reports.journal_check import check_journal
 
 WORKER = 'import json, sys; json.load(sys.stdin); print(json.dumps({"items": [{"kind": "value", "value": "b"}]}))'
 SPEC = f'task = "t"\n[[seed]]\nkind = "value"\nvalue = "a"\n[worker]\ncommand = ["{sys.executable}", "worker.py"]\n'

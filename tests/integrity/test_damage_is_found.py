@@ -13,9 +13,9 @@ from fakes.killing.killed_journals import Killed, make_killed
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import RundryError, Stamped, TextArrived
-from rundry.agent.reports.check import check_journal
 from rundry.agent.run.client.start_request import ResumeChanges
-from rundry.agent.run.damaged.admission import admit_damage, require_undamaged
+from rundry.agent.run.start.damaged_journal import admit_damage, require_undamaged
+from rundry.agent.state.reports.journal_check import check_journal
 
 FLIPS = 90
 CUTS = 40

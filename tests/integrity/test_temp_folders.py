@@ -15,13 +15,13 @@ from fakes.turns import Turn
 KINDS = ("bundle", "commands", "edit", "index", "try")
 HOLDER = """
 import sys
-from rundry.agent.workspace.own_temp import temp_folder
+from rundry.agent.host.own_temp import temp_folder
 with temp_folder(sys.argv[1]) as folder:
     (folder / "content").write_text("x")
     print(folder.parent, flush=True)
     sys.stdin.read()
 """
-SWEEP = "from rundry.agent.workspace.own_temp import sweep_temp; sweep_temp()"
+SWEEP = "from rundry.agent.host.own_temp import sweep_temp; sweep_temp()"
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ import pytest
 from fakes.played import spec, started
 
 from rundry.agent import Journal
-from rundry.agent.facts.checkpoint import checkpoint_seq, facts_of
-from rundry.agent.facts.facts import RunFacts
 from rundry.agent.journal.integrity.damage import QUICK_CHECK_BYTES, damage_of
 from rundry.agent.journal.journal import READ_BYTES
 from rundry.agent.protocol import TextArrived, ToolFinished, UserError
 from rundry.agent.run.client.start_request import ResumeChanges
-from rundry.agent.run.damaged.admission import admit_damage
-from rundry.agent.view.keeper import ViewKeeper
-from rundry.agent.view.reading import report_reading_progress
+from rundry.agent.run.start.damaged_journal import admit_damage
+from rundry.agent.state.facts.checkpoint import checkpoint_seq, facts_of
+from rundry.agent.state.facts.run_facts import RunFacts
+from rundry.agent.state.view.reading_progress import report_reading_progress
+from rundry.agent.state.view.view_keeper import ViewKeeper
 
 LARGE = "word " * 40_000
 _DAMAGE = "UPDATE events SET body = CAST(replace(CAST(body AS TEXT), 'old', 'new') AS BLOB) WHERE seq = ?"

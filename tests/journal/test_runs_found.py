@@ -24,10 +24,10 @@ from rundry.agent.protocol import (
     StepStarted,
     UserError,
 )
-from rundry.agent.reports.find_run import find_run
-from rundry.agent.reports.listing.index import list_runs
-from rundry.agent.reports.reporting import report
-from rundry.agent.reports.runs import journal_path, new_run_id, runs_dir
+from rundry.agent.state.reports.find_run import find_run
+from rundry.agent.state.reports.reporting import report
+from rundry.agent.state.reports.run_files import journal_path, new_run_id, runs_dir
+from rundry.agent.state.reports.run_index import list_runs
 
 MakeRun = Callable[..., Path]
 
@@ -62,7 +62,7 @@ def test_run_ids_sort_by_time_within_a_second_too() -> None:
 
 
 def test_a_run_id_does_not_depend_on_the_time_zone() -> None:
-    code = "from rundry.agent.reports.runs import new_run_id; print(new_run_id(1795225353.0))"
+    code = "from rundry.agent.state.reports.run_files import new_run_id; print(new_run_id(1795225353.0))"
     for zone in ("UTC", "Pacific/Auckland"):
         said = subprocess.run(
             [sys.executable, "-c", code], env={"TZ": zone}, capture_output=True, text=True, check=True

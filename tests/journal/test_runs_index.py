@@ -21,8 +21,8 @@ from rundry.agent.protocol import (
     StepFinished,
     StepStarted,
 )
-from rundry.agent.reports.listing.index import list_runs
-from rundry.agent.reports.reporting import report
+from rundry.agent.state.reports.reporting import report
+from rundry.agent.state.reports.run_index import list_runs
 
 LONG_AGO = 100.0
 """Seconds: a journal that has just been written is not kept in the index."""

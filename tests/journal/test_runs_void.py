@@ -11,16 +11,16 @@ import pytest
 from fakes.played import spec
 from fakes.views.judged import ENDS
 
-from rundry.agent.facts.decided_files import changed_since, encode_decided
 from rundry.agent.journal.journal import Journal
-from rundry.agent.layers.effects import Side, side_at
-from rundry.agent.layers.opening import FOLDER
+from rundry.agent.layers.layer_effects import Side, side_at
+from rundry.agent.layers.open_below import FOLDER
 from rundry.agent.protocol import RunEnded
-from rundry.agent.reports.listing.index import list_runs
-from rundry.agent.reports.reporting import report
-from rundry.agent.reports.void import newest_as_of_now
-from rundry.tui.exports.facts import facts_of_run
-from rundry.tui.exports.reading import read_run
+from rundry.agent.state.facts.decided_files import changed_since, encode_decided
+from rundry.agent.state.reports.reporting import report
+from rundry.agent.state.reports.run_index import list_runs
+from rundry.agent.state.reports.void_runs import newest_as_of_now
+from rundry.tui.export.export_facts import facts_of_run
+from rundry.tui.export.read_run import read_run
 
 
 def judged_run(runs: Path, root: Path, name: str, *paths: str) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rundry.agent.facts.search.estimate import richness
+from rundry.agent.state.search.estimate import richness
 
 Chances = Callable[[random.Random, int, int], list[list[float]]]
 """For each thing, the chance that each look finds it."""

@@ -16,8 +16,8 @@ from typing import Protocol
 
 import pytest
 
-from rundry.agent.layers.effects import Effect
 from rundry.agent.layers.layer import Layer
+from rundry.agent.layers.layer_effects import Effect
 from rundry.agent.layers.namespaces import Namespaces, NamespacesRefused
 
 NOBODY = 65_534

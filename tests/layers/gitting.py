@@ -9,14 +9,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from rundry.agent.host.leftovers import Leftovers
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import carry_out
-from rundry.agent.layers.git.carry_out import GitResult, carry_out_git
-from rundry.agent.layers.git.reading import GitReport, read_git
-from rundry.agent.layers.git.rows import inverse
+from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.git.apply_git_rows import GitResult, carry_out_git
+from rundry.agent.layers.git.git_rows import inverse
+from rundry.agent.layers.git.read_git_changes import GitReport, read_git
 from rundry.agent.layers.layer import Layer
-from rundry.agent.layers.rows import Row
-from rundry.agent.workspace.leftovers.record import Leftovers
-from rundry.agent.workspace.paths import Workspace
 
 from .conftest import Bench
 

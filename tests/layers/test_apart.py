@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from rundry.agent.host.processes.processes import Finished, run_process
 from rundry.agent.layers.layer import Layer
 from rundry.agent.layers.occupied import Occupied, wait_until_free
-from rundry.agent.workspace.processes.processes import Finished, run_process
-from rundry.agent.workspace.sandbox.landlock import LEAST, why_no_landlock
-from rundry.agent.workspace.sandbox.start import Apart, restricted
+from rundry.agent.sandbox.landlock import LEAST, why_no_landlock
+from rundry.agent.sandbox.start_command import Apart, restricted
 
 from .conftest import SYSTEM_PYTHON, AsUser, Bench
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import Result, carry_out
-from rundry.agent.layers.effects import Effect, Side
+from rundry.agent.layers.effect_rows import Row
 from rundry.agent.layers.layer import Layer
-from rundry.agent.layers.rows import Row
-from rundry.agent.layers.written import Written, rename_beside
-from rundry.agent.workspace.paths import Workspace
+from rundry.agent.layers.layer_effects import Effect, Side
+from rundry.agent.layers.written_files import Written, rename_beside
 
 from .conftest import Bench, apart, mount
 from .test_effects import CASES, fill, tree

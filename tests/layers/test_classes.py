@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as some
 
-from rundry.agent.layers.classes import Entry, Group, classify
-from rundry.agent.layers.effects import Effect, Side
+from rundry.agent.host.auto_loaded import rows
+from rundry.agent.host.workspace_paths import Workspace
+from rundry.agent.layers.effect_classes import Entry, Group, classify
+from rundry.agent.layers.layer_effects import Effect, Side
 from rundry.agent.layers.surroundings import read_surroundings
-from rundry.agent.workspace.auto_loaded.table import rows
-from rundry.agent.workspace.paths import Workspace
 
 from .conftest import Bench
 

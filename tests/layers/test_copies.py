@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rundry.agent.layers.copies import Copies, CopyLayer, size_of
-from rundry.agent.layers.direct import read_tree
-from rundry.agent.layers.effects import Effect, TooMuch
+from rundry.agent.host.processes.processes import run_process
+from rundry.agent.layers.direct_comparison import read_tree
 from rundry.agent.layers.layer import Mark
+from rundry.agent.layers.layer_effects import Effect, TooMuch
 from rundry.agent.layers.watching import Watch, limits_at
-from rundry.agent.workspace.processes.processes import run_process
+from rundry.agent.layers.workspace_copies import Copies, CopyLayer, size_of
 
 from .conftest import AsUser, apart, mount
 from .test_direct import aged

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.direct import changes, read_tree
-from rundry.agent.layers.effects import Effect
+from rundry.agent.layers.direct_comparison import changes, read_tree
+from rundry.agent.layers.layer_effects import Effect
 
 from .conftest import AsUser, apart, mount
 from .test_effects import CASES, fill

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import carry_out
-from rundry.agent.layers.effects import TooMuch
-from rundry.agent.layers.rows import Row
-from rundry.agent.workspace.paths import Workspace
+from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.layer_effects import TooMuch
 
 from .conftest import Bench
 

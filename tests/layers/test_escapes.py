@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.workspace.processes.processes import run_process
-from rundry.agent.workspace.sandbox import start
-from rundry.agent.workspace.sandbox.access import Access
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
-from rundry.agent.workspace.sandbox.sandbox import Sandbox, find_bubblewrap
+from rundry.agent.host.processes.processes import run_process
+from rundry.agent.sandbox import start_command
+from rundry.agent.sandbox.command_access import Access
+from rundry.agent.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox.sandbox import Sandbox, find_bubblewrap
 
 from .conftest import NOBODY, SYSTEM_PYTHON, AsUser, Bench
 
@@ -39,7 +39,7 @@ mknod {ws}/disk b 254 0; echo done > {ws}/made
 
 def check(bench: Bench, kind: str) -> None:
     if os.geteuid() == NOBODY:
-        start.INTERPRETER = SYSTEM_PYTHON
+        start_command.INTERPRETER = SYSTEM_PYTHON
     bench.namespaces.make_network()
     outside = bench.folder / "outside"
     outside.mkdir(exist_ok=True)

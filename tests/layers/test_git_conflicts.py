@@ -9,10 +9,10 @@ import sys
 import msgspec
 import pytest
 
-from rundry.agent.layers.git.carry_out import GitResult, carry_out_git
-from rundry.agent.layers.git.reading import GitReport, read_git
-from rundry.agent.layers.git.rows import StateRow
-from rundry.agent.workspace.leftovers.record import Leftovers
+from rundry.agent.host.leftovers import Leftovers
+from rundry.agent.layers.git.apply_git_rows import GitResult, carry_out_git
+from rundry.agent.layers.git.git_rows import StateRow
+from rundry.agent.layers.git.read_git_changes import GitReport, read_git
 
 from .conftest import Bench
 from .gitting import SETUP, run, sh, state
@@ -161,9 +161,9 @@ CHILD = """
 import sys
 from pathlib import Path
 import msgspec
-from rundry.agent.layers.git.carry_out import carry_out_git
-from rundry.agent.layers.git.rows import GitChanges
-from rundry.agent.workspace.leftovers.record import Leftovers
+from rundry.agent.layers.git.apply_git_rows import carry_out_git
+from rundry.agent.layers.git.git_rows import GitChanges
+from rundry.agent.host.leftovers import Leftovers
 changes = msgspec.msgpack.decode(Path(sys.argv[1]).read_bytes(), type=GitChanges)
 leftovers = Leftovers(Path(sys.argv[2]))
 leftovers.sweep()

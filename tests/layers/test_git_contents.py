@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.direct import changes, read_tree
+from rundry.agent.layers.direct_comparison import changes, read_tree
 from rundry.agent.layers.git_contents import GitContents
 
 from .test_direct import aged

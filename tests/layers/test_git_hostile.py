@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from rundry.agent.layers.git.carry_out import GitResult, carry_out_git
-from rundry.agent.layers.git.reading import GitReport, read_git
+from rundry.agent.host.leftovers import Leftovers
+from rundry.agent.layers.git.apply_git_rows import GitResult, carry_out_git
+from rundry.agent.layers.git.read_git_changes import GitReport, read_git
 from rundry.agent.layers.layer import Layer
-from rundry.agent.workspace.leftovers.record import Leftovers
 
 from .conftest import Bench
 from .gitting import SETUP, run, sh, state, take

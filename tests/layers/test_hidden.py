@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from rundry.agent.host.processes.processes import run_process
 from rundry.agent.layers.fitness import try_workspace
 from rundry.agent.layers.layer import Layer
-from rundry.agent.workspace.processes.processes import run_process
-from rundry.agent.workspace.sandbox.access import Access
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.sandbox.command_access import Access
+from rundry.agent.sandbox.sandbox import Sandbox
 
 from .conftest import AsUser, Bench
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.judge import Past, put_past
+from rundry.agent.layers.judge_view_files import Past, put_past
 from rundry.agent.layers.layer import Layer
 
 from .conftest import AsUser, Bench

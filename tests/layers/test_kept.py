@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.effects import Side
-from rundry.agent.layers.kept import MOST_BYTES, MOST_SECONDS, Kept
+from rundry.agent.layers.displaced_files import MOST_BYTES, MOST_SECONDS, Kept
+from rundry.agent.layers.effect_rows import Row, new_name
+from rundry.agent.layers.layer_effects import Side
 from rundry.agent.layers.orders import Order, Orders
-from rundry.agent.layers.rows import Row, new_name
 
 from .conftest import Bench
 from .test_apply import contents, rows_of

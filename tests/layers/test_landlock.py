@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from rundry.agent.host.processes.processes import Finished, run_process
 from rundry.agent.layers.layer import Layer
-from rundry.agent.workspace.processes.processes import Finished, run_process
-from rundry.agent.workspace.sandbox import start
-from rundry.agent.workspace.sandbox.access import Access
-from rundry.agent.workspace.sandbox.landlock import LEAST, why_no_landlock
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.sandbox import start_command
+from rundry.agent.sandbox.command_access import Access
+from rundry.agent.sandbox.landlock import LEAST, why_no_landlock
+from rundry.agent.sandbox.sandbox import Sandbox
 
 from .conftest import NOBODY, SYSTEM_PYTHON, AsUser, Bench
 
@@ -49,7 +49,7 @@ def warm(folder: Path) -> None:
 def check_confined(bench: Bench) -> None:
     bench.namespaces.make_network()
     if os.geteuid() == NOBODY:
-        start.INTERPRETER = SYSTEM_PYTHON
+        start_command.INTERPRETER = SYSTEM_PYTHON
     sandbox = Sandbox("landlock")
     ws, outside = bench.ws, bench.folder / "outside"
     (ws / "sub").mkdir()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.live import live_folders
-from rundry.agent.workspace.paths import Workspace
+from rundry.agent.host.workspace_paths import Workspace
+from rundry.agent.layers.live_folders import live_folders
 
 from .test_classes import ENV, TAG, shell
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rundry.agent.verdict.opened import OpenedFiles
+from rundry.agent.verdict.judge.opened import OpenedFiles
 
 from .conftest import AsUser, Bench
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers import opening
-from rundry.agent.layers.opening import FOLDER, open_below
+from rundry.agent.layers import open_below as opening
+from rundry.agent.layers.open_below import FOLDER, open_below
 
 
 @pytest.fixture(params=["linux", "darwin"])

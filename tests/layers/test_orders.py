@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.layers.applier import Applier
+from rundry.agent.layers.effect_rows import Row, decode_rows, encode_rows, new_name
 from rundry.agent.layers.layer import Layer
 from rundry.agent.layers.orders import Order, Orders, is_held
-from rundry.agent.layers.rows import Row, decode_rows, encode_rows, new_name
 
 from .conftest import Bench
 from .test_apply import contents, rows_of

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as some
 
-from rundry.agent.layers.effects import Side
-from rundry.agent.layers.patch import not_in_patch, patch_of
-from rundry.agent.layers.rows import Row
-from rundry.agent.workspace.errors import StaleFile
+from rundry.agent.host.file_errors import StaleFile
+from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.layer_effects import Side
+from rundry.agent.layers.layer_patch import not_in_patch, patch_of
 
 from .conftest import Bench
 from .test_effects import CASES, fill

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.namespaces import Namespaces, NamespacesRefused
 from rundry.agent.layers.remedies import LayerRefused, mend
 from rundry.agent.layers.run_layers import RunLayers
-from rundry.agent.workspace.paths import Workspace
 
 from .conftest import Bench, apart, mount
 

@@ -12,17 +12,17 @@ import subprocess
 import pytest
 from msgspec.structs import replace
 
+from rundry.agent.host.leftovers import Leftovers
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import carry_out
-from rundry.agent.layers.effects import Side
-from rundry.agent.layers.git.carry_out import carry_out_git, keep_commits
-from rundry.agent.layers.git.objects import BadObjects
-from rundry.agent.layers.git.reading import read_git
-from rundry.agent.layers.git.rows import inverse
-from rundry.agent.layers.rows import Row
+from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.git.apply_git_rows import carry_out_git, keep_commits
+from rundry.agent.layers.git.git_rows import inverse
+from rundry.agent.layers.git.import_objects import BadObjects
+from rundry.agent.layers.git.read_git_changes import read_git
+from rundry.agent.layers.layer_effects import Side
 from rundry.agent.layers.run_layers import RunLayers
 from rundry.agent.layers.unit import Unit
-from rundry.agent.workspace.leftovers.record import Leftovers
-from rundry.agent.workspace.paths import Workspace
 
 from .conftest import Bench
 from .gitting import SETUP, run, sh as git_sh

@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 from sampling import sampled
 
-from rundry.agent.layers.git.rows import GitChanges, inverse
+from rundry.agent.layers.git.git_rows import GitChanges, inverse
 from rundry.agent.layers.git.take_back import git_past, take_back
-from rundry.agent.layers.judge import put_past
+from rundry.agent.layers.judge_view_files import put_past
 from rundry.agent.layers.layer import Layer
 
 from .conftest import AsUser, Bench

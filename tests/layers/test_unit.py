@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from rundry.agent.host.file_errors import PathRefused
+from rundry.agent.host.files.file_states import read_state
+from rundry.agent.host.files.write_file import write_file
+from rundry.agent.host.real_paths import real_path
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.layer import Mark
 from rundry.agent.layers.run_layers import Listed, RunLayers
 from rundry.agent.layers.unit import Unit, UnitLost, left_out_of_patch
 from rundry.agent.layers.unit_record import read_record, write_record
-from rundry.agent.system.real_paths import real_path
-from rundry.agent.workspace.errors import PathRefused
-from rundry.agent.workspace.files.states import read_state
-from rundry.agent.workspace.files.write import write_file
-from rundry.agent.workspace.paths import Workspace
 
 from .conftest import AsUser, Bench
 from .gitting import sh

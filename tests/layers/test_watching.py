@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rundry.agent.host.processes.processes import Finished, run_process
 from rundry.agent.layers.watching import Limits, Watch, limits_at
-from rundry.agent.workspace.processes.processes import Finished, run_process
 
 from .conftest import AsUser, Bench, apart, mount
 

@@ -9,15 +9,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import FileDraft
-from rundry.agent.mcp.servers import no_servers
-from rundry.agent.tools.arguments import Edit, EditFile
-from rundry.agent.tools.context import ToolContext
-from rundry.agent.tools.editing import plan_edit
-from rundry.agent.tools.result import ToolResult
-from rundry.agent.workspace.paths import Workspace
-from rundry.agent.workspace.sandbox.confined.environment import command_env
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.host.workspace_paths import Workspace
+from rundry.agent.sandbox.command_environment import command_env
+from rundry.agent.sandbox.sandbox import Sandbox
+from rundry.agent.tools.edit_tools import plan_edit
+from rundry.agent.tools.tool_arguments import Edit, EditFile
+from rundry.agent.tools.tool_context import ToolContext
+from rundry.agent.tools.tool_result import ToolResult
 
 from .files import source, split
 from .intents import Intent, intent

@@ -7,8 +7,8 @@ from inspect import cleandoc
 
 import click
 
+from rundry.tui.cli.help_texts import LIMITS, RUN
 from rundry.tui.cli.root import cli
-from rundry.tui.cli.usage import LIMITS, RUN
 from rundry.tui.cli.verbs import VERBS
 
 from .markdown import code, packed, page, table

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from rundry.agent.config.limits import FIELDS, default_budget
-from rundry.agent.config.options import BY_CONFIG_KEY, OPTIONS, TOP_LEVEL_KEYS, Option
 from rundry.agent.protocol import LoopKind
+from rundry.agent.settings.default_limits import FIELDS, default_budget
+from rundry.agent.settings.option_table import BY_CONFIG_KEY, OPTIONS, TOP_LEVEL_KEYS, Option
 from rundry.tui.cli.root import cli
 
 from .markdown import code, page, table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rundry.agent.protocol.outcome import ALWAYS_COMPLETE, Reason, exit_code
-from rundry.tui.cli.usage import EXIT_CODES
+from rundry.tui.cli.help_texts import EXIT_CODES
 
 from .documented import field_texts
 from .markdown import code, page, table

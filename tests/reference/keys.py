@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rundry.tui.actions.action import Action
-from rundry.tui.actions.lookup import ACTIONS
-from rundry.tui.actions.places import TITLES
-from rundry.tui.keyboard.keymap import Keymap
+from rundry.tui.keys.action import Action
+from rundry.tui.keys.action_places import TITLES
+from rundry.tui.keys.keymap import Keymap
+from rundry.tui.keys.lookup import ACTIONS
 
 from .markdown import code, packed, table
 from .words import head

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rundry.agent.version import VERSION
-from rundry.tui.cli.about.man import man_page
+from rundry.agent.protocol.version import VERSION
+from rundry.tui.cli.man import man_page
 from rundry.tui.cli.root import cli
 
 from . import commands, config, ends, events, keys, search, themes

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from rundry.agent.config.finder.tables import TABLES
-from rundry.agent.config.specs.goal_tables import GOAL_TABLES
-from rundry.agent.config.specs.schema import spec_schema
-from rundry.agent.config.specs.tables import ParameterTable, Table
+from rundry.agent.settings.search.search_tables import TABLES
+from rundry.agent.settings.spec_files.goal_tables import GOAL_TABLES
+from rundry.agent.settings.spec_files.spec_schema import spec_schema
+from rundry.agent.settings.spec_files.toml_values import ParameterTable, Table
 
 from .markdown import code, page, table
 from .words import head

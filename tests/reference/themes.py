@@ -6,7 +6,7 @@ import dataclasses
 import tomllib
 from pathlib import Path
 
-from rundry.tui.theme import SHIPPED, Palette
+from rundry.tui.theme.theme import SHIPPED, Palette
 
 from .markdown import code, page, table
 from .words import WORDS, head

@@ -3,7 +3,6 @@
 import pytest
 from fakes.turns import Call, Turn, call, calls, finish, say
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.protocol import (
     Budget,
     LoopKind,
@@ -18,6 +17,7 @@ from rundry.agent.protocol import (
     Unpause,
     Verify,
 )
+from rundry.agent.state.facts.run_facts import fold
 
 DONE = finish("all is well", "a.txt:1")
 READ = call("read_file", path="a.txt")

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import LoopKind, ModelSpec, PredicateJudged, Predicates, RunSpec
-from rundry.agent.run.evidence import evidence_of
+from rundry.agent.run.end.evidence_of_run import evidence_of
+from rundry.agent.state.facts.checkpoint import facts_of
 
 UNHELD = "no sandbox: the code under test could write to the folder of the predicate"
 

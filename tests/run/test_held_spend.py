@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fakes.turns import Turn, call, finish, say
 
-from rundry.agent.facts.facts import fold
+from rundry.agent.host.real_clock import SystemClock
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, Steer, Stop
-from rundry.agent.workspace.clock import SystemClock
+from rundry.agent.state.facts.run_facts import fold
 
 READ = call("read_file", path="a.txt")
 DONE = finish("all is well", "a.txt:1")

@@ -16,7 +16,7 @@ from fakes.turns import call, finish
 
 from rundry.agent.journal.claim import claim
 from rundry.agent.protocol import FinderSpec, LoopKind, Recipe
-from rundry.agent.run.setup.concurrent_runs import concurrent_runs
+from rundry.agent.run.start.concurrent_runs import concurrent_runs
 
 Make = Callable[..., Driven]
 READ = call("read_file", path="a.txt")

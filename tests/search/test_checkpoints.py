@@ -2,10 +2,10 @@
 
 from fakes.models.minded import NOTHING, MindedModel, judge, report
 
-from rundry.agent.facts.checkpoint import facts_of, save
-from rundry.agent.facts.facts import RunFacts, fold
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ModelFault
+from rundry.agent.state.facts.checkpoint import facts_of, save
+from rundry.agent.state.facts.run_facts import RunFacts, fold
 
 OUT = ModelFault("bad-request", "no", retryable=True)
 

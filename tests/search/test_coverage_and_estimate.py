@@ -9,9 +9,9 @@ from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import Call, calls
 from hypothesis import given, strategies as st
 
-from rundry.agent.facts.search.estimate import richness
-from rundry.agent.facts.search.reads import Ranges, add_range, count_lines
 from rundry.agent.protocol import Estimate, LensCoverage, estimate_words
+from rundry.agent.state.search.estimate import richness
+from rundry.agent.state.search.reads import Ranges, add_range, count_lines
 
 
 def read(path: str, start: int | None = None, end: int | None = None) -> Call:

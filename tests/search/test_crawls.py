@@ -11,11 +11,11 @@ from fakes.killing.killed import run_until
 from fakes.web.site import Site
 from sampling import sampled
 
-from rundry.agent.facts.facts import fold
-from rundry.agent.finder.items.item_state import State
-from rundry.agent.finder.items.view import FrontierView
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed, WorkerSpec
+from rundry.agent.search.items.frontier_view import FrontierView
+from rundry.agent.search.items.item_state import State
+from rundry.agent.state.facts.run_facts import fold
 
 ODD = [
     "/page/0",

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.config.finder.spec_file import read_finder
 from rundry.agent.protocol import Lens, Recipe, RunSpec, Seed, UserError, WorkerSpec
-from rundry.tui.setup.finding import FindSetup, requested_search
+from rundry.agent.settings.search.search_file import read_finder
+from rundry.tui.start.find_setup import FindSetup, requested_search
 
 TASK = 'task = "look"\n'
 LENS = '[[lens]]\nname = "one"\nprompt = "look"\n'

@@ -11,8 +11,8 @@ from fakes.models.minded import NOTHING, MindedModel, judge, report
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sampling import examples
 
-from rundry.agent.finder.lenses.findings import identity
 from rundry.agent.protocol import Budget, FinderSpec, Judge, Lens, LoopKind
+from rundry.agent.search.lenses.known_findings import identity
 
 
 def at(line: int, title: str, **more: str) -> dict[str, str]:

@@ -8,10 +8,10 @@ import pytest
 from fakes.models.minded import NOTHING, MindedModel, report
 from fakes.turns import Turn, call
 
-from rundry.agent.config.finder.spec_file import read_finder
-from rundry.agent.finder.items.item_state import Item
-from rundry.agent.finder.lenses.briefing import MOST_LEADS, sendable
 from rundry.agent.protocol import LeadsSpec, ModelFault, Request
+from rundry.agent.search.items.item_state import Item
+from rundry.agent.search.lenses.verifier_prompt import MOST_LEADS, sendable
+from rundry.agent.settings.search.search_file import read_finder
 
 OUT = ModelFault("bad-request", "no", retryable=True)
 BROKEN = ModelFault("auth", "no", retryable=False)

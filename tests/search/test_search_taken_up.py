@@ -11,9 +11,6 @@ from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
 from rundry.agent import ViewState, reduce
-from rundry.agent.facts.facts import RunFacts
-from rundry.agent.facts.search.finder_facts import FinderFacts
-from rundry.agent.finder.state import FinderState, works
 from rundry.agent.protocol import (
     AddLens,
     Budget,
@@ -30,6 +27,9 @@ from rundry.agent.protocol import (
     UserError,
 )
 from rundry.agent.run.client.start_request import ResumeChanges
+from rundry.agent.search.search_state import FinderState, works
+from rundry.agent.state.facts.run_facts import RunFacts
+from rundry.agent.state.search.finder_facts import FinderFacts
 
 OUT = ModelFault("server", "out of order", retryable=True)
 GONE = ModelFault("auth", "the key is refused", retryable=False)

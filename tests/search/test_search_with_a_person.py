@@ -8,7 +8,6 @@ import pytest
 from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
-from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     AddItem,
@@ -26,6 +25,7 @@ from rundry.agent.protocol import (
     Unpause,
 )
 from rundry.agent.run.commands.undo_after_end import handle_after_end
+from rundry.agent.state.facts.checkpoint import facts_of
 
 EIGHT = [f"l{n}" for n in range(8)]
 

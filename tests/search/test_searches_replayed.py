@@ -34,14 +34,14 @@ from rundry.agent import (
     ViewState,
     reduce_all,
 )
-from rundry.agent.view.checkpoints import MOST_CHECKPOINTS
-from rundry.tui.app import RundryApp
-from rundry.tui.replay.board import PastItemLists
-from rundry.tui.replay.player import Player
-from rundry.tui.replay.screen import ReplayScreen
-from rundry.tui.replay.timeline import Timeline
-from rundry.tui.run_controller import RunController
-from rundry.tui.screens.main import MainScreen
+from rundry.agent.state.view.view_checkpoints import MOST_CHECKPOINTS
+from rundry.tui.app.app import RundryApp
+from rundry.tui.app.main_screen import MainScreen
+from rundry.tui.control.run_controller import RunController
+from rundry.tui.pages.replay.player import Player
+from rundry.tui.pages.replay.replay_page import ReplayScreen
+from rundry.tui.pages.replay.replayed_board import PastItemLists
+from rundry.tui.pages.replay.timeline import Timeline
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from rundry.tui.replay.screen import ReplayScreen
-from rundry.tui.screens.main import MainScreen
-from rundry.tui.theme import SHIPPED, Palette
-from rundry.tui.transcript.widget import Transcript
+from rundry.tui.app.main_screen import MainScreen
+from rundry.tui.pages.replay.replay_page import ReplayScreen
+from rundry.tui.theme.theme import SHIPPED, Palette
+from rundry.tui.transcript.transcript import Transcript
 
 SIZES = ((60, 20), (80, 24), (120, 40), (200, 50))
 STYLED = (120, 40)

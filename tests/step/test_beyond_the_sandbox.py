@@ -9,7 +9,7 @@ from fakes.places import lasting
 from fakes.turns import call, say
 
 from rundry.agent.protocol import Decide, GateMode, Interrupt, Predicates, Stop
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

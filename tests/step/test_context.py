@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sampling import examples
 
-from rundry.agent.facts.conversation import Conversation
-from rundry.agent.model.counting import Counter
+from rundry.agent.models.counting import Counter
 from rundry.agent.protocol import ImageRef, Message, ToolCall
-from rundry.agent.step.fitting.context import fit
-from rundry.agent.step.fitting.fixed import FixedLimits
-from rundry.agent.step.fitting.shorten import cut_middle
-from rundry.agent.step.fitting.smallest import needed_room, output_room, prompt_room, smallest_window
+from rundry.agent.state.facts.conversation import Conversation
+from rundry.agent.step.prompt.fit_conversation import fit
+from rundry.agent.step.prompt.fit_fixed_part import FixedLimits
+from rundry.agent.step.prompt.shorten import cut_middle
+from rundry.agent.step.prompt.smallest_window import needed_room, output_room, prompt_room, smallest_window
 from rundry.agent.tools.tool_table import tool_specs
 
 

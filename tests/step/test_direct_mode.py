@@ -16,7 +16,7 @@ from fakes.turns import call, edit, say
 from run.person.undoing import sh, take_back, undone, write
 
 from rundry.agent.protocol import GateMode, Undo
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rundry.agent.step.edit_formats.excerpt import choose_lines
+from rundry.agent.step.formats.file_excerpt import choose_lines
 
 
 def program(names: int = 40) -> str:

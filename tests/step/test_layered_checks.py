@@ -16,7 +16,7 @@ from rundry.agent.layers.remedies import LayerRefused
 from rundry.agent.layers.run_layers import RunLayers
 from rundry.agent.layers.watching import limits_at
 from rundry.agent.protocol import Budget, Predicates
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.sandbox.sandbox import Sandbox
 
 from .layered import events, three_folders, with_layers
 

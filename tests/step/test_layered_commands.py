@@ -11,8 +11,8 @@ from fakes.sandboxes import notes_of
 from fakes.turns import call, say
 
 from rundry.agent.journal.journal import Journal
+from rundry.agent.layers.effect_rows import decode_rows
 from rundry.agent.layers.orders import Order, Orders
-from rundry.agent.layers.rows import decode_rows
 from rundry.agent.protocol import EntryChoice, Hook, Interrupt, Stop
 
 

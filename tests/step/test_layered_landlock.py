@@ -12,8 +12,8 @@ from fakes.places import lasting
 from fakes.turns import call, say
 
 from rundry.agent.protocol import Decide, GateMode, Hook, Predicates, Rule
-from rundry.agent.workspace.sandbox import sandbox
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox import sandbox
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 from .layered import events, three_folders, with_layers
 

@@ -7,7 +7,7 @@ import ast
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.agent.step.edit_formats.merging import merge, same_program
+from rundry.agent.step.formats.merge_definitions import merge, same_program
 
 FILE = '''\
 """Numbers."""

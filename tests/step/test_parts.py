@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rundry.agent.step.edit_formats.excerpt import named_lines
-from rundry.agent.step.edit_formats.parts import MOST_PARTS, part_is_complete, parts_of, read_part, text_of
-from rundry.agent.step.edit_formats.reading import ShownFile
+from rundry.agent.step.formats.file_excerpt import named_lines
+from rundry.agent.step.formats.file_parts import MOST_PARTS, part_is_complete, parts_of, read_part, text_of
+from rundry.agent.step.formats.read_answer import ShownFile
 
 TEXT = '''"""Find things."""
 

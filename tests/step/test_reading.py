@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rundry.agent.step.edit_formats.reading import ShownFile, is_complete, read_answer
+from rundry.agent.step.formats.read_answer import ShownFile, is_complete, read_answer
 
 GCD = (
     "def gcd(a, b):\n    if b == 0:\n        return a\n    return gcd(a % b, b)\n\n\n" + '"""\nInput:\n    a, b\n"""\n'

@@ -3,9 +3,9 @@
 import pytest
 from fakes.turns import edit
 
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.journal.journal import Journal
 from rundry.agent.step.resources.run_world import RunWorld
-from rundry.agent.workspace.paths import Workspace
 
 
 @pytest.fixture

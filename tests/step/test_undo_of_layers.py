@@ -16,13 +16,13 @@ from run.person.undoing import refusals, take_back, tree, undone
 from step.layered import with_layers
 from step.test_layered_commands import begun
 
-from rundry.agent.facts.changes import standing_changes
 from rundry.agent.journal.journal import Journal
-from rundry.agent.layers.kept import MOST_BYTES
+from rundry.agent.layers.displaced_files import MOST_BYTES
+from rundry.agent.layers.effect_rows import decode_rows
 from rundry.agent.layers.orders import Order, Orders
-from rundry.agent.layers.rows import decode_rows
 from rundry.agent.protocol import LoopKind, Rewind, Stop, Undo, UndoAccepted, Undone
-from rundry.agent.reports.changed_files import changed_files
+from rundry.agent.state.facts.standing_changes import standing_changes
+from rundry.agent.state.reports.changed_files import changed_files
 
 LARGE = 1_500_000
 

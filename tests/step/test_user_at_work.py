@@ -22,8 +22,8 @@ from fakes.places import lasting
 from fakes.turns import call, say
 
 from rundry.agent.journal.journal import Journal
-from rundry.agent.layers.rows import decode_rows
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.layers.effect_rows import decode_rows
+from rundry.agent.sandbox.sandbox import Sandbox
 
 SEEDS = int(os.environ.get("RUNDRY_SEEDS", "3"))
 IDENTITY = ("-c", "user.name=u", "-c", "user.email=u@example.org")

@@ -11,11 +11,11 @@ from fakes.models.model import ScriptedModel
 from fakes.sandboxes import notes_of
 from fakes.turns import call, say
 
-from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.gate.policy import NOT_STARTED
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import GateMode, Predicates
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.sandbox.sandbox import Sandbox
+from rundry.agent.state.facts.checkpoint import facts_of
 
 WRITE = call("run_command", command="echo more >> kept.txt")
 

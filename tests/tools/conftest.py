@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from fakes.clock import ManualClock
 
+from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import CommandDraft, Draft, FileDraft
 from rundry.agent.gate.gate import Gate
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
-from rundry.agent.mcp.servers import no_servers
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import Event, GateMode, GatePolicy, Stamped
-from rundry.agent.tools.context import ToolContext
-from rundry.agent.tools.execution import carry_out, draft_of, plan_again, read
+from rundry.agent.sandbox.command_environment import command_env
+from rundry.agent.sandbox.sandbox import Sandbox
+from rundry.agent.tools.carry_out import carry_out, draft_of, plan_again, read
 from rundry.agent.tools.parse import parse_arguments
-from rundry.agent.tools.result import ToolResult
-from rundry.agent.workspace.paths import Workspace
-from rundry.agent.workspace.sandbox.confined.environment import command_env
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.tools.tool_context import ToolContext
+from rundry.agent.tools.tool_result import ToolResult
 
 
 @dataclass

@@ -13,7 +13,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import call, finish
 
 from rundry.agent.protocol import GateMode, ProposalOpened
-from rundry.agent.tools.result import ToolResult
+from rundry.agent.tools.tool_result import ToolResult
 
 
 def vanished(path):

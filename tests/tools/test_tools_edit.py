@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from rundry.agent.gate.draft import FileDraft
 from rundry.agent.gate.ruling import Ruling
 from rundry.agent.protocol import GateMode, ProposalOpened
-from rundry.agent.tools.arguments import Edit, EditFile
-from rundry.agent.tools.blocks.match import Replacement, find
-from rundry.agent.tools.editing import plan_edit
-from rundry.agent.tools.execution import carry_out
-from rundry.agent.tools.result import ToolResult
+from rundry.agent.tools.carry_out import carry_out
+from rundry.agent.tools.edit_blocks.match_block import Replacement, find
+from rundry.agent.tools.edit_tools import plan_edit
+from rundry.agent.tools.tool_arguments import Edit, EditFile
+from rundry.agent.tools.tool_result import ToolResult
 
 
 def _edit(path: str, *blocks: tuple[str, str]) -> str:

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.agent.tools.blocks.match import Replacement, find
+from rundry.agent.tools.edit_blocks.match_block import Replacement, find
 
 BLOCK = b"""class A:
     def f(self):

@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
-from rundry.agent.tools.arguments import Edit, EditFile, RunCommand, WriteFile
 from rundry.agent.tools.parse import parse_arguments
+from rundry.agent.tools.tool_arguments import Edit, EditFile, RunCommand, WriteFile
 from rundry.agent.tools.tool_table import TOOLS, tool_specs
 
 

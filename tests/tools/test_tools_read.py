@@ -5,9 +5,9 @@ import os
 
 import pytest
 
+from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.tools.parse import parse_arguments
-from rundry.agent.tools.reading.searching import own_search
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.tools.reading.search_tool import own_search
 
 
 async def test_lines_come_numbered(bench):

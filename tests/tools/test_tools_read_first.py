@@ -12,7 +12,7 @@ import pytest
 from fakes.project import git
 
 from rundry.agent.tools.read_contents import ReadContents
-from rundry.agent.tools.result import ToolResult
+from rundry.agent.tools.tool_result import ToolResult
 
 from .conftest import Bench
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rundry.tui.ages import age_words
+from rundry.tui.text.ages import age_words
 
 NOW = 1_800_000_000.0
 

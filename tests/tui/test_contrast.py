@@ -18,7 +18,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from rundry.agent import CheckFinished, StepStarted, TextArrived
-from rundry.tui.theme import SHIPPED, Palette, load_theme, shipped_file
+from rundry.tui.theme.theme import SHIPPED, Palette, load_theme, shipped_file
 
 TEXT, GRAPHICS = 4.5, 3.0
 DRAWN = {"rule", "meter-track", "thumb", "cursor"}

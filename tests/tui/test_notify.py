@@ -21,7 +21,7 @@ from rundry.agent import (
     Waiting,
     reduce_all,
 )
-from rundry.tui.notify import Notifier, terminal_call, title
+from rundry.tui.app.notify import Notifier, terminal_call, title
 
 XTERM = {"TERM": "xterm-256color"}
 CALL = "\x07\x1b]9;rundry {0}\x07\x1b]777;notify;rundry;rundry {0}\x07"

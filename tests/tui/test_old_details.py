@@ -5,8 +5,8 @@ from __future__ import annotations
 from fakes.played import Script
 
 from rundry.agent import ToolCalled, ToolFinished, ViewState, reduce_all
-from rundry.agent.view.reducer.blocks import touch
-from rundry.tui.transcript.search import Search
+from rundry.agent.state.view.show.change_blocks import touch
+from rundry.tui.transcript.transcript_search import Search
 
 CALLS = 400
 

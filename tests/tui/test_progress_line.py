@@ -7,7 +7,7 @@ import time
 import pytest
 
 from rundry.agent import Better, ImproveSpec, ScoreMeasured, Sleeping, ViewState
-from rundry.tui.progress.line import arrange_progress
+from rundry.tui.head.progress_line import arrange_progress
 
 NOW = 1_800_000_000.0
 

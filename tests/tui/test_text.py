@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sampling import examples
 
-from rundry.tui.text import MARK, bare, in_place, one_line, path_line, show, strip
+from rundry.tui.text.show_text import MARK, bare, in_place, one_line, path_line, show, strip
 
 PIECES = [
     "\x1b]52;c;ZXZpbA==\x07", "\x1b[31m", "\x1b]0;title\x1b\\", "\x9b2J", "\x9d8;;http://x\x9c", "\x1b", "\x07", "\b",

@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.app import App
 
 from rundry.agent import ConfigError
-from rundry.tui.theme import SHIPPED, load_theme, palette_of, register_themes, shipped_palette
+from rundry.tui.theme.theme import SHIPPED, load_theme, palette_of, register_themes, shipped_palette
 
 THEMES = Path(__file__).parents[2] / "themes"
 

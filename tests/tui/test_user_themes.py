@@ -9,10 +9,10 @@ from fakes.screens import Stage
 from painted import shows, until
 
 from rundry.agent import ConfigError, StepStarted, TextArrived
-from rundry.tui.app import RundryApp
-from rundry.tui.theme import load_theme, palette_of, shipped_file
-from rundry.tui.theming.depth import TRUE_COLOR, color_depth
-from rundry.tui.theming.user import user_themes
+from rundry.tui.app.app import RundryApp
+from rundry.tui.theme.colour_depth import TRUE_COLOR, color_depth
+from rundry.tui.theme.theme import load_theme, palette_of, shipped_file
+from rundry.tui.theme.user_themes import user_themes
 
 MINE = 'name = "mine"\nbase = "dark"\n\n[tokens]\ndim = "#aabbcc"\n'
 

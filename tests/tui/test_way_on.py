@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from rundry.agent.budget.admission import admit
+from rundry.agent.budget.count_margin import Margin
+from rundry.agent.budget.reserve import Reserve
 from rundry.agent.protocol import Budget, Exhausted, Price, Reason, RunEnded, Spent, Tokens
-from rundry.agent.stops.budget import admit
-from rundry.agent.stops.margin import Margin
-from rundry.agent.stops.reserve import Reserve
-from rundry.tui.run.resume_command import way_on
+from rundry.tui.control.resume_command import way_on
 
 NONE = Budget(steps=None, tokens=None, usd=None, seconds=None)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection
 
-from rundry.agent.layers.effects import Side
-from rundry.agent.verdict.decided import END, Decided, History, Step, Writer, decide
-from rundry.agent.verdict.inner_tests import with_old_tests
+from rundry.agent.layers.layer_effects import Side
+from rundry.agent.verdict.judge.decided import END, Decided, History, Step, Writer, decide
+from rundry.agent.verdict.plants.inner_tests import with_old_tests
 
 
 class Paths:

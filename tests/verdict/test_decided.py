@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.agent.verdict.decided import digest_of
+from rundry.agent.verdict.judge.decided import digest_of
 
 from .changing import EVERYTHING, NOTHING, Changing, lines, scope_of, undecided
 
@@ -239,7 +239,7 @@ def test_the_digest_is_of_the_present_content_of_all_paths_that_the_run_changed(
 
 
 def folder_side():
-    from rundry.agent.layers.effects import Side
+    from rundry.agent.layers.layer_effects import Side
 
     return Side(type="folder")
 

@@ -24,9 +24,9 @@ from rundry.agent.protocol import (
     TakeWheel,
     UndecidedAccepted,
 )
-from rundry.agent.verdict.decided_now import DecidedNow, decided_now, note_undecided
-from rundry.agent.verdict.ledger import Ledger
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.sandbox.sandbox import Sandbox
+from rundry.agent.verdict.judge.decided_now import DecidedNow, decided_now, note_undecided
+from rundry.agent.verdict.judge.ledger import Ledger
 
 from .changing import NOTHING, Paths, scope_of, undecided
 

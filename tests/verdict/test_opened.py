@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.verdict.opened import OpenedFiles
+from rundry.agent.verdict.judge.opened import OpenedFiles
 
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 

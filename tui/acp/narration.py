@@ -39,8 +39,8 @@ from rundry.agent import (
     call_title,
 )
 
-from ..text import one_line
-from .border import StreamedText, plain_json, words
+from ..text.show_text import one_line
+from .acp_text import StreamedText, plain_json, words
 from .news import news_lines
 from .tool_calls import (
     Content,

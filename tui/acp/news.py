@@ -35,7 +35,7 @@ from rundry.agent import (
     stall_words,
 )
 
-from ..headless.lines import end_line, outcome_line
+from ..control.end_words import end_line, outcome_line
 
 
 def news_lines(event: Event) -> list[str]:

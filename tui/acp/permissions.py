@@ -16,15 +16,15 @@ from pydantic import ValidationError
 
 from rundry.agent import SHORT_DIGEST, Decide, GateVerdict, ProposalOpened, RebaseResult, RundryError
 
-from ..gate.decision.pending_decision import PendingDecision
-from ..gate.words import may_always, notes
-from ..keyboard.keymap import Keymap
-from ..text import one_line
+from ..gate.pending_decision import PendingDecision
+from ..gate.proposal_words import may_always, notes
+from ..keys.keymap import Keymap
+from ..text.show_text import one_line
 from .narration import call_of
 from .tool_calls import Place, kind_of, location, note_content, proposal_content, proposal_line
 
 if TYPE_CHECKING:
-    from ..run_controller import RunController
+    from ..control.run_controller import RunController
 
 _READ_SECONDS = 2.0
 """Seconds within which the editor must return an unsaved buffer."""

@@ -23,11 +23,11 @@ from acp.schema import (
 
 from rundry.agent import ResumeChanges, UserError, mention_of, temp_folder
 
-from ..attaching import images_of_message
-from ..exports.markup import as_fence
+from ..export.markup import as_fence
+from ..start.attach_images import images_of_message
 
 if TYPE_CHECKING:
-    from ..run_controller import RunController
+    from ..control.run_controller import RunController
 
 Block = TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
 MOST_EMBEDDED = 200_000

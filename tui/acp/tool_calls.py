@@ -18,9 +18,9 @@ from acp.schema import (
 
 from rundry.agent import TOOL_TRAITS, CommandEffects, ProposalOpened, RundryError, effect_lines, proposal_title
 
-from ..gate.words import name
-from ..text import one_line
-from .border import MOST_FILE, code, fenced, words
+from ..gate.proposal_words import name
+from ..text.show_text import one_line
+from .acp_text import MOST_FILE, code, fenced, words
 
 Content = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
 _KINDS: Mapping[str, ToolKind] = {

@@ -30,7 +30,7 @@ from rundry.agent import (
 )
 
 if TYPE_CHECKING:
-    from ..run_controller import RunController
+    from ..control.run_controller import RunController
 
 _QUIET_SECONDS = 0.4
 """Seconds of rest after which a slash command has had its effect."""

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from textual import events, on
 from textual.message import Message
 
-from ..keyboard.clicks import clicked_action
-from ..keyboard.screen_keymap import keymap_of
-from .arming import Arming
+from ..keys.clicks import clicked_action
+from ..keys.screen_keymap import keymap_of
+from .board_arming import Arming
 from .board_data import BoardData, Tab, slotted
-from .canvas import Canvas
-from .keyboard import STEPS, BoardKeyboard
-from .layout import Laid, lay_out
+from .board_keyboard import STEPS, BoardKeyboard
+from .board_layout import Laid, lay_out
+from .board_lists import listing_of
+from .board_view import STORED, BoardView
+from .long_lists import ListSource
 from .narrowing import RowFilter, next_group, no_row
-from .rows.listings import listing_of
-from .source import ListSource
-from .view import STORED, BoardView
+from .row_canvas import Canvas
 
 if TYPE_CHECKING:
     from rundry.agent import Finding, Journal, ViewState

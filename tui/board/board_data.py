@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from rundry.agent import is_paused_between_steps, pool_size
 
-from ..keyboard.keymap import Keymap
+from ..keys.keymap import Keymap
 
 if TYPE_CHECKING:
     from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, ViewState
 
-    from ..theme import Palette
+    from ..theme.theme import Palette
 
 Tab = Literal["findings", "lenses", "latest", "work", "queue", "failed", "duplicates"]
 """A view of the board."""

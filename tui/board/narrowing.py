@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..text import one_line
-from .view import BoardView, Listing
+from ..text.show_text import one_line
+from .board_view import BoardView, Listing
 
 if TYPE_CHECKING:
-    from ..keyboard.keymap import Keymap
+    from ..keys.keymap import Keymap
 
 _MOST_GROUPS = 8
 """Number of groups to choose from; rarer ones are left out."""

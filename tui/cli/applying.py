@@ -26,13 +26,13 @@ from rundry.agent import (
     open_stage,
 )
 
-from ..border.json_out import print_json
-from ..plain.choice import is_plain
-from ..plain.proposals import decision, effects_lines, entry_diff_lines, parse_verdict
-from ..setup.folders import folder_of, workspace_of
-from ..setup.resuming import find_any_own
-from ..stage.words import LEFT_STAGED, NOT_APPLIED, applied_lines, exit_code_of
-from ..text import one_line, show
+from ..control.review_words import LEFT_STAGED, NOT_APPLIED, applied_lines, exit_code_of
+from ..plain.is_plain import is_plain
+from ..plain.plain_proposals import decision, effects_lines, entry_diff_lines, parse_verdict
+from ..start.resuming import find_any_own
+from ..start.run_folders import folder_of, workspace_of
+from ..text.json_out import print_json
+from ..text.show_text import one_line, show
 
 if TYPE_CHECKING:
     from rundry.agent import KeepReview, ProposalOpened, StageReview

@@ -37,13 +37,13 @@ from rundry.agent import (
     void_words,
 )
 
-from ..attaching import with_images
-from ..border.json_out import print_json
-from ..deciding.question import Declined
-from ..headless.lines import outcome_line
-from ..run.resume_command import raised, way_on
-from ..setup.folders import folder_of, workspace_of
-from ..text import one_line
+from ..control.asked_proposal import Declined
+from ..control.end_words import outcome_line
+from ..control.resume_command import raised, way_on
+from ..start.attach_images import with_images
+from ..start.run_folders import folder_of, workspace_of
+from ..text.json_out import print_json
+from ..text.show_text import one_line
 from .verbs import QUEUED, STAGE, VERBS, Given, commands_of, near, verb_of
 
 ANSWER_SECONDS = 5.0

@@ -22,13 +22,13 @@ from rundry.agent import (
     short,
 )
 
-from ..border.json_out import print_json
-from ..setup.doctor import check_up
-from ..setup.folders import folder_of, workspace_of
-from ..setup.start import Setup
-from ..setup.survey import NO_MODEL, survey_lines
-from ..text import one_line
-from .about.config import MISTAKES, setting_lines, settings_as_data
+from ..start.machine_checkup import check_up
+from ..start.new_run import Setup
+from ..start.run_folders import folder_of, workspace_of
+from ..start.survey import NO_MODEL, survey_lines
+from ..text.json_out import print_json
+from ..text.show_text import one_line
+from .config import MISTAKES, setting_lines, settings_as_data
 
 _ABOUT = 60
 """Most characters of a task in the list of runs."""

@@ -85,7 +85,7 @@ def misread(word: str, commands: Collection[str]) -> str | None:
 
 def _on_screen(word: str, as_task: str) -> str | None:
     """Return the answer for a verb of `rundry ctl`, or for a command that is typed on the screen."""
-    from ..actions.lookup import parse_slash
+    from ..keys.lookup import parse_slash
     from .verbs import VERBS
 
     if word in VERBS:

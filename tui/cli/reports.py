@@ -27,12 +27,12 @@ from rundry.agent import (
     stall_name,
 )
 
-from ..border.json_out import print_json
-from ..exports.page.report_page import report_page
-from ..exports.report import plot_lines, report_plots, summary
-from ..exports.writing import as_bytes, write_new
-from ..setup.folders import folder_of, workspace_of
-from ..text import one_line, path_line
+from ..export.page.report_page import report_page
+from ..export.report import plot_lines, report_plots, summary
+from ..export.writing import as_bytes, write_new
+from ..start.run_folders import folder_of, workspace_of
+from ..text.json_out import print_json
+from ..text.show_text import one_line, path_line
 
 _TASK, _SIGNATURE = 70, 60
 _MOST = 12

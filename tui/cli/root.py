@@ -12,12 +12,11 @@ import click
 
 from rundry.agent import quick_imports
 
-from ..ending import fail as _fail, guarded as _guarded
-from ..headless.output import Output
-from ..streams import OutputFailed, drop_output, prepare_streams
-from .about.commands import about_the_program
-from .kinds import WholeNumber, Words
-from .options import (
+from ..text.end_command import fail as _fail, guarded as _guarded
+from ..text.output_kind import Output
+from ..text.standard_streams import OutputFailed, drop_output, prepare_streams
+from .about_commands import about_the_program
+from .click_options import (
     FIXED,
     LIMITED,
     PLAYED,
@@ -29,14 +28,15 @@ from .options import (
     search_limits,
     set_option,
 )
-from .recipes.commands import about_recipes
+from .help_texts import ABOUT, FIND, FIX, FindCommand, RunCommand, Usage, line_of
+from .option_kinds import WholeNumber, Words
+from .recipe_commands import about_recipes
 from .run_commands import beside_a_run
-from .usage import ABOUT, FIND, FIX, FindCommand, RunCommand, Usage, line_of
 
 if TYPE_CHECKING:
     from rundry.agent import ItemKind, ResumeChanges
 
-    from ..setup.start import Setup
+    from ..start.new_run import Setup
 
 
 @click.group(cls=Usage, help=ABOUT, context_settings={"max_content_width": 110, "help_option_names": ["-h", "--help"]})
@@ -173,7 +173,7 @@ def apply(
         _guarded(lambda: keep_undecided(run_, flags, digest=digest, is_alone=is_alone, as_json=as_json))
         return
     if is_asking and has_screen(flags):
-        from ..opening import open_review
+        from .open_screen import open_review
 
         _guarded(lambda: open_review(staged_run(run_, flags), flags))
         return
@@ -218,7 +218,7 @@ def _main() -> NoReturn:
         if sys.argv[1:2] != ["key"]:  # the name of a file may consist of any bytes
             _refuse_what_is_no_text(sys.argv[1:])
         if os.environ.get("_RUNDRY_COMPLETE"):
-            from .completion.shells import prepare
+            from .completion_shells import prepare
 
             prepare(cli)
         cli.main(prog_name="rundry", standalone_mode=False, obj=_resume_decided)
@@ -245,11 +245,11 @@ def _run(words: Sequence[str], flags: Mapping[str, object], output: Output | Non
         return _drive_or_open(setup, setup.wanted.task, flags, output, "run")
     task = task_of(words, cli.commands, adds_input=output is Output.ANSWER)
     if flags.get("continue_"):
-        from ..setup.resuming import find_continued
+        from ..start.resuming import find_continued
 
         return _resume(str(find_continued(task, flags)), flags, hint=task, since=None, output=output)
     if output is None:
-        from ..opening import open_new
+        from .open_screen import open_new
 
         return open_new(task, flags)
     return _drive_task(task, flags, output)
@@ -257,19 +257,19 @@ def _run(words: Sequence[str], flags: Mapping[str, object], output: Output | Non
 
 def _demo(flags: Mapping[str, object], output: Output | None) -> int:
     if output is not None:
-        from ..setup.start import demo_flags
+        from ..start.new_run import demo_flags
 
         return _drive_task(*demo_flags(flags), output)
-    from ..opening import open_demo
+    from .open_screen import open_demo
 
     return open_demo(flags)
 
 
 def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, output: Output | None) -> int:
-    from ..setup.finding import FindSetup, requested_search, unfinished
+    from ..start.find_setup import FindSetup, requested_search, unfinished
 
     if flags.get("every") is not None:
-        from ..setup.repeating import RepeatSetup
+        from ..start.repeat_setup import RepeatSetup
 
         setup = RepeatSetup(requested_search(words, flags), {**flags, "resume": again}, headless=output is not None)
     else:
@@ -281,7 +281,7 @@ def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, out
 
 
 def _fix(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> int:
-    from ..setup.fixing import FixSetup, source_of
+    from ..start.fix_setup import FixSetup, source_of
     from .task import task_of
 
     if len(words) > 1:  # `rundry fix the tests`: a task that begins with the name of a command
@@ -292,7 +292,7 @@ def _fix(words: Sequence[str], flags: Mapping[str, object], output: Output | Non
 
 def _drive_or_open(setup: Setup, task: str, flags: Mapping[str, object], output: Output | None, command: str) -> int:
     if output is None:
-        from ..opening import open_prepared
+        from .open_screen import open_prepared
 
         return open_prepared(setup, task, flags, command)
     return _drive(setup, task, flags, output)
@@ -300,7 +300,7 @@ def _drive_or_open(setup: Setup, task: str, flags: Mapping[str, object], output:
 
 def _drive_task(task: str | None, flags: Mapping[str, object], output: Output) -> int:
     with quick_imports():
-        from ..headless.plain import headless_setup
+        from ..plain.headless.drive_headless import headless_setup
 
     return _drive(*headless_setup(task, flags, output), flags, output)
 
@@ -309,7 +309,7 @@ def _drive(setup: Setup, task: str, flags: Mapping[str, object], output: Output)
     with quick_imports():
         from rundry.agent import begin_in_process  # the runner, which a screen never needs
 
-        from ..headless.plain import drive_new
+        from ..plain.headless.drive_headless import drive_new
 
     return drive_new(setup, task, flags, output, begin_in_process)
 
@@ -324,11 +324,11 @@ def _resume(
     decided: ResumeChanges | None = None,
 ) -> int:
     if output is None:
-        from ..opening import open_resumed
+        from .open_screen import open_resumed
 
         return open_resumed(ref, flags, hint=hint, decided=decided)
     with quick_imports():
-        from ..headless.plain import resumption
+        from ..plain.headless.drive_headless import resumption
 
     resumed = resumption(ref, flags, hint=hint, since=since, output=output, decided=decided)
     with quick_imports():
@@ -343,14 +343,14 @@ def _resume_decided(ref: str, flags: Mapping[str, object], decided: ResumeChange
 
 def _watch(ref: str | None, flags: Mapping[str, object], *, web: bool, port: int | None) -> int:
     if web:
-        from ..web.command import watch_in_browser
+        from ..web.web_command import watch_in_browser
 
         return watch_in_browser(ref, flags, port or 0)
     if port is not None:
         from rundry.agent import UserError
 
         raise UserError(f"--port {port} works only with --web: add --web, or remove --port")
-    from ..opening import open_watched
+    from .open_screen import open_watched
 
     return open_watched(ref, flags)
 
@@ -358,8 +358,8 @@ def _watch(ref: str | None, flags: Mapping[str, object], *, web: bool, port: int
 def _key(kind: ItemKind, text: str, flags: Mapping[str, object]) -> int:
     from rundry.agent import item_key
 
-    from ..setup.folders import workspace_of
-    from ..text import one_line
+    from ..start.run_folders import workspace_of
+    from ..text.show_text import one_line
 
     found = item_key(kind, text, workspace_of(flags), of_user=True)
     print(one_line(found) if sys.stdout.isatty() else found)

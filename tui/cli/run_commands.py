@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..ending import guarded
-from ..exports.formats import ExportFormat
-from .kinds import RealNumber, WholeNumber, Words
-from .options import EDITED, RESUMED, headless_options, run_options
+from ..export.formats import ExportFormat
+from ..text.end_command import guarded
+from .click_options import EDITED, RESUMED, headless_options, run_options
+from .option_kinds import RealNumber, WholeNumber, Words
 
 if TYPE_CHECKING:
     from rundry.agent import GateVerdict
 
-    from ..deciding.command import ResumeDecided
-    from ..headless.output import Output
+    from ..text.output_kind import Output
+    from .decide_command import ResumeDecided
 
 _WHERE = (
     click.option("--cwd", metavar="DIR", help="The workspace; default: here."),
@@ -87,10 +87,10 @@ def _fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files
 
     from rundry.agent import fork_run, plural
 
-    from ..border.json_out import print_json
-    from ..setup.folders import folder_of
-    from ..setup.resuming import find_any_own
-    from ..text import one_line, show
+    from ..start.resuming import find_any_own
+    from ..start.run_folders import folder_of
+    from ..text.json_out import print_json
+    from ..text.show_text import one_line, show
 
     forked = fork_run(find_any_own(ref, flags), folder_of(flags), at=at, files=files)
     if as_json:
@@ -138,9 +138,9 @@ def _verify(ref: str | None, flags: Mapping[str, object], *, command: str | None
 
     from rundry.agent import Confirmation, Confirmed, confirmation_words, some_files, verify_run
 
-    from ..border.json_out import print_json
-    from ..setup.resuming import find_any_own
-    from ..text import one_line, show
+    from ..start.resuming import find_any_own
+    from ..text.json_out import print_json
+    from ..text.show_text import one_line, show
 
     codes = {Confirmed.PASSED: 0, Confirmed.FAILED: 1, Confirmed.NOT_CONFIRMED: 6}
     verified = asyncio.run(verify_run(find_any_own(ref, flags), command, os.environ))
@@ -225,7 +225,7 @@ def _decide(
     output: Output | None,
     resume: ResumeDecided,
 ) -> None:
-    from ..deciding.command import decide
+    from .decide_command import decide
 
     digest, reason = flags.pop("digest"), flags.pop("reason")
     guarded(
@@ -268,9 +268,9 @@ def _export(
     """Write a run to the file `output`, or to standard output. Return 0. Raises RundryError."""
     from rundry.agent import Journal
 
-    from ..exports.writing import chunks, write_export
-    from ..setup.resuming import find_any
-    from ..text import one_line
+    from ..export.writing import chunks, write_export
+    from ..start.resuming import find_any
+    from ..text.show_text import one_line
 
     journal = Journal.open(find_any(ref, flags))
     try:
@@ -329,7 +329,7 @@ def mcp(folders: tuple[str, ...], **flags: object) -> None:
     The client sees runs below the folders only. It cannot approve anything without --allow-approve, and never what
     needs a person: guarded files, suspect checks, more than the sandbox allows.
     """
-    from ..mcp.command import serve
+    from ..mcp.mcp_command import serve
 
     guarded(lambda: serve(flags, folders))
 
@@ -358,9 +358,9 @@ def _check(ref: str | None, flags: Mapping[str, object], *, as_json: bool) -> in
     """Print each finding on a line. Return the exit code, which is 1 if the journal is damaged. Raises UserError."""
     from rundry.agent import check_journal, plural
 
-    from ..border.json_out import print_json
-    from ..setup.resuming import find_any
-    from ..text import one_line
+    from ..start.resuming import find_any
+    from ..text.json_out import print_json
+    from ..text.show_text import one_line
 
     found = check_journal(find_any(ref, flags))
     if as_json:
@@ -393,8 +393,8 @@ def _backup(ref: str | None, target: str | None, flags: Mapping[str, object]) ->
     """
     from rundry.agent import backup_journal
 
-    from ..setup.resuming import find_any
-    from ..text import one_line
+    from ..start.resuming import find_any
+    from ..text.show_text import one_line
 
     place, damage = backup_journal(find_any(ref, flags), None if target is None else Path(target))
     print(one_line(str(place)))
@@ -412,6 +412,6 @@ def acp(**flags: object) -> None:
     The options are those of each session that the editor opens; its folder is the one that the editor names.
     Needs the extra rundry[acp]. Exit code 2: it is missing, or an option is wrong.
     """
-    from ..acp.command import serve
+    from ..acp.acp_command import serve
 
     guarded(lambda: serve(flags))

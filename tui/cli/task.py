@@ -13,11 +13,11 @@ import click
 
 from rundry.agent import UserError
 
-from ..headless.output import Output
-from .usage import BARE
+from ..text.output_kind import Output
+from .help_texts import BARE
 
 if TYPE_CHECKING:
-    from ..setup.recipes import GoalSetup
+    from ..start.find_recipe import GoalSetup
 
 PATIENCE = 3.0
 """Seconds to wait for the first byte of piped input when the command line has a task already."""
@@ -45,7 +45,7 @@ def goal_of(words: Sequence[str], flags: Mapping[str, object], output: Output | 
     by_name = not click.get_current_context().meta.get(BARE)
     if not flags.get("set_") and not word.endswith(".toml") and not (by_name and re.fullmatch(r"[a-z0-9_-]+", word)):
         return None  # so that a usual task imports nothing more
-    from ..setup.recipes import GoalSetup, goal_of_word
+    from ..start.find_recipe import GoalSetup, goal_of_word
 
     wanted = goal_of_word(words, flags, by_name=by_name)
     if wanted is None:
@@ -61,7 +61,7 @@ def _piped_input() -> str:
     """Read all input; none if nothing arrives: a parent that keeps its pipe open must not hang the command."""
     ready, _, _ = select.select([sys.stdin], [], [], PATIENCE)
     if not ready:
-        from ..text import show
+        from ..text.show_text import show
 
         print(show(f"rundry: no input within {PATIENCE:.0f} s, so only TASK is used: add </dev/null"), file=sys.stderr)
         return ""

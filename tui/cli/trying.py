@@ -22,8 +22,8 @@ from rundry.agent import (
     open_trial,
 )
 
-from ..border.json_out import print_json
-from ..text import one_line
+from ..text.json_out import print_json
+from ..text.show_text import one_line
 
 _FIRST, _SECOND = 15, 8
 """Widths of the first columns."""

@@ -42,8 +42,8 @@ from rundry.agent import (
     edit_format_named,
 )
 
-from ..setup.limits import parse_limit
-from ..text import one_line
+from ..start.read_limit import parse_limit
+from ..text.show_text import one_line
 
 QUEUED, STAGE = "queued", "stage"
 """Verbs that send no command to the run."""
@@ -188,7 +188,7 @@ def _decide(verdict: GateVerdict) -> Callable[[Given, RunState], list[Command]]:
 
 
 def _decision(given: Given, state: RunState, verdict: GateVerdict) -> Decide:
-    from ..deciding.question import chosen
+    from ..control.asked_proposal import chosen
 
     if len(given.words) > 1:
         raise UserError(f"{given.verb} needs a proposal's id and --digest, or only --digest")
@@ -280,7 +280,7 @@ def _scope(given: Given, state: RunState) -> list[Command]:
 
 
 def _deny(given: Given, state: RunState) -> list[Command]:
-    from ..deciding.rule import parse_deny
+    from ..control.deny_rule import parse_deny
 
     del state
     return [AddRule(rule=parse_deny(" ".join(given.words)))]

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from rich.style import Style
 
-from ..lines.draw import Run, cut, fold, width_of
+from ..lines.draw_runs import Run, cut, fold, width_of
 
 ROWS_AT_ONCE = 64
 """Rows of a very long line that are drawn together."""

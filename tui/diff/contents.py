@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from .model import Diff, DiffPart, Hunk, Row
+from .diff_rows import Diff, DiffPart, Hunk, Row
 from .pairs import change_rows
 
 Cuts = Mapping[int, Sequence[int]]

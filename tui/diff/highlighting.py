@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .colours import considerate
+from .line_colours import considerate
 
 if TYPE_CHECKING:
-    from ..lines.view import LineView
-    from .model import Row
+    from ..lines.line_view import LineView
+    from .diff_rows import Row
     from .renderer import DiffRenderer
 
 _SCREENS_AHEAD = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from .model import Row
+from .diff_rows import Row
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _ALIKE = 0.5

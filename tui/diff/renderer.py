@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from ..lines.draw import Run, fold, marked, shorten, width_of
-from ..text import show
-from .code import painted
-from .colours import Colours, HunkColours
+from ..lines.draw_runs import Run, fold, marked, shorten, width_of
+from ..text.show_text import show
+from .changed_words import Spans, changed_words
+from .code_runs import painted
 from .column import NONE, Column, beside
-from .words import Spans, changed_words
+from .line_colours import Colours, HunkColours
 
 if TYPE_CHECKING:
-    from ..theme import Palette
-    from .model import Diff, Row
+    from ..theme.theme import Palette
+    from .diff_rows import Diff, Row
 
 Lines = list[list[Run]]
 _BOLD = Style(bold=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .model import Diff, DiffPart, Hunk, Row, name_of
+from .diff_rows import Diff, DiffPart, Hunk, Row, name_of
 from .pairs import change_rows
 
 _HEAD = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")

@@ -24,7 +24,7 @@ from rundry.agent import (
 )
 
 if TYPE_CHECKING:
-    from .allowed import Allowed
+    from .allowed_runs import Allowed
 
 BEGIN_SECONDS = 120.0
 """Seconds within which a run must begin; servers with models may have to load them first."""

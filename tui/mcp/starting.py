@@ -22,13 +22,13 @@ from rundry.agent import (
     refuse_missing_key,
 )
 
-from ..setup.start import Setup
-from .access import allowed_folder
-from .allowed import LIMITED, Allowed
-from .border import given
+from ..start.new_run import Setup
+from .allowed_runs import LIMITED, Allowed
+from .mcp_access import allowed_folder
+from .mcp_text import given
 
 if TYPE_CHECKING:
-    from .arguments import ResumeRun, StartRun
+    from .mcp_arguments import ResumeRun, StartRun
 
 _TO_ASK = "handoff"
 """Without anybody to ask, a proposal stays open and the run is handed over."""

@@ -14,17 +14,17 @@ import msgspec
 
 from rundry.agent import Journal, RunLine, UserError, changed_words, handoff_markdown, plural, validate_spec
 
-from ..exports.findings.rows import FoundRow as Row, findings_of
-from ..text import one_line, path_line
-from .access import allowed_folder, open_run, visible_runs
-from .border import cut
-from .reading import Follower, piece_of_proposal, view_of
-from .results import FoundList, FoundRow, Piece, RunList, RunRow, RunView, Text, Waited
+from ..start.confirmed_findings import FoundRow as Row, findings_of
+from ..text.show_text import one_line, path_line
+from .mcp_access import allowed_folder, open_run, visible_runs
+from .mcp_results import FoundList, FoundRow, Piece, RunList, RunRow, RunView, Text, Waited
+from .mcp_text import cut
+from .read_tools import Follower, piece_of_proposal, view_of
 from .starting import spec_for
 
 if TYPE_CHECKING:
-    from .allowed import Allowed
-    from .arguments import ListRuns, ReadFindings, ReadHandoff, ReadProposal, ReadRun, StartRun, WaitForRun
+    from .allowed_runs import Allowed
+    from .mcp_arguments import ListRuns, ReadFindings, ReadHandoff, ReadProposal, ReadRun, StartRun, WaitForRun
     from .own_runs import OwnRuns
 
 _LOOK_SECONDS = 0.25

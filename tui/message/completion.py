@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..actions.lookup import READ_ONLY_ACTIONS, slash_commands
+from ..keys.lookup import READ_ONLY_ACTIONS, slash_commands
 
 MOST = 6
 """Number of suggestions that are shown."""

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from ..text import one_line
+from ..text.show_text import one_line
 
 if TYPE_CHECKING:
     from .completion import Completion, Suggestion

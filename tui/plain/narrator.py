@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import Block, ProposalOpened, Stamped, ViewState, clock, held_words
 
+from ..control.end_words import outcome_line
 from ..head.meters import meters
-from ..headless.lines import outcome_line
-from ..headless.searching import SearchLines
-from ..text import one_line, show
-from .proposals import entry_diff_lines, proposal_lines
-from .words import entry_lines
+from ..text.show_text import one_line, show
+from .headless.search_lines import SearchLines
+from .plain_proposals import entry_diff_lines, proposal_lines
+from .plain_words import entry_lines
 
 if TYPE_CHECKING:
-    from ..run_controller import RunController
+    from ..control.run_controller import RunController
 
 _GROWING = ("running", "ran", "waiting", "next")
 _WORKING = ("thinking", "streaming", "running", "judging")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from textual.strip import Strip
 
-from ..lines.draw import to_strip
-from ..lines.parts import Part
+from ..lines.draw_runs import to_strip
+from ..lines.line_parts import Part
 
 if TYPE_CHECKING:
     from rundry.agent import Block
 
-    from ..lines.draw import Run
-    from ..theme import Palette
+    from ..lines.draw_runs import Run
+    from ..theme.theme import Palette
 
 MARGIN = 6
 """Width of the gutter: a cursor, the number of the step, two blanks."""

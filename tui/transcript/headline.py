@@ -10,14 +10,14 @@ from rich.style import Style
 
 from rundry.agent import try_label
 
-from ..lines.draw import marked, shorten, width_of
-from ..text import one_line
+from ..lines.draw_runs import marked, shorten, width_of
+from ..text.show_text import one_line
 
 if TYPE_CHECKING:
     from rundry.agent import Block, BlockStatus
 
-    from ..lines.draw import Run
-    from ..theme import Palette
+    from ..lines.draw_runs import Run
+    from ..theme.theme import Palette
 
 _COUNTS = re.compile(r"  (\+\d+) (−\d+)$")
 _VERDICTS = {"passed": "✓", "ok": "", "failed": "✗", "cut": "~", "rejected": "✗", "part": "~", "approved": "✓"}

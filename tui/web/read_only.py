@@ -21,7 +21,7 @@ from rundry.agent import (
     WriteWatch,
 )
 
-from ..run.link import READ_ONLY, Link
+from ..control.run_link import READ_ONLY, Link
 
 
 class ReadOnlyLink:

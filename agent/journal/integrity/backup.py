@@ -12,7 +12,7 @@ from .. import database
 from ..journal import Journal
 from ..sqlite_errors import Broken, explain
 from .damage import damage_of
-from .tail import TAIL_META, tail_for_backup
+from .journal_tail import TAIL_META, tail_for_backup
 
 
 def backup(path: Path, target: Path | None) -> tuple[Path, str]:

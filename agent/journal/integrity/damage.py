@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ...protocol import JournalError, RunResumed, event_name
 from ..encoding import decode
 from .chain import BrokenLink, broken_links, has_chain, is_linked
+from .journal_tail import TAIL_META, Tail, read_tail, tail_path
 from .stored_faults import faults_of_inbox, faults_of_items, faults_of_spec
-from .tail import TAIL_META, Tail, read_tail, tail_path
 
 if TYPE_CHECKING:
     from ..journal import Journal

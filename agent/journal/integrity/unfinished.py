@@ -7,8 +7,8 @@ import os
 import shutil
 from pathlib import Path
 
-from ...system.crash import crash_point
-from ...system.process_names import is_process_gone, process_name
+from ...host.crash import crash_point
+from ...host.process_names import is_process_gone, process_name
 
 _KIND = "making"
 _PROBE = ".probe"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...workspace.sandbox.git_folders.refs import ID
+from ...repo.refs import ID
 
 _LINE = re.compile(
     rf"({ID.pattern}) ({ID.pattern}) ([^<>\t]*)<([^<>\t]*)> (\d{{1,12}} [+-]\d{{4}})(?:\t(.*))?", re.DOTALL

@@ -8,15 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..judge import Past
-from .inside import InsideFailed, InsideGit
-from .rows import GitChanges, HeadRow, IndexRow, RefRow, StashRow, StateRow
+from ..judge_view_files import Past
+from .git_in_layer import InsideFailed, InsideGit
+from .git_rows import GitChanges, HeadRow, IndexRow, RefRow, StashRow, StateRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..layer import Layer
-    from .inside import Inside
+    from .git_in_layer import Inside
 
 _STASH = "refs/stash"
 

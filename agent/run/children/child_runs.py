@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.checkpoint import last_end
-from ...facts.common.spending import SPENDING_EVENTS, USAGE_EVENTS, Spending
+from ...budget.ledger import SPENDING_EVENTS, USAGE_EVENTS, Spending
 from ...journal.budget_ledger import OWN
 from ...journal.integrity.unfinished import rename_complete
 from ...journal.journal import Journal
@@ -43,18 +42,19 @@ from ...protocol import (
     WorkResult,
     child_name,
 )
-from ...reports.runs import journal_path, new_run_id
+from ...state.facts.checkpoint import last_end
+from ...state.reports.run_files import journal_path, new_run_id
 from ..client.start_request import Order, ResumeChanges
-from ..passes.pass_texts import LINE, cut
-from ..undecided import note_at_end
-from .kinds import new_findings, share_of_child, spec_of_child, start_of_child
+from ..end.undecided import note_at_end
+from ..units.pass_texts import LINE, cut
+from .child_kinds import new_findings, share_of_child, spec_of_child, start_of_child
 from .share import raised_limits
 
 if TYPE_CHECKING:
-    from ...facts.common.children import Child
     from ...protocol import Event
-    from ...step.resources.context import RunContext
-    from ..live.requests import UserRequests
+    from ...state.common.child_facts import Child
+    from ...step.resources.run_context import RunContext
+    from ..live.person_requests import UserRequests
 
 RunChild = Callable[[Order, Callable[[Stamped], None]], Awaitable[Outcome]]
 """Type of the function that drives a child run to its outcome and calls the second argument with each event."""

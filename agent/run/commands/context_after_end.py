@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...facts.facts import fold
+from ...host.leftovers import Leftovers
+from ...host.workspace_paths import Workspace
 from ...journal.integrity.durable import must_be_flushed
-from ...workspace.leftovers.record import Leftovers
-from ...workspace.paths import Workspace
-from ...workspace.snapshots.snapshots import Snapshots
-from ..setup.surroundings.confinement import hide_rules_of
+from ...repo.old_snapshots.snapshots import Snapshots
+from ...state.facts.run_facts import fold
+from ..start.sandbox_of_run import hide_rules_of
 from .undo_context import UndoContext
 
 if TYPE_CHECKING:

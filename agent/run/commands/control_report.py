@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from ...journal.encoding import recorded_text
 from ...protocol import BackgroundEnded, Prompted, ShellFinished, WheelGiven, WheelTaken
-from ...step.resources.moment import Seen, changes_since, moment_of, seen
+from ...step.resources.changes_since import Seen, changes_since, moment_of, seen
 from ...step.tool_calls.file_events import FileContents
 
 if TYPE_CHECKING:
-    from ...facts.actions import Action
-    from ...layers.effects import Effect
-    from ...step.resources.context import RunContext
+    from ...layers.layer_effects import Effect
+    from ...state.facts.tool_actions import Action
+    from ...step.resources.run_context import RunContext
 
 _SHOWN_ACTIONS = 40
 _SHOWN_RESULT = 600

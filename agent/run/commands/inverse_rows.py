@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ...facts.changes import GIT_WORDS
 from ...journal.encoding import recorded_text
-from ...layers.effects import Side, is_same
-from ...layers.git.carry_out import name_of
-from ...layers.git.rows import GitChanges, GitRow, IndexRow, RefRow, StashRow, inverse, key_of
-from ...layers.rows import Row, decode_git, decode_rows
+from ...layers.effect_rows import Row, decode_git, decode_rows
+from ...layers.git.apply_git_rows import name_of
+from ...layers.git.git_rows import GitChanges, GitRow, IndexRow, RefRow, StashRow, inverse, key_of
+from ...layers.layer_effects import Side, is_same
 from ...protocol import RundryError
-from ...workspace.snapshots.objects import LARGE, LINK
+from ...repo.old_snapshots.loose_objects import LARGE, LINK
+from ...state.facts.standing_changes import GIT_WORDS
 from .undo_plan import Unknown, folders_before, versions_of
 
 if TYPE_CHECKING:
-    from ...facts.logs.change_log import RecordedChange
+    from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
-    from ...layers.kept import Kept
-    from ...workspace.paths import Workspace
-    from ...workspace.snapshots.restore import FileVersion
-    from ...workspace.snapshots.snapshots import Snapshots
+    from ...layers.displaced_files import Kept
+    from ...repo.old_snapshots.restore import FileVersion
+    from ...repo.old_snapshots.snapshots import Snapshots
+    from ...state.facts.change_log import RecordedChange
 
 _FOLDER = Side(type="folder")
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...config.limits import read_limit
+from ...budget.admission import replace_budget
 from ...gate.rule_lint import rule_problem
-from ...model.remote import RemoteModel
+from ...models.remote_model import RemoteModel
 from ...protocol import (
     AUTO_FORMAT,
     BUDGET,
@@ -39,19 +39,19 @@ from ...protocol import (
     misfit,
 )
 from ...protocol.tools.traits import TOOL_TRAITS
-from ...step.edit_formats.choice import CHOSEN, choose_format
+from ...settings.default_limits import read_limit
+from ...step.formats.choose_format import CHOSEN, choose_format
 from ...step.model_call.images_shown import with_accepted_images
-from ...step.prompt import system_prompt
-from ...stops.budget import replace_budget
+from ...step.prompt.system_prompt import system_prompt
 from ...tools.tool_table import tool_specs
-from ...verdict.run_scope import record_scope, scope_problem
-from ..setup.small_window import refuse_window
+from ...verdict.scope.run_scope import record_scope, scope_problem
+from ..start.small_window import refuse_window
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
     from ...gate.gate import Gate
-    from ...step.resources.context import RunContext
-    from ...step.resources.recorder import Recorder
+    from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Recorder
+    from ...step.resources.run_context import RunContext
     from ..live.live_run import LiveRun
 
 OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]

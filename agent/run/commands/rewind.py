@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
-from .undo import is_mid_step, revert_changes
+from .undo_command import is_mid_step, revert_changes
 from .undo_context import UndoContext, undo_context
 from .undo_effects import forget_undo
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
+    from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Recorder
     from ...step.resources.change_tracker import ChangeTracker
-    from ...step.resources.recorder import Recorder
     from ..live.live_run import LiveRun
 
 MID_STEP = "a step runs: interrupt it first, then rewind"

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...finder.lenses.judging import judge
 from ...journal.claim import claim
 from ...journal.journal import Journal
-from ...model.no_model import NO_MODEL
+from ...models.no_model import NO_MODEL
 from ...protocol import (
     Command,
     CommandRefused,
@@ -22,11 +21,12 @@ from ...protocol import (
     Undo,
     command_type,
 )
-from ..damaged.admission import require_undamaged
+from ...search.lenses.judge_findings import judge
+from ..start.damaged_journal import require_undamaged
 from .context_after_end import context_after_end
-from .handle_command import STALE
+from .handle_commands import STALE
 from .rewind import rewind_after_end
-from .undo import finish_undo_after_end, undo_after_end
+from .undo_command import finish_undo_after_end, undo_after_end
 
 if TYPE_CHECKING:
     from .undo_context import UndoContext

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
+    from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
     from ...layers.run_layers import RunLayers
     from ...protocol import Event, Stamped
-    from ...workspace.paths import Workspace
-    from ...workspace.snapshots.snapshots import Snapshots
+    from ...repo.old_snapshots.snapshots import Snapshots
+    from ...state.facts.run_facts import RunFacts
     from ..live.live_run import LiveRun
 
 

@@ -7,21 +7,21 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...facts.changes import GIT_WORDS
+from ...host.crash import crash_point
 from ...journal.encoding import recorded_text
 from ...layers.apply import CHANGED, MADE, Result
+from ...layers.effect_rows import Row, decode_git, decode_rows, encode_git, encode_rows, new_name
 from ...layers.fitness import place_of_orders
-from ...layers.git.carry_out import HELD_BACK, name_of
-from ...layers.git.rows import GitChanges, HeadRow, IndexRow, RefRow, StashRow, StateRow
+from ...layers.git.apply_git_rows import HELD_BACK, name_of
+from ...layers.git.git_rows import GitChanges, HeadRow, IndexRow, RefRow, StashRow, StateRow
 from ...layers.orders import Order, Orders
-from ...layers.rows import Row, decode_git, decode_rows, encode_git, encode_rows, new_name
 from ...protocol import UndoAccepted, Undone
 from ...protocol.text.counts import plural
+from ...state.facts.standing_changes import GIT_WORDS
 from ...step.tool_calls.file_events import file_changed, stored_contents
-from ...system.crash import crash_point
 
 if TYPE_CHECKING:
-    from ...facts.logs.change_log import RecordedChange
+    from ...state.facts.change_log import RecordedChange
     from .inverse_rows import Inverse
     from .undo_context import UndoContext
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import FileChanged, RundryError
-from ...workspace.snapshots.objects import blob_id
-from ...workspace.snapshots.restore import FileVersion, same_content
+from ...repo.old_snapshots.loose_objects import blob_id
+from ...repo.old_snapshots.restore import FileVersion, same_content
 
 if TYPE_CHECKING:
-    from ...facts.logs.change_log import FileEffect, RecordedChange
     from ...journal.journal import Journal
-    from ...workspace.snapshots.snapshots import Snapshots
+    from ...repo.old_snapshots.snapshots import Snapshots
+    from ...state.facts.change_log import FileEffect, RecordedChange
 
 
 class Unknown(RundryError):

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, assert_never
 
-from ...facts.common.handoff import ESCALATE, TIER
-from ...loops.shared.state import stall_reason
+from ...host.processes.processes import Finished, run_process
 from ...protocol import (
     PERSON,
     Fault,
@@ -25,12 +24,13 @@ from ...protocol import (
     TierPassed,
     Waiting,
 )
-from ...reports.handoffs import handoff_markdown
-from ...view.reducer.titles import stall_name
-from ...workspace.processes.processes import Finished, run_process
+from ...state.common.handoff_facts import ESCALATE, TIER
+from ...state.reports.handoffs import handoff_markdown
+from ...state.view.show.titles import stall_name
 from ..commands.reconfigure import OpenModel, hand_to_model
+from ..loops.shared.loop_state import stall_reason
 from ..process.notify_hook import hook_env, start_notify_hook
-from .handoff import hand_off, handoff_record
+from .handoff_record import hand_off, handoff_record
 
 if TYPE_CHECKING:
     from ..live.live_run import LiveRun

@@ -7,30 +7,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...loops.shared.state import LoopState
 from ...protocol import PERSON, LoopKind, Paused, Said, SaidKind, Unpaused
 from ...step.checks.verify import verify
 from ...step.perform import perform
 from ...step.resources.activity import PersonInterrupted
 from ...step.resources.watched_lock import WatchedLock
-from ..judge_case import prepare_judge
+from ..end.case_of_run import prepare_judge
+from ..loops.shared.loop_state import LoopState
+from .person_requests import UserRequests
 from .pool import Pool
-from .requests import UserRequests
-from .waits import Sleeper, Waits
+from .run_waits import Sleeper, Waits
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
-    from ...finder.finder import Finder
     from ...gate.gate import Gate
+    from ...host.processes.processes import Finished
     from ...protocol import Budget, Exhausted, Work, WorkResult
-    from ...step.resources.context import RunContext
+    from ...search.finder import Finder
+    from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Recorder
     from ...step.resources.program_messages import ProgramMessages
-    from ...step.resources.recorder import Recorder
+    from ...step.resources.run_context import RunContext
     from ...step.resources.stall_watches import StallWatches
-    from ...step.resources.usage import Usage
-    from ...workspace.processes.processes import Finished
+    from ...step.resources.used_limits import Usage
     from ..children.child_runs import ChildRuns
-    from ..passes.passes import Passes
+    from ..units.passes import Passes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ...journal.database import require_writable_folder
 from ...journal.journal import Journal
-from ...model.lanes.closing import close_connections
+from ...models.lanes.close_connections import close_connections
 from ...protocol import JournalError
 from ..client.start_request import Order, ResumeChanges
-from ..setup.inputs import ProcessContext
-from ..setup.preflight import check_can_begin
-from .refused import remove_if_refused, without_refused_journal
+from ..start.inputs import ProcessContext
+from ..start.preflight import check_can_begin
+from .refused_run import remove_if_refused, without_refused_journal
 from .runner import run_order
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...system.programs import path_outside
-from ...workspace.processes.processes import shell
+from ...host.processes.processes import shell
+from ...host.program_search import path_outside
 
 if TYPE_CHECKING:
-    from ...step.resources.context import RunContext
+    from ...step.resources.run_context import RunContext
 
 SECONDS = 20.0
 """Seconds after which the command and its child processes are killed."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ...facts.checkpoint import facts_of
+from ...extend.telemetry.live_export import Telemetry
+from ...extend.telemetry.span_target import target_of
 from ...journal.claim import claim
 from ...journal.journal import Journal
-from ...loops.shared.state import never_started
-from ...model.lanes.closing import close_connections
-from ...model.remote import RemoteModel
+from ...models.lanes.close_connections import close_connections
+from ...models.remote_model import RemoteModel
 from ...protocol import (
     Fault,
     Finish,
@@ -31,41 +31,41 @@ from ...protocol import (
     UserError,
     WorkResult,
 )
+from ...state.facts.checkpoint import facts_of
+from ...state.view.reading_progress import reading_progress
+from ...state.view.view_keeper import ViewKeeper
 from ...step.tool_calls.perform_calls import GatedCalls
-from ...telemetry.live import Telemetry
-from ...telemetry.target import target_of
-from ...view.keeper import ViewKeeper
-from ...view.reading import reading_progress
 from ..children.child_runs import ChildRuns
-from ..commands.handle_command import Inbox
-from ..damaged.admission import admit_damage
+from ..commands.handle_commands import Inbox
 from ..drive import drive
+from ..end.outcome_of_run import ended_event, outcome_of, outcome_of_parked
+from ..end.undecided import note_at_end
 from ..handoff.tiers import HandoffTiers
-from ..live.hooks import run_end_hooks, run_start_hooks
 from ..live.live_run import LiveRun, check_predicates, live_run, prepare_for_judge
-from ..outcome import ended_event, outcome_of, outcome_of_parked
-from ..passes.passes import passes_of
-from ..proposals.settle import settle_open
+from ..live.run_hooks import run_end_hooks, run_start_hooks
+from ..loops.shared.loop_state import never_started
 from ..run_driver import RunDriver
-from ..setup.assemble import assemble
-from ..setup.beginning import Beginning, begin, resume
-from ..setup.inputs import Inputs, ProcessContext
-from ..setup.offered_tools import tools_of
-from ..setup.search import check_executor, search_of, with_remote_tools
-from ..setup.surroundings.mcp import record_servers
-from ..setup.surroundings.stage import close_places
-from ..undecided import note_at_end
+from ..start.assemble import assemble
+from ..start.beginning import Beginning, begin, resume
+from ..start.damaged_journal import admit_damage
+from ..start.inputs import Inputs, ProcessContext
+from ..start.offered_tools import tools_of
+from ..start.search_of_run import check_executor, search_of, with_remote_tools
+from ..start.servers_of_run import record_servers
+from ..start.settle import settle_open
+from ..start.stage_of_run import close_places
+from ..units.passes import passes_of
 from .notify_hook import notify_of_end
 from .parking import watch_for_parking
-from .refused import bare_start
+from .refused_run import bare_start
 
 if TYPE_CHECKING:
     from ...journal.integrity.damage import Damage
     from ...protocol import RunSpec, TelemetryFailed
-    from ...step.resources.context import RunContext
+    from ...step.resources.run_context import RunContext
     from ..client.start_request import Order
-    from ..confirming.dependencies import Dependencies
-    from ..setup.build_context import Assembled
+    from ..end.dependencies import Dependencies
+    from ..start.build_context import Assembled
 
 OnEvent = Callable[[Stamped], None]
 

@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ...facts.checkpoint import facts_of
 from ...gate.gate import Gate
 from ...gate.session_policy import GatedTree, SessionPolicy
 from ...journal.claim import claim
 from ...journal.journal import Journal
-from ...model.no_model import NoModel
+from ...models.no_model import NoModel
 from ...protocol import Evidence, GateMode
+from ...state.facts.checkpoint import facts_of
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.tool_calls.perform_calls import GatedCalls
 from ..client.start_request import Order, ResumeChanges
-from ..damaged.admission import require_undamaged
-from ..setup.assemble import workspace_tree
-from ..setup.build_context import Committing, build
-from ..setup.inputs import Inputs, ProcessContext
-from ..setup.surroundings.layers import close_layers
+from ..start.assemble import workspace_tree
+from ..start.build_context import Committing, build
+from ..start.damaged_journal import require_undamaged
+from ..start.inputs import Inputs, ProcessContext
+from ..start.layers_of_run import close_layers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...facts.facts import RunFacts
-    from ...step.resources.context import RunContext
-    from ...step.resources.tree import Tree
+    from ...state.facts.run_facts import RunFacts
+    from ...step.resources.run_context import RunContext
+    from ...step.resources.run_tree_files import Tree
 
 
 @dataclass(slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...budget.stall.signature import without_traces_of_run
 from ...protocol import SECOND_FAILED
-from ...stops.stall.signature import without_traces_of_run
 
 if TYPE_CHECKING:
     from ...protocol import CheckFinished, ConfirmationFinished, Judged

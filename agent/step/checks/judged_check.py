@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ...protocol import Prompted, Record
-from ...stops.check_environment import prepared_environment
+from ...verdict.checks.check_environment import prepared_environment
 from ..resources.unit_view import refresh_unit
 from ..tool_calls.direct_changes import look_now, record_check_changes
 from ..tool_calls.protected_changes import decide_protected
 from .layered_check import place_of_check
 
 if TYPE_CHECKING:
-    from ...stops.check_environment import CheckEnvironment
-    from ..resources.context import RunContext
+    from ...verdict.checks.check_environment import CheckEnvironment
+    from ..resources.run_context import RunContext
     from .layered_check import CheckPlace
 
 T = TypeVar("T")

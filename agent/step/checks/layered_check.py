@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...journal.encoding import recorded_text
-from ...layers.effects import TooMuch
+from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.overwritten import Entry, entries_in, overwritten
@@ -21,8 +21,8 @@ from ..tool_calls.copy_outputs import copy_outputs
 if TYPE_CHECKING:
     from ...layers.layer import Layer
     from ...layers.run_layers import RunLayers
-    from ...workspace.sandbox.access import LayerAccess
-    from ..resources.context import RunContext
+    from ...sandbox.command_access import LayerAccess
+    from ..resources.run_context import RunContext
 
 _MOST_NAMED = 5
 

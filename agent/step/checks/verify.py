@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.verdicts import digest_of
+from ...host.protected_names import NOT_SEARCHED
 from ...layers.remedies import LayerRefused
 from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
-from ...stops.checks import CheckResult, not_run, run_check
-from ...stops.counting.comparing import compare
-from ...stops.counting.counted import Counted
-from ...stops.predicates.python import judge_python
-from ...stops.predicates.required import RunActions, judge_required
-from ...stops.predicates.schema import judge_schema
-from ...stops.verdict import Verdict
-from ...verdict.approved_modules import approved_modules
-from ...workspace.names import NOT_SEARCHED
+from ...state.facts.verdicts import digest_of
+from ...verdict.checks.predicate_verdict import Verdict
+from ...verdict.checks.run_check import CheckResult, not_run, run_check
+from ...verdict.counting.compare_counts import compare
+from ...verdict.counting.counted import Counted
+from ...verdict.judge.approved_modules import approved_modules
+from ...verdict.predicates.python_predicate import judge_python
+from ...verdict.predicates.required import RunActions, judge_required
+from ...verdict.predicates.schema_predicate import judge_schema
 from ..resources.last_line import output_reported
 from .judged_check import run_judged_check, temp_note
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
+    from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
-    from ...stops.check_environment import CheckEnvironment
-    from ...workspace.paths import Workspace
+    from ...state.facts.run_facts import RunFacts
+    from ...verdict.checks.check_environment import CheckEnvironment
     from ..resources.change_tracker import ChangeTracker
-    from ..resources.context import RunContext
-    from ..resources.usage import Usage
+    from ..resources.run_context import RunContext
+    from ..resources.used_limits import Usage
 
 MOST_MISSING = 50
 """Missing tests that one event names; the blob of the check has all of them."""

@@ -9,7 +9,7 @@ import msgspec
 from ...protocol import HOOK_VERSION, HookPoint
 
 if TYPE_CHECKING:
-    from ..resources.context import RunContext
+    from ..resources.run_context import RunContext
 
 
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):

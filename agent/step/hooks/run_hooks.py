@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...config.hooks.hook_scripts import script_is_trusted
 from ...layers.remedies import LayerRefused
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
-from ...tools.text import plain
-from ...workspace.sandbox.access import Access, programs_of_user
+from ...sandbox.command_access import Access, programs_of_user
+from ...settings.hook_scripts import script_is_trusted
+from ...tools.fit_text import plain
 from ..tool_calls.direct_changes import look_before, reach_of, record_changes
 from ..tool_calls.effects_at_gate import take_effects
 from ..tool_calls.protected_changes import leave_protected
@@ -26,9 +26,9 @@ from .hook_input import HookEvent, hook_input
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+    from ...host.processes.processes import Finished
     from ...layers.run_layers import RunLayers
-    from ...workspace.processes.processes import Finished
-    from ..resources.context import RunContext
+    from ..resources.run_context import RunContext
 
 LONGEST_REASON = 2_000
 """Characters of what a hook printed on standard error."""

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from ...host.file_errors import PathRefused
 from ...protocol.tools.traits import TOOL_TRAITS
 from ...tools.mcp_drafts import McpCall
-from ...tools.result import ToolResult, failure
-from ...workspace.errors import PathRefused
+from ...tools.tool_result import ToolResult, failure
 from .hook_input import HookEvent
 from .run_hooks import run_hooks, says
 
 if TYPE_CHECKING:
     from ...protocol import FileChanged, Record, ToolCall
-    from ...tools.context import ToolContext
     from ...tools.parse import Parsed
-    from ..resources.context import RunContext
+    from ...tools.tool_context import ToolContext
+    from ..resources.run_context import RunContext
 
 
 async def refused_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, record: Record) -> ToolResult | None:

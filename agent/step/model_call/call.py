@@ -9,6 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ...budget.admission import Grant, admit, tighter
+from ...budget.count_margin import Margin, expected, with_surcharge
+from ...budget.reserve import Reserve
 from ...protocol import (
     Budget,
     CallAdmitted,
@@ -24,11 +27,8 @@ from ...protocol import (
     ToolSpec,
     duration,
 )
-from ...stops.budget import Grant, admit, tighter
-from ...stops.margin import Margin, expected, with_surcharge
-from ...stops.reserve import Reserve
-from ..edit_formats.words import SCHEMA
-from ..fitting.next_prompt import fit_prompt, window_too_small
+from ..formats.format_words import SCHEMA
+from ..prompt.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
 from ..resources.ancestors import with_run_id
 from .images_shown import is_about_images
@@ -38,11 +38,11 @@ from .stream import Reply, Stream
 if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...protocol import Price
-    from ..fitting.context import Fitted
-    from ..resources.context import RunContext
+    from ..formats.text_edits import TextEdits
+    from ..prompt.fit_conversation import Fitted
     from ..resources.models_in_use import ModelsInUse
     from ..resources.prompt_limits import PromptLimits
-    from ..text_edits import TextEdits
+    from ..resources.run_context import RunContext
 
 TRIMS = 3
 """How often a prompt is halved that the provider refuses as too long."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ...protocol import Charged, Tokens, UsagePart, bill
 
 if TYPE_CHECKING:
+    from ...budget.admission import Grant
     from ...protocol import Model, Price
-    from ...stops.budget import Grant
 
 _MARGIN_OUT, _MARGIN_OUT_TOKENS = 0.25, 16
 """By how much the tokens of a complete answer can exceed our count of its text."""

@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...images.words import without_images
+from ...models.images.image_words import without_images
 
 if TYPE_CHECKING:
-    from ...facts.conversation import Conversation
-    from ...facts.facts import RunFacts
     from ...protocol import FaultKind, ImageRef, Message, Model, ModelFault
+    from ...state.facts.conversation import Conversation
+    from ...state.facts.run_facts import RunFacts
 
 _OF_IMAGES = re.compile(r"\bimages?\b|image_?(url|input)|multi-?modal|mmproj|support(s|ed)? vision|vision input", re.I)
 _KINDS: frozenset[FaultKind] = frozenset({"bad-request", "unknown-model", "server"})

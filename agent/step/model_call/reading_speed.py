@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...model.server_tokenizer import SAMPLE_TEXT
+from ...models.server_tokenizer import SAMPLE_TEXT
 from ...protocol import CallAdmitted, Exhausted, Message, ModelFault, Request, ServerKind, Tokens, UsagePart
-from ..fitting.next_prompt import MOST_SECONDS
+from ..prompt.next_prompt import MOST_SECONDS
 from .call import admit_call
 from .charging import charged_for
 
 if TYPE_CHECKING:
-    from ..resources.context import RunContext
+    from ..resources.run_context import RunContext
 
 _MEASURED: frozenset[ServerKind] = frozenset({"llama.cpp", "ollama", "lm-studio"})
 """Kinds of servers that often run without a graphics card."""

@@ -35,11 +35,11 @@ from ..resources.growing_pauses import GrowingPauses
 from .charging import charged_for
 
 if TYPE_CHECKING:
+    from ...budget.admission import Grant
     from ...journal.stream_redactor import StreamRedactor
-    from ...stops.budget import Grant
-    from ..fitting.context import Fitted
-    from ..resources.context import RunContext
-    from ..text_edits import TextEdits
+    from ..formats.text_edits import TextEdits
+    from ..prompt.fit_conversation import Fitted
+    from ..resources.run_context import RunContext
 
 FLUSH_SECONDS = 1 / 30
 """Seconds between two writes of text to the journal: one event for each token costs seven times as much."""

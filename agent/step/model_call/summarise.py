@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...facts.conversation import Conversation
 from ...protocol import ConversationCut, Exhausted, Interrupted, Message, Prompted
-from ..fitting.context import fit
-from ..fitting.next_prompt import fixed_limits
-from ..fitting.smallest import prompt_room
+from ...state.facts.conversation import Conversation
+from ..prompt.fit_conversation import fit
+from ..prompt.next_prompt import fixed_limits
+from ..prompt.smallest_window import prompt_room
 from ..resources.activity import PersonInterrupted
 from .call import Failed, admit_call, call
 from .images_shown import with_accepted_images
 
 if TYPE_CHECKING:
-    from ..resources.context import RunContext
     from ..resources.models_in_use import ModelsInUse
+    from ..resources.run_context import RunContext
 
 WORK = "compact"
 """Name of the summary's work order. Its events do not belong to the conversation of the run."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...facts.conversation import last_text
 from ...protocol import Exhausted, Interrupted, Prompted
-from ..fitting.context import Fitted, fit
+from ...state.facts.conversation import last_text
+from ..prompt.fit_conversation import Fitted, fit
 from ..resources.activity import PersonInterrupted
 from .call import admit_call, call, prepare
 from .images_shown import with_accepted_images
@@ -15,9 +15,9 @@ from .stream import Reply
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...budget.admission import Grant
     from ...protocol import ToolSpec
-    from ...stops.budget import Grant
-    from ..resources.context import RunContext
+    from ..resources.run_context import RunContext
 
 _PROMPT = (
     "The run ends here: {why}. Do not call tools: no call is carried out any more. Give your best answer to the task "

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...protocol import Paused
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
-    from .recorder import Recorder
-    from .usage import Usage
+    from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Recorder
+    from .used_limits import Usage
 
 T = TypeVar("T")
 

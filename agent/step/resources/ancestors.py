@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...facts.common.spending import USAGE_EVENTS
+from ...budget.admission import over
+from ...budget.ledger import USAGE_EVENTS
 from ...journal.journal import Journal
 from ...protocol import Budget, CallAdmitted, Exhausted, ParentRef, RunSpec, Spent, Stamped
-from ...stops.budget import over
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
     from ...protocol.budget import Used
+    from ...state.facts.run_facts import RunFacts
 
 
 class Ancestors:

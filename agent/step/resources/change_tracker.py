@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
-    from .moment import Moment
+    from ...state.facts.run_facts import RunFacts
+    from .changes_since import Moment
 
 
 class ChangeTracker:

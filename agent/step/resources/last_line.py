@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from ...host.terminal_text import plain
 from ...protocol import OutputArrived, Record
-from ...stops.plain import plain
 from .growing_pauses import GrowingPauses
-from .tail import Tail
+from .output_tail import Tail
 
 _LINE = 200
 

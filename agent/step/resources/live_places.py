@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...gate.rules import applies_to_file
-from ...layers.live import live_folders
+from ...layers.live_folders import live_folders
 from ...protocol.text.path_text import quoted_path
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
+    from ...gate.guarded_paths import Guard
+    from ...host.workspace_paths import Workspace
     from ...layers.run_layers import RunLayers
-    from ...stops.guard import Guard
-    from ...workspace.paths import Workspace
 
 _MOST_NAMED = 5
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...protocol import Prompted
+    from ...state.recorder import Recorder
     from .activity import Activity
-    from .recorder import Recorder
 
 
 class ProgramMessages:

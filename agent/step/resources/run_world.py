@@ -13,16 +13,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ...host.ignored_files import Ignore
 from ...journal.encoding import recorded_text
+from ...layers.effect_rows import decode_rows
 from ...layers.present import Present
-from ...layers.rows import decode_rows
-from ...workspace.ignore import Ignore
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
+    from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
-    from ...layers.effects import Side
-    from ...workspace.paths import Workspace
+    from ...layers.layer_effects import Side
+    from ...state.facts.run_facts import RunFacts
 
 
 class RunWorld:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...stops.stall.watch import StallWatch
+from ...budget.stall.stall_watch import StallWatch
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
+    from ...state.facts.run_facts import RunFacts
 
 
 class StallWatches:

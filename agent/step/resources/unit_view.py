@@ -11,7 +11,7 @@ from ...layers.remedies import LayerRefused
 from ...protocol import Prompted, Record
 
 if TYPE_CHECKING:
-    from .context import RunContext
+    from .run_context import RunContext
 
 
 async def refresh_unit(ctx: RunContext, record: Record) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from ...workspace.watch import watch
+from ...host.watch_files import watch
 
 if TYPE_CHECKING:
+    from ...host.workspace_paths import Workspace
     from ...layers.unit import Unit
-    from ...workspace.paths import Workspace
 
 
 class UnitWatch:

@@ -9,27 +9,27 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...host.crash import crash_point
+from ...host.file_errors import UnreadableFile
+from ...host.files.file_states import read_state
 from ...journal.encoding import recorded_text
-from ...layers.classes import STORED, displaced_bytes
-from ...layers.rows import decode_git, decode_rows, encode_git, encode_rows, new_name
+from ...layers.effect_classes import STORED, displaced_bytes
+from ...layers.effect_rows import decode_git, decode_rows, encode_git, encode_rows, new_name
 from ...protocol import EffectsAccepted, EffectsApplied, PassKept, Record
 from ...protocol.text.counts import plural
 from ...protocol.text.path_text import quoted_path
-from ...system.crash import crash_point
-from ...workspace.errors import UnreadableFile
-from ...workspace.files.states import read_state
 from .copy_outputs import copy_outputs
 from .file_events import FileContents, contents_of, file_changed, stored_contents
 
 if TYPE_CHECKING:
     from ...layers.apply import Result
-    from ...layers.classes import Class, Group
-    from ...layers.git.rows import GitChanges
+    from ...layers.effect_classes import Class, Group
+    from ...layers.effect_rows import Row
+    from ...layers.git.git_rows import GitChanges
     from ...layers.layer import Layer
-    from ...layers.rows import Row
     from ...layers.run_layers import RunLayers
     from ...protocol import JoinStarted
-    from ..resources.context import RunContext
+    from ..resources.run_context import RunContext
 
 _MOST_NAMED = 5
 _NO_ENDS = MappingProxyType[str, Record]({})

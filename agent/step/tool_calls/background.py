@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...facts.unrecorded import EVERYWHERE
+from ...host.processes.command_output import HeadTail
+from ...host.processes.write_hold import WriteHold
 from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted, Record
-from ...tools.result import ToolResult
-from ...workspace.processes.output import HeadTail
-from ...workspace.processes.write_hold import WriteHold
-from ...workspace.sandbox.access import Access
-from ...workspace.sandbox.sandbox import Sandbox
+from ...sandbox.command_access import Access
+from ...sandbox.sandbox import Sandbox
+from ...state.facts.unrecorded import EVERYWHERE
+from ...tools.tool_result import ToolResult
 from ..resources.live_places import live_line, live_places
 from .direct_look import WHOLE, Before, look
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
+    from ...host.processes.process_tree import ProcessTree
+    from ...host.processes.processes import Finished
     from ...journal.journal import Journal
-    from ...workspace.processes.process_tree import ProcessTree
-    from ...workspace.processes.processes import Finished
-    from ..resources.tree import Tree
+    from ..resources.run_tree_files import Tree
 
 KEPT = 1_000_000
 """Bytes of output that are kept of each command, from its beginning and its end."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...protocol import ToolCall
 from ...tools.parse import Parsed
-from ...tools.result import ToolResult
+from ...tools.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from ...protocol.tools.traits import EndingTool

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...facts.unrecorded import EVERYWHERE
-from ...verdict.ledger import Ledger
+from ...state.facts.unrecorded import EVERYWHERE
+from ...verdict.judge.ledger import Ledger
 
 if TYPE_CHECKING:
     from ...layers.run_layers import RunLayers
-    from ..resources.context import RunContext
+    from ..resources.run_context import RunContext
 
 
 async def copy_outputs(ctx: RunContext, layers: RunLayers, folders: Iterable[str]) -> None:

@@ -19,30 +19,30 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from ...gate.policy import GUARDED
+from ...host.protected_names import why_forbidden
 from ...journal.encoding import recorded_text
-from ...layers.classes import CACHE_TAG, EXECUTABLE, Class, Group, Surroundings, classify
-from ...layers.copies import and_above
-from ...layers.direct import Entry, Tree, bytes_of, changes, digest_of
-from ...layers.effects import IN_MEMORY, Effect, Side, is_same, status_at
-from ...layers.opening import FOLDER
-from ...layers.rows import Row, encode_rows, new_name
+from ...layers.direct_comparison import Entry, Tree, bytes_of, changes, digest_of
+from ...layers.effect_classes import CACHE_TAG, EXECUTABLE, Class, Group, Surroundings, classify
+from ...layers.effect_rows import Row, encode_rows, new_name
+from ...layers.layer_effects import IN_MEMORY, Effect, Side, is_same, status_at
+from ...layers.open_below import FOLDER
 from ...layers.surroundings import read_surroundings
+from ...layers.workspace_copies import and_above
 from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, OutputsWritten, Record, Snapshotted
 from ...protocol.text.counts import plural
-from ...workspace.names import why_forbidden
-from ...workspace.sandbox.confined.programs import program_places
-from ...workspace.sandbox.places import read_only_places
+from ...repo.protected_places import read_only_places
+from ...sandbox.visible_programs import program_places
 from .direct_look import WHOLE, Before, look, todo_commands, with_changed_since
 from .file_events import FileContents, contents_of, file_changed
 from .protected_changes import Changed, ProtectedChange, decide_protected
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
+    from ...gate.guarded_paths import Guard
+    from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
-    from ...stops.guard import Guard
-    from ...workspace.paths import Workspace
-    from ...workspace.sandbox.sandbox import Sandbox
-    from ..resources.context import RunContext
+    from ...sandbox.sandbox import Sandbox
+    from ..resources.run_context import RunContext
 
 MOST_SHOWN = 1_000
 """Most new files of one command that get an event each; of further ones no content is stored."""

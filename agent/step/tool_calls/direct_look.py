@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from ...layers.copies import and_above, differing_paths
-from ...layers.direct import Entry, Tree, bytes_of, read_tree
-from ...layers.git.rows import TODO_FILES, commands_of_rebase
+from ...layers.direct_comparison import Entry, Tree, bytes_of, read_tree
+from ...layers.git.git_rows import TODO_FILES, commands_of_rebase
 from ...layers.git_contents import GitContents
-from ...layers.opening import FOLDER
-from ...workspace.sandbox.confined.programs import program_places
-from ...workspace.sandbox.places import protected, read_by_git
+from ...layers.open_below import FOLDER
+from ...layers.workspace_copies import and_above, differing_paths
+from ...repo.protected_places import protected, read_by_git
+from ...sandbox.visible_programs import program_places
 
 if TYPE_CHECKING:
+    from ...host.workspace_paths import Workspace
     from ...layers.start_copy import StartCopy
-    from ...workspace.paths import Workspace
-    from ...workspace.sandbox.sandbox import Sandbox
+    from ...sandbox.sandbox import Sandbox
 
 _OWN = ".git/rundry"
 WHOLE = frozenset({""})

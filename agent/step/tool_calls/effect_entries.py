@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from ...facts.changes import GIT_WORDS
-from ...gate.change.diff import split_bytes
-from ...gate.effects.draft import EntryDraft
+from ...gate.effects_draft import EntryDraft
 from ...gate.policy import GUARDED
-from ...layers.classes import EXECUTABLE
-from ...layers.effects import IN_MEMORY, Effect
-from ...layers.git.carry_out import name_of
-from ...layers.git.rows import StateRow
-from ...layers.git.words import git_lines
-from ...layers.rows import Row
+from ...gate.text_diff import split_bytes
+from ...host.file_errors import UnreadableFile
+from ...host.files.file_content import text_format_of
+from ...host.files.file_states import FileState, read_state
+from ...layers.effect_classes import EXECUTABLE
+from ...layers.effect_rows import Row
+from ...layers.git.apply_git_rows import name_of
+from ...layers.git.git_rows import StateRow
+from ...layers.git.git_words import git_lines
+from ...layers.layer_effects import IN_MEMORY, Effect
 from ...protocol import EffectEntry, EntryChange, EntryKind, ExecuteBit
 from ...protocol.text.counts import plural
-from ...workspace.errors import UnreadableFile
-from ...workspace.files.content import text_format_of
-from ...workspace.files.states import FileState, read_state
+from ...state.facts.standing_changes import GIT_WORDS
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
+    from ...gate.guarded_paths import Guard
     from ...gate.policy import Verdict
-    from ...layers.classes import Class, Group
-    from ...layers.effects import Side
-    from ...layers.git.rows import GitChanges
+    from ...layers.effect_classes import Class, Group
+    from ...layers.git.git_rows import GitChanges
+    from ...layers.layer_effects import Side
     from ...layers.run_layers import Listed
-    from ...stops.guard import Guard
 
 MOST_ENTRIES = 1_000
 """Most entries of a proposal; the files of more are joined by folder and decided whole."""

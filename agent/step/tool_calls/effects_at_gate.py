@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ...facts.changes import GIT_WORDS
-from ...gate.effects.draft import EffectsDraft
-from ...gate.notes import comment_line
+from ...gate.effects_draft import EffectsDraft
+from ...gate.notes_for_model import comment_line
 from ...gate.ruling import EntryRuling
-from ...layers.effects import TooMuch
-from ...layers.git.carry_out import name_of
+from ...layers.effect_rows import Row, encode_for_digest, encode_git
+from ...layers.git.apply_git_rows import name_of
+from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...layers.rows import Row, encode_for_digest, encode_git
 from ...protocol import GIT_HELD, Record
 from ...protocol.text.counts import plural
-from ..resources.recorder import with_waiting
+from ...state.facts.standing_changes import GIT_WORDS
+from ...state.recorder import with_waiting
 from .apply_effects import Accepted, apply_effects
 from .effect_entries import Part, Sorted, is_folder, named, readable, row_of, sort_effects, with_blobs
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
-    from ...layers.git.rows import GitChanges
+    from ...layers.git.git_rows import GitChanges
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed, RunLayers
-    from ..resources.context import RunContext
+    from ..resources.run_context import RunContext
 
 _MOST_NAMED, _MOST_LINES = 5, 20
 _WHOLE = EntryRuling()

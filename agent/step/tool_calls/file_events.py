@@ -6,7 +6,7 @@ import os
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...gate.change.diff import compare_contents
+from ...gate.text_diff import compare_contents
 from ...protocol import ChangedBy, FileChanged, NotStored
 from ...protocol.text.hunks import Split
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...journal.journal import Journal
-    from ...layers.effects import Side
-    from ...layers.rows import Row
+    from ...layers.effect_rows import Row
+    from ...layers.layer_effects import Side
 
 _COMPARED = 1 << 18
 """Bytes of the largest file whose changed lines are counted."""

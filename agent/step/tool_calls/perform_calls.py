@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...budget.quota import OVER_QUOTA
 from ...layers.remedies import LayerRefused
 from ...protocol import (
     Event,
@@ -29,26 +30,25 @@ from ...protocol import (
 )
 from ...protocol.text.counts import plural
 from ...protocol.tools.traits import ending_tool, traits_of
-from ...stops.finish import reject_finish
-from ...stops.quota import OVER_QUOTA
-from ...tools.arguments import EditFile, WriteFile
-from ...tools.execution import read
+from ...tools.carry_out import read
 from ...tools.parse import parse_call, with_meant_path
-from ...tools.result import ToolResult, failure
+from ...tools.tool_arguments import EditFile, WriteFile
+from ...tools.tool_result import ToolResult, failure
+from ...verdict.checks.finish import reject_finish
 from ..hooks.tool_hooks import refused_before_tool
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.unit_view import refresh_unit
 from .call_results import CallResults
-from .gated.at_gate import at_gate, carry_out_ruling
+from .gated_call import at_gate, carry_out_ruling
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
     from ...gate.ruling import Ruling
+    from ...host.workspace_paths import Workspace
     from ...protocol.tools.traits import ToolEffect
-    from ...tools.context import ToolContext
+    from ...state.facts.run_facts import RunFacts
     from ...tools.parse import Parsed
-    from ...workspace.paths import Workspace
-    from ..resources.context import RunContext
+    from ...tools.tool_context import ToolContext
+    from ..resources.run_context import RunContext
     from .background import Background
     from .call_results import Endings, GateResult
 

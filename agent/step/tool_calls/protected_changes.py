@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from ...gate.draft import changed_draft
+from ...host.files.write_file import NEW_FILE
 from ...layers.apply import CHANGED, carry_out
-from ...layers.effects import Side, side_at
-from ...layers.opening import FOLDER
-from ...layers.rows import Row
+from ...layers.effect_rows import Row
+from ...layers.layer_effects import Side, side_at
+from ...layers.open_below import FOLDER
 from ...protocol import ChangesUndecided, FileChanged, Record
-from ...workspace.files.write import NEW_FILE
-from ..resources.recorder import with_waiting
+from ...state.recorder import with_waiting
 
 if TYPE_CHECKING:
-    from ...workspace.paths import Workspace
-    from ..resources.context import RunContext
+    from ...host.workspace_paths import Workspace
+    from ..resources.run_context import RunContext
 
 _MOST_ASKED = 20
 """Most files of one command about which a person is asked; further ones stay and are named."""

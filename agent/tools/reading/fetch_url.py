@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..result import ToolResult, failure
-from ..text import fitting, lines_of, plain, shortened
+from ..fit_text import fitting, lines_of, plain, shortened
+from ..tool_result import ToolResult, failure
 from .fetching import SECONDS
 
 if TYPE_CHECKING:
-    from ..arguments import FetchUrl
-    from ..context import ToolContext
+    from ..tool_arguments import FetchUrl
+    from ..tool_context import ToolContext
 
 
 async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:

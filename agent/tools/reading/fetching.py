@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...system.internet import address_in_entry, may_resolve_to
-from ...system.tls import tls
-from ...web.markup import UnreadablePage
-from ...web.readable import readable
-from ...web.requests import (
+from ...host.internet import address_in_entry, may_resolve_to
+from ...host.tls import tls
+from ..web.page_markup import UnreadablePage
+from ..web.readable_page import readable
+from ..web.urls import UrlRefused, host_origins, join_url, normalized_url, origin
+from ..web.web_requests import (
     UnreadableBody,
     bounded_body,
     content_type,
@@ -22,7 +23,6 @@ from ...web.requests import (
     open_session,
     status_text,
 )
-from ...web.urls import UrlRefused, host_origins, join_url, normalized_url, origin
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...config.skills.find_skills import load_skill, skill_body
-from ...config.skills.folder_content import BadSkill
+from ...extend.skills.find_skills import load_skill, skill_body
+from ...extend.skills.folder_content import BadSkill
+from ...host.file_errors import PathRefused, UnreadableFile
+from ...host.files.file_states import read_state
 from ...protocol import SKILL, Skill
 from ...protocol.text.counts import plural
-from ...workspace.errors import PathRefused, UnreadableFile
-from ...workspace.files.states import read_state
-from ..context import OUTPUT, ToolContext
-from ..result import ToolResult, failure
-from ..text import fitting, lines_of, numbered, plain
-from .files import existing
+from ..fit_text import fitting, lines_of, numbered, plain
+from ..tool_context import OUTPUT, ToolContext
+from ..tool_result import ToolResult, failure
+from .existing_files import existing
 
 if TYPE_CHECKING:
-    from ..arguments import ReadFile
+    from ..tool_arguments import ReadFile
 
 
 def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:

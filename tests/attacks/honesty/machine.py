@@ -71,7 +71,7 @@ class Machine:
             return "no mount namespace can be made here"
         if self.sandbox == BUBBLEWRAP and not shutil.which("bwrap"):
             return "bubblewrap is not installed"
-        from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+        from rundry.agent.sandbox.landlock import why_no_landlock
 
         return why_no_landlock() if self.sandbox in (LANDLOCK, DIRECT) else ""
 

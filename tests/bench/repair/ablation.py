@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from rundry.agent.protocol import EditFormat
-from rundry.agent.step.edit_formats.merging import same_program
-from rundry.agent.step.edit_formats.reading import ShownFile, is_complete, read_answer
-from rundry.agent.step.edit_formats.words import SCHEMA, first_failure, last_line
+from rundry.agent.step.formats.format_words import SCHEMA, first_failure, last_line
+from rundry.agent.step.formats.merge_definitions import same_program
+from rundry.agent.step.formats.read_answer import ShownFile, is_complete, read_answer
 
 from .prompts import FORMATS, SYSTEM, TOOLS, Variant, as_file_format, first_prompt, next_prompt
 from .tasks import Task, append_row, read_rows

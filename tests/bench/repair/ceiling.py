@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rundry.agent.protocol import FILE_FORMATS
-from rundry.agent.step.edit_formats.merging import same_program
-from rundry.agent.step.edit_formats.reading import ShownFile, read_answer
-from rundry.agent.step.edit_formats.words import first_failure
+from rundry.agent.step.formats.format_words import first_failure
+from rundry.agent.step.formats.merge_definitions import same_program
+from rundry.agent.step.formats.read_answer import ShownFile, read_answer
 
 from .ablation import TEMPERATURES, Server
 from .prompts import SYSTEM, Variant, first_prompt

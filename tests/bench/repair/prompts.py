@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from rundry.agent.protocol import FILE_FORMATS, EditFormat, FileFormat
-from rundry.agent.step.edit_formats.reading import ShownFile
-from rundry.agent.step.edit_formats.words import FILE_HEAD, instruction, message
+from rundry.agent.step.formats.format_words import FILE_HEAD, instruction, message
+from rundry.agent.step.formats.read_answer import ShownFile
 
 Variant = Literal["code", "cause", "test"]
 """Answer with code only; first with one sentence on the cause; the failing test instead of its output."""

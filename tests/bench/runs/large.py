@@ -8,7 +8,6 @@ from pathlib import Path
 
 from fakes.rundry import Home
 
-from rundry.agent.facts.facts import RunFacts
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
@@ -23,7 +22,8 @@ from rundry.agent.protocol import (
     RunSpec,
     RunStarted,
 )
-from rundry.agent.view.keeper import ViewKeeper
+from rundry.agent.state.facts.run_facts import RunFacts
+from rundry.agent.state.view.view_keeper import ViewKeeper
 
 from ..table import Row, middle
 from .attach import attached, make_step

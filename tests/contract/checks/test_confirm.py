@@ -16,10 +16,10 @@ from fakes.turns import say
 from sampling import sampled
 
 from rundry.agent import Journal, Sandbox, facts_of
-from rundry.agent.run.confirming.checkout import Result
-from rundry.agent.run.confirming.trial import run_trial
-from rundry.agent.workspace.paths import Workspace
-from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.host.workspace_paths import Workspace
+from rundry.agent.run.end.checkout import Result
+from rundry.agent.run.end.trial import run_trial
+from rundry.agent.sandbox.command_environment import command_env
 
 
 def test_a_result_that_passes_in_a_clean_checkout_is_done_and_confirmed(home: Home, project: Path):

@@ -36,8 +36,8 @@ from rundry.agent.protocol import (
     ToolCalled,
     ToolFinished,
 )
-from rundry.tui.exports.formats import ExportFormat
-from rundry.tui.exports.writing import chunks
+from rundry.tui.export.formats import ExportFormat
+from rundry.tui.export.writing import chunks
 
 KEY = "sk-ant-canary-0123456789abcdefghij"
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=e()> \"'& \x1b[2J \u202eevil"

@@ -11,8 +11,8 @@ from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
+from rundry.agent.state.facts.run_facts import fold
 
 
 def first_run(home: Home, project: Path, server: ScriptedServer) -> str:

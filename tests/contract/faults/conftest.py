@@ -10,8 +10,8 @@ from contract.faults.in_layers import SUITE, git
 from fakes.places import lasting
 from step.layered import three_folders
 
-from rundry.agent.workspace.sandbox import sandbox
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox import sandbox
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])

@@ -1,4 +1,4 @@
-"""A background command that writes in the user's build output: what it plants there leads nowhere (0039, `live.py`)."""
+"""A background command that writes in the user's build output: what it plants leads nowhere (0039)."""
 
 from __future__ import annotations
 

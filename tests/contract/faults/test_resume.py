@@ -11,8 +11,8 @@ from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
+from rundry.agent.state.facts.run_facts import fold
 
 
 def test_after_kill_nine_in_a_stream_resume_continues_from_the_journal(home: Home, project: Path):

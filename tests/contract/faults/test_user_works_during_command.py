@@ -14,7 +14,7 @@ from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, say
 
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 MORE = "\n\nclass More(unittest.TestCase):\n    def test_{name}(self):\n        self.assertTrue({value})\n"
 

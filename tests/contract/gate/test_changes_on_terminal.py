@@ -11,8 +11,8 @@ from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, calls
 
-from rundry.agent.facts.changes import standing_changes
 from rundry.agent.journal.journal import Journal
+from rundry.agent.state.facts.standing_changes import standing_changes
 
 FIXED = CORE.replace("return a - b", "return a + b").replace("(len(values) + 1)", "len(values)")
 TURN = calls(

@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, finish
 
 from rundry.agent import ProposalDecided, ProposalOpened
-from rundry.tui.headless.refused import Refused
+from rundry.tui.plain.headless.refused_proposals import Refused
 
 BEFORE = "nobody can approve in a headless run"
 COMMAND = Turn(calls=[call("run_command", command="touch made").calls[0]])

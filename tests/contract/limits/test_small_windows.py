@@ -15,7 +15,7 @@ from fakes.turns import Turn, call, say
 from fakes.wire import Recorded
 from sampling import sampled
 
-from rundry.agent.model.counting import Counter
+from rundry.agent.models.counting import Counter
 from rundry.agent.protocol import Message, ToolCall, ToolSpec
 
 WINDOWS = (1_024, 1_536, 2_048, 4_096)

@@ -17,9 +17,9 @@ from fakes.turns import edit
 from fakes.web.site import Site
 from sampling import sampled
 
-from rundry.agent.finder.items.item_state import State
-from rundry.agent.finder.items.view import FrontierView
 from rundry.agent.journal.journal import Journal
+from rundry.agent.search.items.frontier_view import FrontierView
+from rundry.agent.search.items.item_state import State
 
 WORKER = """\
 import json, sys

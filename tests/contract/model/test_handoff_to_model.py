@@ -218,7 +218,7 @@ async def test_a_conversation_crosses_to_another_openai_server_legally(runs, pro
 def assert_share_of_each(played: Played, *models: str) -> None:
     journal = Journal.open(played.path)
     try:
-        from rundry.agent.facts.checkpoint import facts_of
+        from rundry.agent.state.facts.checkpoint import facts_of
 
         shares = facts_of(journal).spending.shares
     finally:

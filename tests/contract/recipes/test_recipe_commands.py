@@ -10,7 +10,7 @@ import pytest
 from fakes.rundry import Home
 from jsonschema import Draft202012Validator
 
-from rundry.agent.config.trust import Trust
+from rundry.agent.settings.trust import Trust
 
 SEARCH = """\
 description = "Audit a folder."

@@ -20,8 +20,8 @@ from fakes.server import ScriptedServer
 from fakes.turns import say
 from sampling import sampled
 
-from rundry.agent.config.finder.tables import TABLES
-from rundry.agent.config.options import BY_CONFIG_KEY, OPTIONS
+from rundry.agent.settings.option_table import BY_CONFIG_KEY, OPTIONS
+from rundry.agent.settings.search.search_tables import TABLES
 from rundry.tui.cli.root import cli
 
 NOWHERE = "http://127.0.0.1:9/v1"

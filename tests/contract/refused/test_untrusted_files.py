@@ -16,7 +16,7 @@ from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
 from fakes.turns import call, finish, say
 
-from rundry.agent.config.trust import Trust
+from rundry.agent.settings.trust import Trust
 
 GOAL = 'kind = "goal"\ntask = "look at it"\n'
 SEARCH = 'task = "look at it"\ncritic = false\n[refute]\nsceptics = 0\n'
@@ -160,8 +160,8 @@ def test_trust_of_a_folder_holds_for_the_file_as_it_was(
 
 
 def test_a_rule_that_always_wrote_does_not_trust_new_files(home: Home, project: Path, server: ScriptedServer):
-    from rundry.agent.config.remember import remember_rule
     from rundry.agent.protocol import Rule
+    from rundry.agent.settings.remembered import remember_rule
 
     Trust(env=home.env).trust(project)
     write(project, GOAL + 'until = ["true"]\n', server)

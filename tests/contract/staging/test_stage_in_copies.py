@@ -15,7 +15,7 @@ from fakes.server import ScriptedServer
 from fakes.staged import DONE, Place, ended
 from fakes.turns import call
 
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 COMMAND = call("run_command", command="grep -c 'a + b' calc/core.py > counted.txt; mkdir -p out; echo x > out/x")
 COMMIT = "git add -A; git -c user.name=a -c user.email=a@b.c commit -qm fixed"

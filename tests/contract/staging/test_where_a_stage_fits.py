@@ -17,7 +17,7 @@ from fakes.server import ScriptedServer
 from fakes.staged import DONE, Place, ended
 from fakes.turns import call
 
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 ROOT = Path(__file__).parents[3]
 WRITE = call("run_command", command="echo x > made")

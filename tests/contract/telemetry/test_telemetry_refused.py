@@ -10,7 +10,7 @@ import pytest
 from fakes.rundry import Home
 
 from rundry.agent.protocol import GatePolicy
-from rundry.agent.run.setup.surroundings.variables import commands_env
+from rundry.agent.run.start.variables_of_run import commands_env
 
 RUN = ["look", "--headless", "--model", "fake", "--api-base", "http://127.0.0.1:9/v1"]
 WITHOUT = """

@@ -9,7 +9,7 @@ from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import say
 
-from rundry.tui.headless.lines import end_rows
+from rundry.tui.control.end_words import end_rows
 
 LONG = "pytest -q passes: 212 tests as at the start, 14 before and 0 failing now, guarded files are unchanged"
 RESUME = "rundry resume 20261121-014233-k3f9x"

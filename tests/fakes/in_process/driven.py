@@ -12,8 +12,7 @@ from typing import Any
 
 import msgspec
 
-from rundry.agent.facts.facts import RunFacts, fold
-from rundry.agent.finder.items.frontier import Frontier
+from rundry.agent.host.real_clock import SystemClock
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     AnswerRead,
@@ -41,8 +40,9 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.run.client.start_request import Order, ResumeChanges
 from rundry.agent.run.process.runner import run_order
-from rundry.agent.run.setup.inputs import ProcessContext
-from rundry.agent.workspace.clock import SystemClock
+from rundry.agent.run.start.inputs import ProcessContext
+from rundry.agent.search.items.frontier import Frontier
+from rundry.agent.state.facts.run_facts import RunFacts, fold
 
 from ..models.model import ScriptedModel
 from ..rundry import Events

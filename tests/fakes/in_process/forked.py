@@ -95,7 +95,7 @@ def _waited(child: int) -> int:
 
 
 def _main() -> None:
-    for name in ("tui.cli.lists", "tui.cli.reports", "tui.headless.plain", "tui.setup.finding"):
+    for name in ("tui.cli.lists", "tui.cli.reports", "tui.plain.headless.drive_headless", "tui.start.find_setup"):
         import_module(f"rundry.{name}")  # once, here, for all commands
     for line in sys.stdin:
         case = json.loads(line)

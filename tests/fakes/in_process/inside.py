@@ -26,8 +26,8 @@ from rundry.agent.protocol import (
     Stamped,
     to_json_line,
 )
-from rundry.agent.reports.runs import new_run_id
 from rundry.agent.run.process.in_process import run_in_process
+from rundry.agent.state.reports.run_files import new_run_id
 
 from ..rundry import Events
 from ..server import ScriptedServer

@@ -11,10 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rundry.agent.workspace.files.states import read_state
-from rundry.agent.workspace.files.write import remove_file, write_file
-from rundry.agent.workspace.leftovers.record import Leftovers
-from rundry.agent.workspace.paths import Workspace
+from rundry.agent.host.files.file_states import read_state
+from rundry.agent.host.files.write_file import remove_file, write_file
+from rundry.agent.host.leftovers import Leftovers
+from rundry.agent.host.workspace_paths import Workspace
 
 TESTS = Path(__file__).resolve().parents[2]
 OLD, NEW = b"old\n" * 3000, b"new and longer\n" * 3000

@@ -37,9 +37,9 @@ def approve_and_die(journal: Path, moment: str, *, timeout: float = 60.0) -> Non
 def main() -> None:
     from rundry.agent.journal.journal import Journal
     from rundry.agent.protocol import Decide, FileChanged, ProposalDecided, Stamped
-    from rundry.agent.reports.run_state import run_state
     from rundry.agent.run.client.start_request import ResumeChanges
     from rundry.agent.run.process.in_process import run_in_process
+    from rundry.agent.state.reports.run_state import run_state
 
     path, moment = Path(sys.argv[1]), sys.argv[2]
     journal = Journal.open(path)

@@ -17,9 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rundry.agent.facts.facts import fold
-from rundry.agent.finder.items.item_state import State
-from rundry.agent.finder.items.view import FrontierView
+from rundry.agent.host.real_clock import SystemClock
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
@@ -36,8 +34,10 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.run.client.start_request import Order, ResumeChanges
 from rundry.agent.run.process.runner import run_order
-from rundry.agent.run.setup.inputs import ProcessContext
-from rundry.agent.workspace.clock import SystemClock
+from rundry.agent.run.start.inputs import ProcessContext
+from rundry.agent.search.items.frontier_view import FrontierView
+from rundry.agent.search.items.item_state import State
+from rundry.agent.state.facts.run_facts import fold
 
 from ..in_process.inside import spec_of
 from ..models.minded import MindedModel, judge, report

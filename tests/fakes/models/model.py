@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
-from rundry.agent.model.counting import image_tokens
+from rundry.agent.models.counting import image_tokens
 from rundry.agent.protocol import (
     FREE,
     CallPart,

@@ -7,9 +7,9 @@ import json
 import os
 import sys
 
-from rundry.agent.model.lanes.closing import close_connections
-from rundry.agent.model.lanes.timer import StallTimeouts
-from rundry.agent.model.opening import open_model
+from rundry.agent.models.lanes.close_connections import close_connections
+from rundry.agent.models.lanes.timer import StallTimeouts
+from rundry.agent.models.open_model import open_model
 from rundry.agent.protocol import Message, ModelFault, ModelSpec, Refusal, Request, TextPart, UserError
 
 

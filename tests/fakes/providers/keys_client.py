@@ -19,12 +19,12 @@ import msgspec
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from rundry.agent.model.key_rule import KEY_NAMES, access_of
-from rundry.agent.model.lanes.closing import close_connections
-from rundry.agent.model.lanes.timer import StallTimeouts
-from rundry.agent.model.litellm_use.credentials import needs_dry_run, unset_groups
-from rundry.agent.model.litellm_use.library import litellm
-from rundry.agent.model.opening import open_model
+from rundry.agent.models.key_rule import KEY_NAMES, access_of
+from rundry.agent.models.lanes.close_connections import close_connections
+from rundry.agent.models.lanes.timer import StallTimeouts
+from rundry.agent.models.litellm_use.credentials import needs_dry_run, unset_groups
+from rundry.agent.models.litellm_use.load_litellm import litellm
+from rundry.agent.models.open_model import open_model
 from rundry.agent.protocol import Message, ModelSpec, Refusal, Request
 
 from .everywhere import Arrived, Everywhere

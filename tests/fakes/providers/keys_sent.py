@@ -15,10 +15,10 @@ from pathlib import Path
 
 import msgspec
 
-from rundry.agent.model.endpoint import is_local_server
-from rundry.agent.model.key_rule import access_of, host_of, is_among
-from rundry.agent.model.pricing.table import providers_listed, whole_table
-from rundry.agent.model.traits import TRAITS
+from rundry.agent.models.endpoint import is_local_server
+from rundry.agent.models.key_rule import access_of, host_of, is_among
+from rundry.agent.models.price_table import providers_listed, whole_table
+from rundry.agent.models.provider_traits import TRAITS
 
 from .everywhere import run_inside, why_not
 from .keys_client import Case, Reached, Sent, value_of

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rundry.agent.model.leaks.reader import LeakReader
+from rundry.agent.models.written_calls.call_reader import LeakReader
 from rundry.agent.protocol import ReasoningPart, TextPart, ToolSpec
 
 Call = tuple[str, dict[str, object]]

@@ -1,7 +1,7 @@
 """Writes docs/models.md: what is proven of each provider, from the recordings that the tests replay.
 
 From `tests/`: `RUNDRY_RECORDINGS=FOLDER ../.venv/bin/python -m fakes.providers.proven`. The counts are those of the
-recordings that `tests/model/recordings/test_recorded.py` and `tests/model/recordings/test_goes_back.py` compare; run
+recordings that `tests/models/recordings/test_recorded.py` and `tests/models/recordings/test_goes_back.py` compare; run
 both before.
 """
 
@@ -11,9 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from rundry.agent.model.endpoint import USUAL_BASES
-from rundry.agent.model.pricing.table import whole_table
-from rundry.agent.model.traits import TRAITS
+from rundry.agent.models.endpoint import USUAL_BASES
+from rundry.agent.models.price_table import whole_table
+from rundry.agent.models.provider_traits import TRAITS
 
 from .recorded import Recording, recordings
 
@@ -36,8 +36,8 @@ _HEAD = """# Providers
 
 What is proven of each provider. The numbers count answers that real providers gave and that people outside of this
 project recorded. Each of them comes through whole, cut at lines and cut at random places, as an independent parser
-reads it (`tests/model/recordings/test_recorded.py`). "goes back": reasoning that the second request carries in the
-recorded form (`tests/model/recordings/test_goes_back.py`). A dash means that nothing was recorded: it may work, nobody
+reads it (`tests/models/recordings/test_recorded.py`). "goes back": reasoning that the second request carries in the
+recorded form (`tests/models/recordings/test_goes_back.py`). A dash means that nothing was recorded: it may work, nobody
 has shown it. "price": litellm's table has one for at least one model; a server on your machine is free.
 
 This page is generated (`CONTRIBUTING.md` says how).
@@ -109,7 +109,7 @@ def _price(name: str) -> str:
 
 def goes_back(found: dict[str, Counter[str]]) -> None:
     """Add the answers whose reasoning a second request carries."""
-    from model.recordings.test_goes_back import pairs
+    from models.recordings.test_goes_back import pairs
 
     for first, _ in pairs():
         found[row_of(first)]["goes back"] += 1

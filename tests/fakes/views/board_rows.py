@@ -13,11 +13,11 @@ from rundry.agent import (
     reduce_all,
 )
 from rundry.tui.board.board_data import BoardData
-from rundry.tui.board.layout import Laid, lay_out
-from rundry.tui.board.rows.cells import Row
-from rundry.tui.board.rows.listings import listing_of
-from rundry.tui.board.view import BoardView
-from rundry.tui.theme import shipped_palette
+from rundry.tui.board.board_layout import Laid, lay_out
+from rundry.tui.board.board_lists import listing_of
+from rundry.tui.board.board_view import BoardView
+from rundry.tui.board.row_cells import Row
+from rundry.tui.theme.theme import shipped_palette
 
 
 def seen(stamped: Sequence[Stamped]) -> ViewState:

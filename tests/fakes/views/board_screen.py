@@ -12,8 +12,8 @@ from fakes.views.searched import Search, found, lens_search
 from rundry.agent import (
     Stamped,
 )
-from rundry.tui.board.arming import GRACE
 from rundry.tui.board.board import Board
+from rundry.tui.board.board_arming import GRACE
 
 SIZE = (120, 32)
 

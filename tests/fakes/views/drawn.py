@@ -6,8 +6,8 @@ from textual.app import App, ComposeResult
 from textual.widgets import Input
 
 from rundry.agent import Block
-from rundry.tui.theme import register_themes
-from rundry.tui.transcript.widget import Transcript
+from rundry.tui.theme.theme import register_themes
+from rundry.tui.transcript.transcript import Transcript
 
 
 class Stage(App[None]):

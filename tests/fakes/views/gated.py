@@ -8,9 +8,9 @@ from painted import until
 from textual.pilot import Pilot
 
 from rundry.agent import CommandEffects, Decide, EffectEntry, ProposalOpened, ProposalRebased
-from rundry.agent.gate.change.diff import split_bytes, unified
+from rundry.agent.gate.text_diff import split_bytes, unified
+from rundry.agent.host.files.file_states import FileState
 from rundry.agent.journal.journal import Journal
-from rundry.agent.workspace.files.states import FileState
 
 from ..played import proposal, spec
 from ..screens import Stage

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from rundry.agent import Applied, Decide, EffectEntry, EntryChoice, ProposalOpened, UserError
-from rundry.tui.stage.screen import StageScreen
-from rundry.tui.stage.words import Reviewed
+from rundry.tui.control.review_words import Reviewed
+from rundry.tui.pages.stage_page import StageScreen
 
 from .gated import NEW, OLD, GateStage
 

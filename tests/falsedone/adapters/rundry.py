@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from attacks.honesty.machine import BUBBLEWRAP, DIRECT, LANDLOCK, NONE, Machine, give
 from fakes.rundry import Home, Ran
 
-from rundry.agent.version import VERSION
+from rundry.agent.protocol.version import VERSION
 
 from ..harness import DONE, Ended, Harness, Job
 from ..model.answer import Answer

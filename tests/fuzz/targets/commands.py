@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rundry.agent.gate.draft import CommandDraft
 from rundry.agent.gate.policy import PolicyContext, judge
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import GateMode, Rule
 from rundry.agent.shell.line_parser import parse_line
-from rundry.agent.workspace.paths import Workspace
 
 from ..target import Target
 

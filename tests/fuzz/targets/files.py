@@ -7,13 +7,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from rundry.agent.config.finder.spec_file import read_finder
-from rundry.agent.config.settings import load_settings
-from rundry.agent.finder.workers.reply import read_reply
-from rundry.agent.gate.repository import runs_code
+from rundry.agent.gate.untrusted_repository import runs_code
+from rundry.agent.host.ignored_files import Ignore
 from rundry.agent.protocol import RundryError
-from rundry.agent.workspace.ignore import Ignore
-from rundry.agent.workspace.sandbox.git_folders.index_file import BadIndex, parse
+from rundry.agent.repo.index_file import BadIndex, parse
+from rundry.agent.search.workers.reply import read_reply
+from rundry.agent.settings.search.search_file import read_finder
+from rundry.agent.settings.settings import load_settings
 
 from ..target import Target
 

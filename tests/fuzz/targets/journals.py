@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fakes.in_process.journals import make_journal
 
-from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     ProposalOpened,
@@ -21,10 +20,11 @@ from rundry.agent.protocol import (
     ToolCalled,
     ToolFinished,
 )
-from rundry.agent.reports.check import check_journal
-from rundry.agent.reports.export import exported_lines
-from rundry.agent.reports.listing.index import list_runs
-from rundry.agent.reports.run_state import run_state
+from rundry.agent.state.facts.checkpoint import facts_of
+from rundry.agent.state.reports.export_events import exported_lines
+from rundry.agent.state.reports.journal_check import check_journal
+from rundry.agent.state.reports.run_index import list_runs
+from rundry.agent.state.reports.run_state import run_state
 
 from ..target import Target
 

@@ -11,14 +11,14 @@ from contextlib import suppress
 from fakes.providers.clouds import frame
 from fakes.providers.wires import WIRES, Said
 
-from rundry.agent.model.answer import Answer, TooLong
-from rundry.agent.model.endpoint import Endpoint
-from rundry.agent.model.faults.direct import HttpRefusal, fault_of_response, fault_of_stream
-from rundry.agent.model.lanes.events import BrokenStream, ErrorInStream, NotAStream
-from rundry.agent.model.lanes.formats.by_path import reader_of
-from rundry.agent.model.lanes.ollama import OllamaReader
-from rundry.agent.model.lanes.single_object import feed_object
-from rundry.agent.model.leaks.reader import LeakReader
+from rundry.agent.models.answer import Answer, TooLong
+from rundry.agent.models.endpoint import Endpoint
+from rundry.agent.models.faults.direct_faults import HttpRefusal, fault_of_response, fault_of_stream
+from rundry.agent.models.lanes.formats.by_path import reader_of
+from rundry.agent.models.lanes.ollama import OllamaReader
+from rundry.agent.models.lanes.server_sent_events import BrokenStream, ErrorInStream, NotAStream
+from rundry.agent.models.lanes.single_object import feed_object
+from rundry.agent.models.written_calls.call_reader import LeakReader
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, TextPart
 from rundry.agent.tools.tool_table import tool_specs
 

@@ -8,7 +8,7 @@ import unicodedata
 from rundry.agent.protocol.text.path_text import quoted_path
 from rundry.agent.protocol.text.visible_json import visible_json
 from rundry.tui.diff.unified import diff_of_text
-from rundry.tui.text import bare, in_place, one_line, path_line, show, strip
+from rundry.tui.text.show_text import bare, in_place, one_line, path_line, show, strip
 
 from ..target import Target
 

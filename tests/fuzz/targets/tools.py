@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
-from rundry.agent.images.headers import other_format, read_header
-from rundry.agent.stops.counting.reading import count_failing, count_tests
-from rundry.agent.tools.blocks.match import Replacement, find
+from rundry.agent.models.images.image_headers import other_format, read_header
+from rundry.agent.tools.edit_blocks.match_block import Replacement, find
 from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.tool_table import TOOLS
-from rundry.agent.web.markup import UnreadablePage
-from rundry.agent.web.readable import readable
+from rundry.agent.tools.web.page_markup import UnreadablePage
+from rundry.agent.tools.web.readable_page import readable
+from rundry.agent.verdict.counting.count_tests import count_failing, count_tests
 
 from ..target import Target
 

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from gate.conflicts.in_conflict import MERGED, in_conflict, newest
 
-from rundry.agent.gate.change.merge import merge
 from rundry.agent.gate.draft import changed_draft, read_file_state
+from rundry.agent.gate.three_way_merge import merge
+from rundry.agent.host.files.write_file import write_file
 from rundry.agent.protocol import GateMode, ProposalDecided, ProposalOpened, ProposalRebased
-from rundry.agent.workspace.files.write import write_file
 
 
 async def test_a_conflict_is_reported_in_one_sentence_and_in_a_persons_words(place):

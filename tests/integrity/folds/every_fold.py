@@ -6,20 +6,20 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from rundry.agent.facts.checkpoint import facts_of
-from rundry.agent.facts.common.spending import Spending
-from rundry.agent.facts.facts import RunFacts
-from rundry.agent.facts.reached_limit import reached_limit
+from rundry.agent.budget.ledger import Spending
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import HandoffOpened, RunEnded, RunSpec, Stamped
-from rundry.agent.reports.listing.line import line_of
-from rundry.agent.reports.listing.tally import RunTally, tally_of
-from rundry.agent.reports.run_state import run_state
-from rundry.agent.view.loading import load_older
-from rundry.agent.view.reduce import reduce, reduce_all
-from rundry.agent.view.state import ViewState
-from rundry.agent.view.stored import store_view, stored_view
-from rundry.agent.view.transcript import IN_MEMORY
+from rundry.agent.state.facts.checkpoint import facts_of
+from rundry.agent.state.facts.reached_limit import reached_limit
+from rundry.agent.state.facts.run_facts import RunFacts
+from rundry.agent.state.reports.run_line import line_of
+from rundry.agent.state.reports.run_state import run_state
+from rundry.agent.state.reports.run_tally import RunTally, tally_of
+from rundry.agent.state.view.load_entries import load_older
+from rundry.agent.state.view.reduce import reduce, reduce_all
+from rundry.agent.state.view.stored_views import store_view, stored_view
+from rundry.agent.state.view.transcript import IN_MEMORY
+from rundry.agent.state.view.view_state import ViewState
 
 Figures = dict[str, Any]
 """Name of a figure to its value."""

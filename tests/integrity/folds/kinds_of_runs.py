@@ -41,7 +41,7 @@ from rundry.agent.protocol import (
     SwitchModel,
     TakeWheel,
 )
-from rundry.agent.run.fork import fork
+from rundry.agent.run.start.fork import fork
 
 from .early_journal import early
 

@@ -26,10 +26,10 @@ from fakes.models.model import ScriptedModel
 from fakes.turns import call, say
 from sampling import sampled
 
+from rundry.agent.host.processes.processes import shell
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, Decide
-from rundry.agent.workspace.processes.processes import shell
-from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.sandbox.command_environment import command_env
 
 from ..gitting import WHEN
 from .compared import differences, seen

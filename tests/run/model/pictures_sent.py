@@ -7,8 +7,8 @@ from typing import Any
 
 from fakes.pictures import gif, jpeg, png, webp
 
-from rundry.agent.images.attach import attach
 from rundry.agent.journal.journal import Journal
+from rundry.agent.models.images.attach import attach
 from rundry.agent.protocol import (
     Say,
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fakes.turns import call, finish, say
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, Clear, Compact, LoopKind, Pause, Price, Say, SetLimit, Stop, Unpause
+from rundry.agent.state.facts.run_facts import fold
 
 STOP = Stop(how="now")
 LONG = "words " * 400

@@ -78,7 +78,7 @@ def test_a_runner_imports_litellm_as_soon_as_such_a_model_is_chosen(tmp_path):
 def test_litellm_is_imported_early_for_the_models_that_need_it_and_for_no_other(spec, tmp_path):
     code = (
         "import os, sys, threading, msgspec\n"
-        "from rundry.agent.model.opening import begin_loading_for\n"
+        "from rundry.agent.models.open_model import begin_loading_for\n"
         "from rundry.agent.protocol import ModelSpec\n"
         "begin_loading_for(msgspec.json.decode(sys.argv[1], type=ModelSpec), os.environ)\n"
         "print(any(thread.name == 'litellm' for thread in threading.enumerate()), flush=True)\n"

@@ -16,10 +16,10 @@ from fakes.pictures import png
 from fakes.turns import finish, say
 from run.model.pictures_sent import PICTURES, images_of, kept
 
-from rundry.agent.images.attach import attach
 from rundry.agent.journal.journal import Journal
-from rundry.agent.model.lanes.closing import close_connections
-from rundry.agent.model.opening import open_model
+from rundry.agent.models.images.attach import attach
+from rundry.agent.models.lanes.close_connections import close_connections
+from rundry.agent.models.open_model import open_model
 from rundry.agent.protocol import (
     Budget,
     Compact,
@@ -33,9 +33,9 @@ from rundry.agent.protocol import (
     Say,
     Stop,
 )
-from rundry.agent.reports.export import exported_lines
 from rundry.agent.run.client.start_request import ResumeChanges
-from rundry.agent.run.fork import fork
+from rundry.agent.run.start.fork import fork
+from rundry.agent.state.reports.export_events import exported_lines
 
 
 def openai(body: dict[str, Any]) -> list[tuple[str, bytes]]:

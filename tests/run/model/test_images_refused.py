@@ -11,7 +11,7 @@ from fakes.pictures import png
 from fakes.turns import say
 from run.model.pictures_sent import images_of, kept
 
-from rundry.agent.images.attach import attach
+from rundry.agent.models.images.attach import attach
 from rundry.agent.protocol import (
     Budget,
     ModelFault,

@@ -14,7 +14,7 @@ from fakes.project import git
 from fakes.turns import call, finish
 from fakes.users_work import all_of, work_as_user
 
-from rundry.agent.layers.effects import TooMuch
+from rundry.agent.layers.layer_effects import TooMuch
 from rundry.agent.layers.run_layers import RunLayers
 from rundry.agent.protocol import Budget, ImproveSpec, IntervalSpec, LoopKind, Say
 from rundry.agent.run.client.start_request import ResumeChanges

@@ -217,7 +217,7 @@ async def test_a_runner_that_is_killed_leaves_no_orphan_under_bubblewrap(tmp_pat
     code = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from rundry.agent.workspace.sandbox.sandbox import Sandbox\n"
+        "from rundry.agent.sandbox.sandbox import Sandbox\n"
         "async def main():\n"
         "    box = await Sandbox.detect()\n"
         "    assert box.kind == 'bubblewrap'\n"

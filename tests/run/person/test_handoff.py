@@ -15,7 +15,7 @@ from rundry.agent.protocol import (
     Tried,
     decode_event,
 )
-from rundry.agent.reports.handoffs import handoff_markdown
+from rundry.agent.state.reports.handoffs import handoff_markdown
 
 READ = call("read_file", path="a.txt")
 

@@ -5,7 +5,7 @@ import pytest
 from fakes.in_process.layered import begun
 from fakes.turns import Call, Turn, call, calls, edit, finish, say
 
-from rundry.agent.facts.facts import fold
+from rundry.agent.host.real_clock import SystemClock
 from rundry.agent.protocol import (
     Answer,
     Budget,
@@ -24,7 +24,7 @@ from rundry.agent.protocol import (
     Unpause,
     Unqueue,
 )
-from rundry.agent.workspace.clock import SystemClock
+from rundry.agent.state.facts.run_facts import fold
 
 HELD = Turn(text="I think about it for long", hold_after=2)
 DONE = finish("all is well", "a.txt:1")

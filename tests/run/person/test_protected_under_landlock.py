@@ -14,7 +14,7 @@ from fakes.models.model import ScriptedModel
 from fakes.turns import call, finish
 
 from rundry.agent.protocol import Decide, GateMode, Interrupt, Unpause
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 READ, DONE = call("read_file", path="a.txt"), finish("all is well", "a.txt:1")
 PLANTS = {

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from fakes.turns import Call, call, calls, edit, finish, say
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import LoopKind, Pause, Rewind, Said, Say, Stop, Unpause, Unqueue
 from rundry.agent.run.client.start_request import ResumeChanges
 from rundry.agent.run.commands.undo_after_end import handle_after_end
+from rundry.agent.state.facts.run_facts import fold
 
 DONE = finish("all is well", "a.txt:1")
 STOP = Stop(how="now")

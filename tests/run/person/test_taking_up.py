@@ -229,8 +229,8 @@ async def _left_alone(run, clock):
 
 
 async def test_a_model_that_was_switched_to_is_the_one_that_a_resume_opens(driven):
-    from rundry.agent.facts.facts import fold
     from rundry.agent.protocol import ModelSpec, SwitchModel
+    from rundry.agent.state.facts.run_facts import fold
 
     run = driven(READ, DONE).on(
         "step_started", SwitchModel(model=ModelSpec(name="other", api_base="http://127.0.0.1:1"))

@@ -6,8 +6,6 @@ import pytest
 from fakes.turns import Call, call, calls, edit, say
 from run.person.undoing import DONE, STOP, refusals, sh, take_back, tree, undone, write
 
-from rundry.agent.facts.changes import standing_changes
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Decide,
@@ -18,6 +16,8 @@ from rundry.agent.protocol import (
     Undo,
 )
 from rundry.agent.run.client.start_request import ResumeChanges
+from rundry.agent.state.facts.run_facts import fold
+from rundry.agent.state.facts.standing_changes import standing_changes
 
 
 async def test_the_newest_change_comes_back_then_the_one_before_it_and_never_forth_again(driven, work):

@@ -9,7 +9,6 @@ from fakes.held import Held
 from fakes.in_process.layered import IDENTITY
 from fakes.turns import call, edit, finish, say
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Act,
@@ -23,6 +22,7 @@ from rundry.agent.protocol import (
     TakeWheel,
     Undo,
 )
+from rundry.agent.state.facts.run_facts import fold
 
 DONE = finish("all is well", "a.txt:1")
 STOP = Stop(how="now")

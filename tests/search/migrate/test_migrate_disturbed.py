@@ -14,7 +14,6 @@ from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, call, calls, edit
 from search.migrate.fixer import CHECK, Fixer, texts
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     AddItem,
@@ -24,6 +23,7 @@ from rundry.agent.protocol import (
     Recipe,
     WorkFinished,
 )
+from rundry.agent.state.facts.run_facts import fold
 
 
 async def test_a_check_that_cannot_be_started_is_reported_and_nothing_was_changed(migrate, place):

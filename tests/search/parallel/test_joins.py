@@ -13,11 +13,11 @@ from fakes.turns import call
 from search.migrate.fixer import Fixer, texts
 from search.parallel.conftest import worktrees
 
-from rundry.agent.layers.classes import Entry, Group
-from rundry.agent.layers.effects import Effect, Side, Type
+from rundry.agent.layers.effect_classes import Entry, Group
 from rundry.agent.layers.layer import Layer
+from rundry.agent.layers.layer_effects import Effect, Side, Type
 from rundry.agent.layers.run_layers import Listed
-from rundry.agent.run.item_trees.merging import Plan, Replaced, plan_merge
+from rundry.agent.run.units.merge_item import Plan, Replaced, plan_merge
 
 
 class Sides:

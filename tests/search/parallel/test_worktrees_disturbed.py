@@ -16,7 +16,6 @@ from sampling import sampled
 from search.migrate.fixer import CHECK, Fixer, texts
 from search.parallel.conftest import NAMES, worktrees
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
@@ -32,6 +31,7 @@ from rundry.agent.protocol import (
     Unpause,
     WorkFinished,
 )
+from rundry.agent.state.facts.run_facts import fold
 
 
 def approve(event: dict) -> Decide:

@@ -13,7 +13,7 @@ from fakes.views.gated import NEW, OLD, GateStage
 from textual.pilot import Pilot
 
 from rundry.agent import ProposalRebased
-from rundry.agent.gate.change.merge import merge
+from rundry.agent.gate.three_way_merge import merge
 
 from .scene import BUDGET, Factory, Scene, began
 from .sessions import TASK, WORKED

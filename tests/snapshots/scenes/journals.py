@@ -15,8 +15,8 @@ from painted import shows, until
 from textual.pilot import Pilot
 
 from rundry.agent import Budget, GateMode, Session
-from rundry.tui.app import RundryApp
-from rundry.tui.run_controller import RunController
+from rundry.tui.app.app import RundryApp
+from rundry.tui.control.run_controller import RunController
 
 from .scene import Factory, Scene
 

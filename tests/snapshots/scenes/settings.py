@@ -14,11 +14,11 @@ from textual.screen import ModalScreen
 
 from rundry.agent import Fitness, Sandbox, Survey, load_settings
 from rundry.agent.layers.remedies import Remedy
-from rundry.agent.workspace.sandbox.probe.run import ProbeResult
-from rundry.tui.pickers.doctor import DoctorPicker
-from rundry.tui.pickers.settings import SettingsPicker
-from rundry.tui.setup.connected import NOT_TRUSTED, Connected, Surroundings
-from rundry.tui.setup.doctor import Checkup
+from rundry.agent.sandbox.probe.run_attacks import ProbeResult
+from rundry.tui.pages.doctor_page import DoctorPicker
+from rundry.tui.pages.settings_page import SettingsPicker
+from rundry.tui.start.connected import NOT_TRUSTED, Connected, Surroundings
+from rundry.tui.start.machine_checkup import Checkup
 
 from .scene import Factory, Scene
 

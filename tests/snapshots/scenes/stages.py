@@ -26,7 +26,7 @@ from rundry.agent import (
     StageBegan,
     Waiting,
 )
-from rundry.tui.stage.screen import LeaveStageScreen
+from rundry.tui.pages.stage_page import LeaveStageScreen
 
 from .scene import BUDGET, Factory, Scene, began, staged
 from .sessions import TASK, WORKED

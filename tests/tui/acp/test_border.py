@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.tui.acp.border import StreamedText, code, fenced, plain_json, shortened, without_pictures
+from rundry.tui.acp.acp_text import StreamedText, code, fenced, plain_json, shortened, without_pictures
 
 
 def streamed(*pieces: str) -> str:

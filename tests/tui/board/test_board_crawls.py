@@ -22,8 +22,8 @@ from rundry.agent import (
     WorkFinished,
     WorkStarted,
 )
-from rundry.tui.board.rows.excerpt import Excerpt, excerpt
-from rundry.tui.board.view import BoardView
+from rundry.tui.board.board_view import BoardView
+from rundry.tui.board.cited_lines import Excerpt, excerpt
 
 
 def crawled() -> ViewState:

@@ -14,13 +14,13 @@ from fakes.views.searched import Search, a_pass, crawl, found, judged, lens_sear
 from painted import shows
 
 from rundry.agent import FinderSpec, ItemDuplicate, ItemFailed, Journal, LoopKind, ViewState, reduce_all
-from rundry.agent.finder.items.frontier import Frontier
-from rundry.agent.finder.items.item_state import Candidate
-from rundry.tui.board.layout import lay_out
+from rundry.agent.search.items.frontier import Frontier
+from rundry.agent.search.items.item_state import Candidate
+from rundry.tui.board.board_layout import lay_out
+from rundry.tui.board.board_lists import listing_of
+from rundry.tui.board.board_view import BoardView, Listing
+from rundry.tui.board.list_pages import ItemLists
 from rundry.tui.board.narrowing import RowFilter, narrow, next_group
-from rundry.tui.board.pages import ItemLists
-from rundry.tui.board.rows.listings import listing_of
-from rundry.tui.board.view import BoardView, Listing
 
 
 @pytest.fixture

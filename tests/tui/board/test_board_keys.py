@@ -15,8 +15,8 @@ from rundry.agent import (
     Pause,
     Paused,
 )
-from rundry.tui.actions.lookup import ACTIONS
-from rundry.tui.board.arming import GRACE, SEEN, Arming
+from rundry.tui.board.board_arming import GRACE, SEEN, Arming
+from rundry.tui.keys.lookup import ACTIONS
 
 
 async def test_a_search_begins_with_its_board_and_the_focus_in_the_message_box():

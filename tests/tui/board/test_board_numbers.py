@@ -8,9 +8,9 @@ from fakes.views.board_rows import board_data, line, seen, shown
 from fakes.views.searched import Search, a_pass, crawl, found, lens_search
 
 from rundry.agent import FinderSpec, ItemQueued, LoopKind, Seed, ViewState, WorkerSpec, WorkFinished, WorkStarted
-from rundry.tui.board.rows.plot import plot
-from rundry.tui.board.rows.top import percent
-from rundry.tui.board.view import BoardView
+from rundry.tui.board.board_frame import percent
+from rundry.tui.board.board_view import BoardView
+from rundry.tui.board.discovery_plot import plot
 
 
 def items(total: int, done: int, *, new: bool = False, is_crawl: bool = False) -> ViewState:

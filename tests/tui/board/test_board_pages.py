@@ -10,13 +10,13 @@ from fakes.played import spec
 from fakes.views.searched import Search, crawl
 
 from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Journal, LoopKind, ViewState, reduce_all
-from rundry.agent.finder.items.frontier import Frontier
-from rundry.agent.finder.items.item_state import Candidate
+from rundry.agent.search.items.frontier import Frontier
+from rundry.agent.search.items.item_state import Candidate
 from rundry.tui.board.board_data import BoardData
-from rundry.tui.board.pages import PAGE, ItemLists, Pages
-from rundry.tui.board.rows.listings import listing_of
-from rundry.tui.board.view import BoardView, Listing
-from rundry.tui.theme import shipped_palette
+from rundry.tui.board.board_lists import listing_of
+from rundry.tui.board.board_view import BoardView, Listing
+from rundry.tui.board.list_pages import PAGE, ItemLists, Pages
+from rundry.tui.theme.theme import shipped_palette
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from rundry.agent import (
     ViewState,
     WorkStarted,
 )
-from rundry.tui.board.rows.cells import grouped, middle, since
-from rundry.tui.board.rows.plot import chart, sparkline
-from rundry.tui.board.view import BoardView, Spot
+from rundry.tui.board.board_view import BoardView, Spot
+from rundry.tui.board.discovery_plot import chart, sparkline
+from rundry.tui.board.row_cells import grouped, middle, since
 
 
 def middle_of_search() -> ViewState:
@@ -222,7 +222,7 @@ def test_the_limit_to_raise_is_that_of_the_end_whatever_its_detail_says(limit: L
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (106, 30), (105, 30), (80, 17), (60, 12), (40, 8), (20, 3)])
 @pytest.mark.parametrize("tab", ["findings", "lenses", "queue", "failed", "duplicates"])
 def test_the_board_fits_every_size(size: tuple[int, int], tab: str):
-    from rundry.tui.lines.draw import width_of
+    from rundry.tui.lines.draw_runs import width_of
 
     for is_open in (False, True):
         rows = laid(board_data(middle_of_search()), *size, BoardView(tab=tab, is_open=is_open)).rows

@@ -18,7 +18,7 @@ from rundry.agent import (
     WorktreeStarted,
 )
 from rundry.agent.protocol import item_tree_name
-from rundry.tui.gate.words import name
+from rundry.tui.gate.proposal_words import name
 
 
 def migration(script: Search):

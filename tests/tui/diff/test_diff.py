@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sampling import examples
 
-from rundry.agent.gate.change.diff import split_bytes
+from rundry.agent.gate.text_diff import split_bytes
+from rundry.agent.host.files.file_content import text_format_of
+from rundry.agent.host.files.file_states import FileState
 from rundry.agent.protocol.text.changed_lines import iter_changes
-from rundry.agent.workspace.files.content import text_format_of
-from rundry.agent.workspace.files.states import FileState
-from rundry.tui.diff.code import lex, lexer_for, packed, unpacked
+from rundry.tui.diff.changed_words import changed_words
+from rundry.tui.diff.code_runs import lex, lexer_for, packed, unpacked
 from rundry.tui.diff.contents import diff_of
-from rundry.tui.diff.model import Diff
+from rundry.tui.diff.diff_rows import Diff
 from rundry.tui.diff.renderer import DiffRenderer
 from rundry.tui.diff.unified import diff_of_text
-from rundry.tui.diff.words import changed_words
-from rundry.tui.theme import shipped_palette
+from rundry.tui.theme.theme import shipped_palette
 
 PALETTE = shipped_palette("dark")
 OLD = (

@@ -7,10 +7,10 @@ from painted import until
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from rundry.tui.diff.layout import HunkMoved
-from rundry.tui.diff.pane import DiffPane
+from rundry.tui.diff.diff_layout import HunkMoved
+from rundry.tui.diff.diff_pane import DiffPane
 from rundry.tui.diff.renderer import HunkMark
-from rundry.tui.theme import register_themes
+from rundry.tui.theme.theme import register_themes
 
 OLD = "".join(f"value_{n} = {n}\n" for n in range(400)).encode()
 NEW = OLD.replace(b"value_20 = 20", b"value_20 = 21").replace(b"value_300 = 300\n", b"")

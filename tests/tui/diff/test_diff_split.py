@@ -5,10 +5,10 @@ from painted import until
 from textual.app import App, ComposeResult
 
 from rundry.tui.diff.contents import diff_of
-from rundry.tui.diff.pane import DiffPane
+from rundry.tui.diff.diff_pane import DiffPane
 from rundry.tui.diff.renderer import DiffRenderer, HunkMark, RenderOptions
-from rundry.tui.lines.parts import Part
-from rundry.tui.theme import register_themes, shipped_palette
+from rundry.tui.lines.line_parts import Part
+from rundry.tui.theme.theme import register_themes, shipped_palette
 
 PALETTE = shipped_palette("dark")
 OLD = "".join(f"value_{n} = {n}\n" for n in range(400)).encode()

@@ -7,7 +7,7 @@ from fakes.pressing import press
 from fakes.views.gated import NEW, OLD, GateStage
 from painted import shows, until
 
-from rundry.tui.gate.inputs.editor import GateEditor
+from rundry.tui.gate.inline_editor import GateEditor
 
 SIZE = (120, 40)
 

@@ -19,8 +19,8 @@ from rundry.agent import (
     SetGateMode,
     StepStarted,
 )
-from rundry.tui.gate.decision.arming import Arming
-from rundry.tui.keyboard.letters import TYPING
+from rundry.tui.gate.gate_arming import Arming
+from rundry.tui.keys.letters import TYPING
 
 
 async def test_the_gate_takes_the_focus_from_an_empty_box_and_y_approves_with_the_painted_digest():

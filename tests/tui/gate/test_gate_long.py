@@ -12,8 +12,8 @@ from fakes.views.gated import GateStage
 from painted import until
 from textual.events import Key
 
-from rundry.tui.gate.decision.arming import HELD
-from rundry.tui.keyboard.letters import TYPING
+from rundry.tui.gate.gate_arming import HELD
+from rundry.tui.keys.letters import TYPING
 
 
 async def test_a_proposal_longer_than_the_screen_is_approved_only_once_its_end_was_seen():

@@ -9,9 +9,11 @@ from fakes.played import proposal
 
 from rundry.agent import Decide, ProposalOpened, RebaseResult, UserError, apply_cut_hunks
 from rundry.tui.diff.unified import diff_of_text
-from rundry.tui.gate.decision.editing import opened
-from rundry.tui.gate.decision.following import carried, follow
-from rundry.tui.gate.decision.pending_decision import (
+from rundry.tui.gate.edited_text import opened
+from rundry.tui.gate.follow_file import carried, follow
+from rundry.tui.gate.hunk_choices import Picks, matched
+from rundry.tui.gate.hunk_lines import spans_in, spans_of
+from rundry.tui.gate.pending_decision import (
     IN_CONFLICT,
     MARKS_LEFT,
     NOTHING_TAKEN,
@@ -21,8 +23,6 @@ from rundry.tui.gate.decision.pending_decision import (
     rejection,
     way_out,
 )
-from rundry.tui.gate.decision.picks import Picks, matched
-from rundry.tui.gate.decision.spans import spans_in, spans_of
 
 OLD = "".join(f"line {n}\n" for n in range(60))
 NEW = OLD.replace("line 5\n", "line five\n").replace("line 30\n", "line thirty\nand more\n").replace("line 55\n", "")

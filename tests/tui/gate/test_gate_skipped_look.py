@@ -8,7 +8,7 @@ from fakes.pressing import press
 from fakes.views.gated import GateStage
 from painted import until
 
-from rundry.tui.theme import palette_of
+from rundry.tui.theme.theme import palette_of
 
 SIZE = (120, 60)
 

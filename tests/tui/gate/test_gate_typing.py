@@ -10,8 +10,8 @@ from fakes.views.gate_opened import SIZE, decisions, opened
 from painted import until
 from textual import events
 
-from rundry.tui.gate.decision.arming import GRACE, Arming
-from rundry.tui.keyboard.letters import TYPING
+from rundry.tui.gate.gate_arming import GRACE, Arming
+from rundry.tui.keys.letters import TYPING
 
 
 async def test_a_message_that_is_being_typed_keeps_the_focus_and_its_keys():

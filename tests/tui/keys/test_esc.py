@@ -17,7 +17,7 @@ from painted import shows, until
 from textual.pilot import Pilot
 
 from rundry.agent import Interrupt, Paused, Queued, Reason, RunEnded, Sleeping, StepStarted, TextArrived
-from rundry.tui.gate.decision.arming import GRACE
+from rundry.tui.gate.gate_arming import GRACE
 
 RUN = (started(), StepStarted(number=1), TextArrived(text="Now the parser."))
 OVER = RunEnded(reason=Reason.DONE, detail="check passed", complete=True, exit_code=0)

@@ -12,8 +12,8 @@ from painted import shows, until
 from textual import events
 
 from rundry.agent import Interrupt, ProposalDecided, StepStarted, TextArrived
-from rundry.tui.gate.decision.arming import GRACE
-from rundry.tui.keyboard.letters import TYPING
+from rundry.tui.gate.gate_arming import GRACE
+from rundry.tui.keys.letters import TYPING
 
 RUN = (started(), StepStarted(number=1), TextArrived(text="Now the parser."))
 WORDS = ["just look", "no, stop", "yes, you can", "open it", "Now keys", "why", "kill it", "2 more?", "hello"]

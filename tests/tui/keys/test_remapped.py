@@ -11,10 +11,10 @@ from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
 from rundry.agent import Decide, StepStarted, TextArrived
-from rundry.tui.actions.lookup import ACTIONS
-from rundry.tui.app import RundryApp
-from rundry.tui.screens.dialogs.rewind import RewindScreen
-from rundry.tui.setup.remaps import check_keys
+from rundry.tui.app.app import RundryApp
+from rundry.tui.keys.lookup import ACTIONS
+from rundry.tui.pages.rewind_page import RewindScreen
+from rundry.tui.start.remaps import check_keys
 
 RUN = (started(), StepStarted(number=1), TextArrived(text="Now the parser."))
 

@@ -14,16 +14,16 @@ from fakes.views.board_screen import SIZE, three
 from painted import painted, shows, until
 
 from rundry.agent import Decide, HandoffOpened, HandoffRecord, Journal, Paused, StepStarted, TextArrived
-from rundry.tui.actions.action import Action
-from rundry.tui.actions.lookup import ACTIONS
-from rundry.tui.actions.places import PLACES
-from rundry.tui.app import RundryApp
-from rundry.tui.handoff.page import HandoffPage
-from rundry.tui.keyboard.keymap import Keymap
-from rundry.tui.replay.player import Player
-from rundry.tui.replay.screen import ReplayScreen
-from rundry.tui.replay.timeline import Timeline
-from rundry.tui.setup.remaps import check_keys
+from rundry.tui.app.app import RundryApp
+from rundry.tui.keys.action import Action
+from rundry.tui.keys.action_places import PLACES
+from rundry.tui.keys.keymap import Keymap
+from rundry.tui.keys.lookup import ACTIONS
+from rundry.tui.pages.handoff_page import HandoffPage
+from rundry.tui.pages.replay.player import Player
+from rundry.tui.pages.replay.replay_page import ReplayScreen
+from rundry.tui.pages.replay.timeline import Timeline
+from rundry.tui.start.remaps import check_keys
 
 RUN = (started(), StepStarted(number=1), TextArrived(text="Now the parser."))
 ELSEWHERE = [action for action in ACTIONS if action.where != "main"]

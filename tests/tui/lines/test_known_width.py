@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from rundry.tui.border.clusters import at_known_width
-from rundry.tui.text import one_line, show
+from rundry.tui.text.emoji_clusters import at_known_width
+from rundry.tui.text.show_text import one_line, show
 
 JOINED = [
     "👨\u200d👩\u200d👧\u200d👦", "🏳\ufe0f\u200d🌈", "👩🏽\u200d💻", "❤\ufe0f", "⚠\ufe0f", "☎\ufe0e",
@@ -24,7 +24,7 @@ WRITTEN = ["plain", "界面 字", "e\u0301", "क्षि", "நி", "กำ",
 ASK = """
 import json, os, sys, termios, tty
 from rich.cells import cell_len
-from rundry.tui.border.clusters import at_known_width
+from rundry.tui.text.emoji_clusters import at_known_width
 texts, out = json.loads(open(sys.argv[1]).read()), sys.argv[2]
 tty.setraw(0)
 found = []

@@ -10,7 +10,7 @@ import pytest
 from fakes.screens import PlayedStart, Stage
 from painted import until
 
-from rundry.tui.message.history import History, HistoryFile
+from rundry.tui.message.message_history import History, HistoryFile
 
 KEY = "sk-proj-" + "a1B2c3D4" * 6
 

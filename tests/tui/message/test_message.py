@@ -26,11 +26,11 @@ from rundry.agent import (
     TextArrived,
     Unqueue,
 )
-from rundry.tui.actions.lookup import slash_commands
+from rundry.tui.keys.lookup import slash_commands
 from rundry.tui.message.completion import best, complete
-from rundry.tui.message.files import list_files
-from rundry.tui.message.history import History
+from rundry.tui.message.message_history import History
 from rundry.tui.message.pastes import Pastes
+from rundry.tui.message.workspace_files import list_files
 
 STREAMING = (
     started(),

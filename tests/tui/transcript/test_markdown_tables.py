@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from rundry.tui.lines.draw import fold
-from rundry.tui.theme import shipped_palette
-from rundry.tui.transcript.markdown import draw_markdown
+from rundry.tui.lines.draw_runs import fold
+from rundry.tui.theme.theme import shipped_palette
+from rundry.tui.transcript.draw_markdown import draw_markdown
 
 PALETTE = shipped_palette("dark")
 TABLE = (

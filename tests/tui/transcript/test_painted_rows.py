@@ -6,8 +6,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from rundry.tui.lines.painted import PaintedRows
-from rundry.tui.lines.parts import Line, Place
+from rundry.tui.lines.line_parts import Line, Place
+from rundry.tui.lines.painted_rows import PaintedRows
 
 NOTHING, THUMB = Segment(" "), Segment("▐")
 

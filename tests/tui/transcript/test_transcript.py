@@ -7,7 +7,7 @@ from fakes.views.drawn import Stage, rows_of, text_of, tool_block
 from painted import until
 
 from rundry.agent import Block
-from rundry.tui.transcript.widget import Transcript
+from rundry.tui.transcript.transcript import Transcript
 
 
 async def test_a_step_has_its_number_on_the_left_and_its_facts_on_the_right() -> None:

@@ -4,9 +4,9 @@ from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from rundry.tui.lines.draw import breaks, cut, fold, paint, shorten, to_strip
-from rundry.tui.lines.heights import Heights
-from rundry.tui.text import one_line
+from rundry.tui.lines.draw_runs import breaks, cut, fold, paint, shorten, to_strip
+from rundry.tui.lines.item_heights import Heights
+from rundry.tui.text.show_text import one_line
 
 RED = Style.parse("red")
 words = st.text(st.sampled_from("abc d界é⟨⟩ \u0301👩"), max_size=80).map(one_line)

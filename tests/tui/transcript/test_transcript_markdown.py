@@ -7,9 +7,9 @@ from hypothesis import given, settings, strategies as st
 from rich.cells import cell_len
 from sampling import examples
 
-from rundry.tui.theme import shipped_palette
-from rundry.tui.transcript.markdown import draw_markdown
-from rundry.tui.transcript.pieces import Piece, Pieces
+from rundry.tui.theme.theme import shipped_palette
+from rundry.tui.transcript.draw_markdown import draw_markdown
+from rundry.tui.transcript.markdown_pieces import Piece, Pieces
 
 PALETTE = shipped_palette("dark")
 MIXED = (

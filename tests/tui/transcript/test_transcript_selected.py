@@ -8,8 +8,8 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from rundry.agent import Block
-from rundry.tui.transcript.search import Found
-from rundry.tui.transcript.widget import Transcript
+from rundry.tui.transcript.transcript import Transcript
+from rundry.tui.transcript.transcript_search import Found
 
 HOSTILE = "\x1b]52;c;ZXZpbA==\x07 \u202e [@click=app.quit]x[/] \x9b2J"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rundry.agent.verdict.run_scope import scope_option
+from rundry.agent.verdict.scope.run_scope import scope_option
 
 
 def judged(run):

@@ -15,10 +15,10 @@ from fakes.in_process.layered import IDENTITY
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, edit, say
 
-from rundry.agent.layers.direct import LONGEST_TICK
+from rundry.agent.layers.direct_comparison import LONGEST_TICK
 from rundry.agent.protocol import Budget, Predicates
-from rundry.agent.run.fork import fork
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.run.start.fork import fork
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 from .reading import asked, judged
 
@@ -43,7 +43,7 @@ def machine(request, tmp_path, monkeypatch):
         (broken / "bwrap").chmod(0o755)
         monkeypatch.setenv("PATH", f"{broken}:{os.environ['PATH']}")
     if request.param == "no sandbox":
-        monkeypatch.setattr("rundry.agent.workspace.sandbox.sandbox.why_no_landlock", lambda: "it is missing")
+        monkeypatch.setattr("rundry.agent.sandbox.sandbox.why_no_landlock", lambda: "it is missing")
     return request.param
 
 

@@ -7,8 +7,8 @@ import pytest
 from fakes.places import lasting
 
 from rundry.agent.protocol import Budget
-from rundry.agent.workspace.sandbox import sandbox
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox import sandbox
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 from .reading import is_done, is_handed_over, judged
 

@@ -6,7 +6,7 @@ from fakes.turns import call, edit, say
 from search.migrate.fixer import Fixer
 
 from rundry.agent.protocol import Budget, FinderSpec, FixSpec, LoopKind, Recipe, Target
-from rundry.agent.run.confirming.after_end import verify_run
+from rundry.agent.run.end.after_end import verify_run
 
 from .reading import asked, is_done, judged
 

@@ -3,8 +3,8 @@
 import shutil
 
 from rundry.agent.protocol import Budget
-from rundry.agent.run.fork import fork
-from rundry.agent.verdict.ledger import Ledger
+from rundry.agent.run.start.fork import fork
+from rundry.agent.verdict.judge.ledger import Ledger
 
 SUITE = "sh suite/a.sh"
 FEW = Budget(steps=6)

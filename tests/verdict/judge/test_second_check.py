@@ -9,7 +9,7 @@ from fakes.turns import call, say
 
 from rundry.agent.protocol import Budget, GateMode, LoopKind, McpServer, Predicates, Say, Stop
 from rundry.agent.run.client.start_request import ResumeChanges
-from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+from rundry.agent.sandbox.landlock import why_no_landlock
 
 from .reading import is_done, judged
 

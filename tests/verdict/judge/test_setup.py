@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.protocol import Budget, GateMode, Predicates
-from rundry.agent.reports.runs import delete_run
-from rundry.agent.run.fork import fork
+from rundry.agent.run.start.fork import fork
+from rundry.agent.state.reports.run_files import delete_run
 
 from .reading import is_done, judged
 

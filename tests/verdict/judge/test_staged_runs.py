@@ -6,13 +6,13 @@ import subprocess
 import pytest
 from fakes.in_process.layered import IDENTITY, decide
 
-from rundry.agent.facts.checkpoint import last_end
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import BY_DIGEST, Budget, Decide, EntryChoice, GateMode, JudgeStarted, Predicates, UserError
-from rundry.agent.reports.void import as_of_now
 from rundry.agent.run.client.start_request import ResumeChanges
-from rundry.agent.run.staging.keep import open_kept
-from rundry.agent.run.staging.review import open_stage
+from rundry.agent.run.staging.keep_undecided import open_kept
+from rundry.agent.run.staging.stage_review import open_stage
+from rundry.agent.state.facts.checkpoint import last_end
+from rundry.agent.state.reports.void_runs import as_of_now
 
 from .reading import asked, is_done, is_handed_over, judged
 

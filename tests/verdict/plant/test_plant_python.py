@@ -4,7 +4,7 @@ import sys
 import pytest
 from verdict.plant.trial import PYTEST, UNITTEST, checked, judged, planted_copy, proven_plan, wrote
 
-from rundry.agent.verdict.plant import command_with_plant, plant, plants_for
+from rundry.agent.verdict.plants.plant import command_with_plant, plant, plants_for
 
 WRONG = "def double(x):\n    return abs(x)\n"
 RIGHT = "def double(x):\n    return 2 * x\n"

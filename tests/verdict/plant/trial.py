@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from rundry.agent.stops.checks import OUTPUT_CHARACTERS, CheckResult, head_and_tail
-from rundry.agent.stops.counting.reading import count_tests, failing_of
-from rundry.agent.stops.plain import plain
-from rundry.agent.verdict.plant import (
+from rundry.agent.host.terminal_text import plain
+from rundry.agent.verdict.checks.run_check import OUTPUT_CHARACTERS, CheckResult, head_and_tail
+from rundry.agent.verdict.counting.count_tests import count_tests, failing_of
+from rundry.agent.verdict.plants.plant import (
     Plan,
     command_with_plant,
     env_with_plant,

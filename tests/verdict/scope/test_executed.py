@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from verdict.scope.test_projects import made
 
-from rundry.agent.stops.executed import executed
+from rundry.agent.verdict.checks.executed_files import executed
 
 
 @pytest.mark.parametrize(

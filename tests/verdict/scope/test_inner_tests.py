@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rundry.agent.verdict.inner_tests import with_old_tests
+from rundry.agent.verdict.plants.inner_tests import with_old_tests
 
 RUST = """pub fn add(a: i32, b: i32) -> i32 { a - b }
 

@@ -9,8 +9,8 @@ import pytest
 from verdict.scope.projects import PROJECTS, Project
 
 from rundry.agent.protocol import LoopKind, ModelSpec, Predicates, RunSpec
-from rundry.agent.verdict.scope import Scope
-from rundry.agent.verdict.start_scope import scope_of
+from rundry.agent.verdict.scope.scope import Scope
+from rundry.agent.verdict.scope.start_scope import scope_of
 
 DISHONEST = [(project, path) for project in PROJECTS for path in project.decides]
 HONEST = [(project, path) for project in PROJECTS for path in project.work]

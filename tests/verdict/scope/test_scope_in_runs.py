@@ -11,11 +11,11 @@ from fakes.models.model import ScriptedModel
 from fakes.project import CHECK, CORE, make_project
 from fakes.turns import call, say
 
-from rundry.agent.facts.facts import fold
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import AddScope, Budget, LoopKind, Predicates, Say, Stop
-from rundry.agent.verdict.run_scope import scope_of_run
-from rundry.agent.verdict.scope import Scope
+from rundry.agent.state.facts.run_facts import fold
+from rundry.agent.verdict.scope.run_scope import scope_of_run
+from rundry.agent.verdict.scope.scope import Scope
 
 FIXED = CORE.replace("return a - b", "return a + b")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from verdict.scope.test_projects import made, scope_in
 
-from rundry.agent.verdict.scope import Scope
+from rundry.agent.verdict.scope.scope import Scope
 
 CONTENTS = {
     "tj/commander.js": {"package.json": '{"scripts": {"test": "node --test && npm run check:type:ts"}}'},

@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
-from ....config.finder.executor import read_executor
 from ....layers.fitness import place_of_copies, place_of_orders
 from ....layers.run_layers import RunLayers
 from ....layers.start_copy import StartCopy, StartRefused, own_folder_in, start_name, sweep_starts
 from ....protocol.text.counts import plural
 from ....protocol.text.effect_words import size_words
-from ....verdict.which import is_judged
-from ..progress import with_progress
+from ....settings.search.executor import read_executor
+from ....verdict.judge.judged_runs import is_judged
+from ...start.start_progress import with_progress
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ....host.workspace_paths import Workspace
     from ....protocol import RunSpec
-    from ....workspace.paths import Workspace
-    from ....workspace.sandbox.sandbox import Sandbox
-    from ..inputs import Inputs
-    from .layers import FoundLayers
+    from ....sandbox.sandbox import Sandbox
+    from ...start.inputs import Inputs
+    from ...start.layers_of_run import FoundLayers
 
 
 class Views(NamedTuple):

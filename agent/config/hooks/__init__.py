@@ -1,1 +1,0 @@
-"""Read the hooks of a config, and check whether their scripts are trusted."""

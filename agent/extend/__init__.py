@@ -1,0 +1,1 @@
+"""What others add to rundry: MCP servers, skills, and telemetry."""

@@ -1,0 +1,237 @@
+"""Speak the protocol with the official SDK. This is the only module that imports it; importing takes about a second."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp.client.session import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+
+from ...protocol.version import VERSION
+from .failed import McpFailed
+from .traffic import LONGEST_LINE, Traffic
+
+if TYPE_CHECKING:
+    from .process import ServerProcess
+
+Incoming = SessionMessage | Exception
+OnMethod = Callable[[str], None]
+"""Called with the method of each request and notification that the server sends."""
+MOST_ROWS = 500
+_LIST_SECONDS = 20.0
+_HTTP_SECONDS = 30.0
+_OLD_HANDSHAKE_REFUSED = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
+_LOGGERS = ("client", "mcp", "httpx2", "httpcore2")
+"""Loggers of the SDK. They would print text of the server on the terminal."""
+
+for _name in _LOGGERS:
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+    logging.getLogger(_name).propagate = False
+
+
+class Session:
+    """An open connection. Its methods raise McpFailed."""
+
+    def __init__(self, session: ClientSession) -> None:
+        self._session = session
+        self.closed = asyncio.Event()
+        """Set when the server closed the connection."""
+        self._rows: list[dict[str, Any]] | None = None
+        """The tools of the list that is being read, as the server sent them; None: no list is being read."""
+
+    async def begin(self) -> None:
+        """Agree on a version of the protocol. Nothing that a server may ask of a client is offered to it."""
+        try:
+            await self._session.initialize()
+        except MCPError as error:
+            if error.code not in _OLD_HANDSHAKE_REFUSED:
+                raise
+            await self._session.discover()
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return the server's tools as JSON."""
+        rows = self._rows = list[dict[str, Any]]()
+        cursor: str | None = None
+        try:
+            while True:
+                params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
+                before = len(rows)
+                page = await self._session.list_tools(params=params)
+                cursor = page.next_cursor
+                if len(rows) > MOST_ROWS:
+                    raise McpFailed(f"it lists more than {MOST_ROWS} tools")
+                if not cursor or len(rows) == before:
+                    return rows
+        finally:
+            self._rows = None
+
+    def take_rows(self, message: types.JSONRPCResponse) -> types.JSONRPCResponse:
+        """Keep the tools of a list as they are, and pass on the valid ones: the SDK refuses a list for one bad tool."""
+        tools = message.result.get("tools")
+        if self._rows is None or not isinstance(tools, list):
+            return message
+        rows = [cast("dict[str, Any]", row) for row in cast("list[object]", tools) if isinstance(row, dict)]
+        self._rows += rows
+        return message.model_copy(
+            update={"result": {**message.result, "tools": [row for row in rows if _is_tool(row)]}}
+        )
+
+    async def call(self, name: str, arguments: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Call a tool and return its result as JSON. Raises TimeoutError after `seconds`."""
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
+        try:
+            result = await self._session.send_request(request, types.CallToolResult, seconds)
+        except MCPError as error:
+            if error.code == types.REQUEST_TIMEOUT:
+                raise TimeoutError from error
+            if error.code == types.CONNECTION_CLOSED:
+                raise
+            return {"isError": True, "content": [{"type": "text", "text": f"error {error.code}: {error.message}"}]}
+        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+@asynccontextmanager
+async def process_session(process: ServerProcess, traffic: Traffic, on_method: OnMethod) -> AsyncGenerator[Session]:
+    """Open a session with a server that speaks on its standard input and output."""
+    to_server, written = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def write() -> None:
+        async with written:
+            async for item in written:
+                line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await process.write(line.encode("utf-8", "surrogateescape"))
+
+    async def read() -> AsyncGenerator[Incoming]:
+        async for line in process.lines():
+            if not line.strip():
+                continue
+            try:
+                yield SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+            except ValueError as error:
+                if b'"jsonrpc"' in line:
+                    raise McpFailed("it sent a message that cannot be read") from error
+                traffic.add_nonsense()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(_without_broken_pipe, write)
+        async with _session(read(), to_server, traffic, on_method) as session:
+            yield session
+        group.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def http_session(
+    url: str, headers: Mapping[str, str], traffic: Traffic, on_method: OnMethod
+) -> AsyncGenerator[Session]:
+    """Open a session with a server over streamable HTTP."""
+    client = httpx2.AsyncClient(
+        transport=_Bounded(traffic),
+        headers={**headers, "accept-encoding": "identity"},
+        timeout=httpx2.Timeout(_HTTP_SECONDS, read=None),
+        trust_env=False,
+    )
+    async with (
+        client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_LINE) as (read, write),
+        _session(read, write, traffic, on_method) as session,
+    ):
+        yield session
+
+
+@asynccontextmanager
+async def _session(
+    source: AsyncIterator[Incoming] | Any,  # noqa: ANN401 - a stream of the SDK
+    to_server: Any,  # noqa: ANN401 - a stream of the SDK
+    traffic: Traffic,
+    on_method: OnMethod,
+) -> AsyncGenerator[Session]:
+    """Open a session over two streams, and count what the server sends."""
+    passed, from_server = anyio.create_memory_object_stream[Incoming](0)
+
+    async def relay() -> None:
+        try:
+            async with passed:
+                async for item in source:
+                    traffic.add_message()
+                    message = item.message if isinstance(item, SessionMessage) else None
+                    if isinstance(message, (types.JSONRPCRequest, types.JSONRPCNotification)):
+                        on_method(message.method)
+                    if isinstance(item, SessionMessage) and isinstance(message, types.JSONRPCResponse):
+                        await passed.send(SessionMessage(session.take_rows(message), item.metadata))
+                    else:
+                        await passed.send(item)
+        finally:
+            session.closed.set()
+
+    async with anyio.create_task_group() as group:
+        info = types.Implementation(name="rundry", version=VERSION)
+        client = ClientSession(from_server, to_server, _LIST_SECONDS, client_info=info)
+        session = Session(client)
+        async with client:
+            group.start_soon(relay)
+            yield session
+        group.cancel_scope.cancel()
+
+
+def _is_tool(row: dict[str, Any]) -> bool:
+    """Return whether the SDK accepts this tool."""
+    schema: object = row.get("inputSchema")
+    if not isinstance(schema, dict) or cast("dict[str, object]", schema).get("type") != "object":
+        return False
+    try:
+        types.Tool.model_validate(row, by_name=False)
+    except ValueError:
+        return False
+    return True
+
+
+async def _without_broken_pipe(write: Callable[[], Any]) -> None:
+    """Write until the server closes its input; its output then says how it ended."""
+    try:
+        await write()
+    except OSError:
+        return
+
+
+class _Bounded(httpx2.AsyncBaseTransport):
+    """Counts the bytes of all responses, and refuses compressed ones, whose size is unknown."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._inner, self._traffic = httpx2.AsyncHTTPTransport(), traffic
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._inner.handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            raise McpFailed("it sent a compressed answer, which was not asked for")
+        stream = _Counted(response.stream, self._traffic)
+        return httpx2.Response(
+            response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Counted(httpx2.AsyncByteStream):
+    """A stream whose bytes are counted."""
+
+    def __init__(self, inner: Any, traffic: Traffic) -> None:  # noqa: ANN401 - a stream of the library
+        self._inner, self._traffic, self._total = inner, traffic, 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._inner:
+            self._traffic.add_bytes(len(piece))
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

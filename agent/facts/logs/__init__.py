@@ -1,1 +1,0 @@
-"""Lists that grow with a run and keep only their newest items in memory."""

@@ -1,1 +1,0 @@
-"""File changes at the gate: diffs, hunks, merges, and rebasing a change when its file changes meanwhile."""

@@ -1,1 +1,0 @@
-"""Proposals that outlive their runner, read from the journal."""

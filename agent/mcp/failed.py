@@ -1,9 +1,0 @@
-"""The error of a server that cannot be used."""
-
-from __future__ import annotations
-
-from ..protocol import RundryError
-
-
-class McpFailed(RundryError):
-    """A server did not start, broke the protocol, sent too much, or ended. The text says which, in one line."""

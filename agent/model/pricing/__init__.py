@@ -1,1 +1,0 @@
-"""Look up prices and context windows in litellm's table."""

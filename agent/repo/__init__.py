@@ -1,0 +1,1 @@
+"""Git as rundry reads and writes it: state of a repository, checkouts, snapshots of older versions."""

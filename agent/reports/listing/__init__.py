@@ -1,1 +1,0 @@
-"""Summaries of the runs in a folder, for lists and reports, with an index that avoids reading each journal again."""

@@ -1,1 +1,0 @@
-"""Resume a run whose journal is damaged, if a person accepts this. Its spend still counts."""

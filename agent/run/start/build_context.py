@@ -1,0 +1,191 @@
+"""Build the objects of a run, each from those that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...budget.quota import OVER_QUOTA, Quotas
+from ...repo.old_snapshots.snapshots import Snapshots
+from ...sandbox.git_hooks import CommitHooks
+from ...state.common.handoff_facts import ESCALATE
+from ...state.recorder import Recorder
+from ...step.model_call.outages import Outages
+from ...step.resources.activity import Activity
+from ...step.resources.ancestors import Ancestors
+from ...step.resources.change_tracker import Fingerprint
+from ...step.resources.program_messages import ProgramMessages
+from ...step.resources.prompt_limits import PromptLimits
+from ...step.resources.run_context import RunContext
+from ...step.resources.run_world import RunWorld
+from ...step.resources.stall_watches import StallWatches
+from ...step.resources.used_limits import Usage
+from ...step.tool_calls.background import Background
+from ...step.tool_calls.commit_edits import Commits
+from ..end.dependencies import Dependencies
+from ..loops.restarts import may_start_over
+from .tree_tools import text_edits, tool_context
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
+    from ...protocol import StallEnd
+    from ...state.facts.run_facts import RunFacts
+    from ...step.resources.models_in_use import ModelsInUse
+    from ...step.resources.run_tree_files import Tree
+    from ...tools.tool_context import ToolContext
+    from ...verdict.scope.scope import Scope
+    from ..client.start_request import ResumeChanges
+    from .inputs import Inputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembled:
+    """A run before its first event."""
+
+    ctx: RunContext
+    messages: ProgramMessages
+    dependencies: Dependencies
+    notes: Sequence[str]
+    """Lines for the user at the start of the run."""
+    scope: Scope | None = None
+    """What the run may change; None: nothing decides about it, or the journal has it already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committing:
+    """What makes the commits of a run."""
+
+    hooks: CommitHooks | None
+    """Set by `--commit-hooks`."""
+    commits: Commits | None
+    """Set by `--commit`."""
+
+
+def committing(inputs: Inputs, tree: Tree, git_env: Mapping[str, str]) -> Committing:
+    """Return what makes the run's commits."""
+    facts, spec = inputs.facts, inputs.journal.spec
+    hooks = commits = None
+    if spec.commit_hooks:
+        hooks = CommitHooks(tree.sandbox, tree.workspace, lambda: tree.env, lambda: facts.spec.command_timeout)
+    if spec.commit:
+        commits = Commits(spec, inputs.journal, git_env, hooks, lambda: facts.manual.wheel is not None)
+    return Committing(hooks, commits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Core:
+    """The objects that most others need."""
+
+    models: ModelsInUse
+    usage: Usage
+    ancestors: Ancestors
+    activity: Activity
+    events: Recorder
+    messages: ProgramMessages
+    dependencies: Dependencies
+
+
+def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> Assembled:
+    """Build the objects of the run."""
+    journal, facts = inputs.journal, inputs.facts
+    ancestors = Ancestors.of(facts)
+    if ancestors.parent is not None:
+        journal.views.include(ancestors.parent.views)
+    usage = Usage(facts, inputs.process.clock, models, ancestors)
+    activity = Activity(facts, usage)
+    listeners = [*([] if git.commits is None else [git.commits.on_event]), inputs.on_event, ancestors.on_event]
+    events = Recorder(journal, facts, listeners)
+    events.stages = tree.stage is not None
+    core = _Core(
+        models=models,
+        usage=usage,
+        ancestors=ancestors,
+        activity=activity,
+        events=events,
+        messages=ProgramMessages(events, activity),
+        dependencies=Dependencies(events, journal, facts, tree.workspace.root),
+    )
+    ctx = _ctx(inputs, tree, git, core)
+    _remember_outputs(facts, ctx.tools)
+    return Assembled(ctx=ctx, messages=core.messages, dependencies=core.dependencies, notes=())
+
+
+def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext:
+    journal, facts, clock = inputs.journal, inputs.facts, inputs.process.clock
+    events = core.events
+    background = Background(
+        tree,
+        journal,
+        clock,
+        live=journal.spec.gate.sandbox.live,
+        record=events.record,
+        send=core.messages.send,
+    )
+    tools = tool_context(tree, journal, facts, core.models, background, core.usage)
+    return RunContext(
+        journal=journal,
+        facts=facts,
+        clock=clock,
+        events=events,
+        activity=core.activity,
+        usage=core.usage,
+        ancestors=core.ancestors,
+        models=core.models,
+        gate=tree.gate,
+        workspace=tree.workspace,
+        snapshots=Snapshots(inputs.store),
+        files=tree.files,
+        fingerprint=Fingerprint(facts, RunWorld(journal, facts, tree.workspace), tree.files),
+        sandbox=tree.sandbox,
+        tools=tools,
+        calls=inputs.calls,
+        guard=tree.guard,
+        quotas=Quotas(lambda: facts.spec.gate.quotas, _used(facts)),
+        env=tree.env,
+        background=background,
+        stalls=StallWatches(facts),
+        prompts=PromptLimits(),
+        outages=Outages(clock),
+        watched=journal.views.watched,
+        stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
+        before_acting=core.dependencies.ready,
+        layers=tree.layers,
+        units=tree.units,
+        views=tree.views,
+        no_views=tree.no_views,
+        unit=tree.unit,
+        stage=tree.stage,
+        headless=inputs.order.is_headless,
+        commits=git.commits,
+        hooks=git.hooks,
+        edits=text_edits(tree, journal, facts, tools),
+    )
+
+
+def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> StallEnd:
+    """Return what a stall leads to: a stronger model once, if one is set, or one new start; then the user's choice."""
+    spec = journal.spec
+    if spec.escalate is not None and spec.finder is None and not facts.handoffs.escalated:
+        return ESCALATE
+    chosen = changes.on_stall or spec.on_stall
+    if chosen is None and spec.escalate is None and may_start_over(facts):
+        return "restart"
+    return chosen or ("handoff" if journal.views.watched() else "stop")
+
+
+def _remember_outputs(facts: RunFacts, tools: ToolContext) -> None:
+    """Register the outputs of earlier runners."""
+    for name, sha in facts.manual.outputs.items():
+        tools.register_named_output(name, sha)
+    for sha in facts.outputs:
+        tools.register_output(sha)
+
+
+def _used(facts: RunFacts) -> dict[str, int]:
+    """Count the calls that an earlier runner approved, by tool."""
+    used: dict[str, int] = {}
+    for action in facts.actions:
+        if action.ok is not None and action.summary != OVER_QUOTA:
+            used[action.tool] = used.get(action.tool, 0) + 1
+    return used

@@ -1,0 +1,251 @@
+"""Give exactly one result to each call that an earlier runner or a hand-off left without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...gate.notes_for_model import comment_line
+from ...gate.ruling import Ruling, approved
+from ...gate.stored_drafts import is_file_change, stored_draft
+from ...protocol import (
+    PERSON,
+    FileChanged,
+    Interrupted,
+    ProposalDecided,
+    ProposalOpened,
+    Record,
+    StepFinished,
+    ToolCall,
+    ToolFinished,
+    WorkResult,
+)
+from ...protocol.text.counts import plural
+from ...step.checks.verify import verify
+from ...step.formats.file_edits import FileEdits
+from ...step.resources.activity import PersonInterrupted
+from ...step.tool_calls.apply_effects import finish_accepted
+from ...tools.parse import parse_arguments
+
+if TYPE_CHECKING:
+    from ...gate.gate import Gate
+    from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Recorder
+    from ...step.resources.run_context import RunContext
+    from ..live.live_run import LiveRun
+
+STOPPED = "the program stopped while it waited"
+DONE = "done: the program stopped after the file was written; its new content is in place."
+UNKNOWN = (
+    "unknown: the program stopped while this command ran, so it may have run in part. What it changed is not recorded, "
+    "and an undo leaves it. Check before you repeat it."
+)
+UNKNOWN_IN_LAYER = "The program ended while this command ran, so its output is lost."
+UNKNOWN_CALL = (
+    "interrupted: the program stopped while this call of an MCP server ran, so it may have been carried out. "
+    "Check before you repeat it."
+)
+STALE = "not run: the program stopped before this write, and the file was changed by somebody else since"
+SUPERSEDED = "not run: the person sent a message instead"
+
+
+async def settle(run: LiveRun, *, said: str | None = None, by: str = PERSON) -> Sequence[WorkResult]:
+    """Finish the step that an earlier runner left unfinished, and return its results.
+
+    An open proposal is opened again, unchanged. An approved change of a file is made if it was not. A command that may
+    have run is never repeated. All other calls are made now.
+
+    `said`: a message of the person, or of the client `by`, which answers the open proposals if no view is attached.
+    """
+    ctx, facts = run.ctx, run.facts
+    _close_works(ctx.facts, ctx.events)
+    facts.world = None
+    dangling, number = facts.main.unanswered(), facts.open_step
+    if number is None and not dangling:
+        return ()
+    record = ctx.events.bound(facts.step, None)
+    _close_lost(run.facts, dangling, record)
+    try:
+        with ctx.activity.in_progress():
+            return await _answer(run, dangling, (said, by), record)
+    except PersonInterrupted as how:
+        record(Interrupted(what="tool", detail=str(how)))
+        run.pauses.after_interrupt()
+        return ()
+    finally:
+        if number is not None:
+            record(StepFinished(number=number, seconds=ctx.usage.count_seconds(), world=facts.world))
+
+
+async def settle_open(run: LiveRun) -> Sequence[WorkResult]:
+    """Finish the calls that this runner left open at a hand-off."""
+    return await settle(run) if run.facts.main.unanswered() else ()
+
+
+async def _answer(
+    run: LiveRun, dangling: Sequence[ToolCall], message: tuple[str | None, str], record: Record
+) -> Sequence[WorkResult]:
+    ctx, facts = run.ctx, run.facts
+    said, by = message
+    if not said and (queued := next(iter(facts.queue.values()), None)) is not None:
+        said, by = queued.text, queued.by
+    if said and not ctx.watched() and (waiting := _undecided(run.facts, run.ctx.gate, dangling)):
+        _answer_with(run.ctx.gate, dangling, waiting, (said, by), record)
+        return ()
+    handoff: str | None = None
+    again: list[ToolCall] = []
+    for call in dangling:
+        opened = facts.requests.approved.get(call.call_id)
+        if opened is None and _is_stale(ctx, call):
+            _finish(call, STALE, record, "not run")
+        elif opened is None:
+            again.append(call)
+        elif is_file_change(opened):
+            handoff = await _write(run, call, opened, record) or handoff
+        else:
+            text = await _unknown(run, opened, record)
+            _finish(call, text, record)
+    if handoff is not None:
+        return [WorkResult(steps=1, handoff=handoff)]
+    outcome = await ctx.calls.resume(ctx, again, record, names=[*run.tools, *ctx.tools.mcp.names()])
+    if dangling and not outcome.left_open:
+        await ctx.fingerprint.refresh()
+        await verify(ctx, record, claim=outcome.ended_with == "finish")
+    return [WorkResult(steps=1, handoff=outcome.handoff)]
+
+
+def _is_stale(ctx: RunContext, call: ToolCall) -> bool:
+    """Return whether a call writes an answer over a file that somebody changed since the answer was read."""
+    newest, edits = ctx.facts.answers.newest, ctx.edits
+    if newest is None or not isinstance(edits, FileEdits) or not newest.files:
+        return False
+    if ctx.facts.requests.waiting_for(call.call_id) is not None:
+        return False
+    return not newest.is_written and not edits.is_untouched(newest)
+
+
+def _close_works(facts: RunFacts, events: Recorder) -> None:
+    """Close the steps and calls of a search's work, because that work starts again from its beginning."""
+    for work, conversation in facts.conversations.items():
+        for call in conversation.unanswered() if work is not None else ():
+            text = "not run: the program stopped"
+            events.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text), work=work)
+    for number, work in list(facts.open_steps.items()):
+        if work is not None:
+            events.record(StepFinished(number=number), step=number, work=work)
+
+
+def _close_lost(facts: RunFacts, dangling: Sequence[ToolCall], record: Record) -> None:
+    """Reject open proposals whose call already has a result."""
+    calls = {call.call_id for call in dangling}
+    for opened in list(facts.requests.proposals.values()):
+        if opened.call_id not in calls:
+            record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=STOPPED))
+
+
+def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
+    found = [facts.requests.waiting_for(call.call_id) for call in dangling]
+    given = gate.postponed.decisions
+    return [opened for opened in found if opened is not None and opened.proposal_id not in given]
+
+
+def _answer_with(
+    gate: Gate,
+    dangling: Sequence[ToolCall],
+    waiting: Sequence[ProposalOpened],
+    message: tuple[str, str],
+    record: Record,
+) -> None:
+    """Reject the open proposals with a message and its sender, as if it had arrived while they waited at the gate."""
+    said, by = message
+    why = f"{'the person' if by == PERSON else by} said instead: {said}"
+    calls = {opened.call_id for opened in waiting}
+    for opened in waiting:
+        gate.postponed.pop(opened.proposal_id)
+        record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by=by, reason=why))
+    for call in dangling:
+        _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, record, "not run")
+
+
+def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown") -> None:
+    record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary=summary))
+
+
+async def _unknown(run: LiveRun, proposal: ProposalOpened, record: Record) -> str:
+    """Return the result for an approved command or call during which its runner died."""
+    applied = list[str]()
+    if run.ctx.layers is not None and proposal.server is None:
+        applied = await finish_accepted(run.ctx, run.ctx.layers, record)
+        if proposal.command not in run.facts.requests.beyond:  # else it may have run outside of a layer
+            return "\n".join([UNKNOWN_IN_LAYER, *(applied or ["Nothing that it changed was applied."])])
+    unknown = "\n".join([UNKNOWN if proposal.server is None else UNKNOWN_CALL, *applied])
+    if proposal.server is not None and not _may_write(run, proposal.server):
+        return unknown
+    run.ctx.files.mark_changed()
+    return unknown
+
+
+def _may_write(run: LiveRun, server: str) -> bool:
+    """Return whether an MCP server could change files of the workspace."""
+    client = run.ctx.tools.mcp.clients.get(server)
+    return client is None or client.may_write
+
+
+async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
+    """Make an approved change, unless the file already has it. Returns why a new decision is needed, or None."""
+    ctx, after = run.ctx, opened.after or ""
+    target = ctx.workspace.root / (opened.path or "")
+    draft = stored_draft(opened, ctx.workspace, ctx.journal.blob)
+    if draft is None:
+        _finish(call, "not done: the approved content is not in the journal.", record)
+        return None
+    draft = msgspec.structs.replace(draft, from_text=call.from_text)
+    if target.is_file() and target.read_bytes() == draft.after:
+        return _note_written(run, call, opened, after, record)
+    ruling = _ruling_of(run.facts, call, approved(draft, by="person"))
+    arguments = parse_arguments(call.tool, call.arguments, run.tools).arguments
+    gated = await ctx.calls.carry_out(ctx, call, arguments, ruling, record)
+    result = gated.result
+    if result is not None:
+        record(
+            ToolFinished(
+                call_id=call.call_id, tool=call.tool, ok=result.ok, result=result.text, summary=result.summary or None
+            )
+        )
+    return gated.handoff
+
+
+def _note_written(run: LiveRun, call: ToolCall, opened: ProposalOpened, after: str, record: Record) -> None:
+    path, known = opened.path or "", run.facts.changes.files.get(opened.path or "")
+    if known is None or known[1] != after:
+        run.ctx.files.mark_changed()
+        changed = FileChanged(path=path, by="model", before=opened.before, after=after)
+        record(msgspec.structs.replace(changed, added=opened.added, removed=opened.removed))
+    note = _note(run.facts, call)
+    text = f"{DONE}\n{note}" if note else DONE
+    record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=True, result=text, summary="written"))
+
+
+def _ruling_of(facts: RunFacts, call: ToolCall, ruling: Ruling) -> Ruling:
+    """Return the ruling with the decision that the journal contains."""
+    decided = facts.requests.decisions.get(call.call_id)
+    if decided is None:
+        return ruling
+    edited = decided.decision == "approve" and decided.after is not None
+    return msgspec.structs.replace(ruling, by=decided.by, note_for_model=_note(facts, call), edited=edited)
+
+
+def _note(facts: RunFacts, call: ToolCall) -> str:
+    """Return the note to the model about a person's decision; empty if there is nothing to say."""
+    decided = facts.requests.decisions.get(call.call_id)
+    if decided is None or decided.by == "policy":
+        return ""
+    lines: list[str] = []
+    if decided.decision == "part":
+        lines.append(f"the person accepted {plural(decided.taken or 0, 'hunk')} of your change.")
+    if decided.after is not None and decided.decision == "approve":
+        lines.append("the person changed your text before approving it.")
+    lines += [f"Hunk {i + 1} was skipped because: {why}" for i, why in sorted(decided.left.items())]
+    return "\n".join([*lines, *([comment_line(decided.reason, decided.by)] if decided.reason else [])])

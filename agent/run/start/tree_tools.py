@@ -1,0 +1,66 @@
+"""Make the tool context for one tree of files of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...extend.mcp.mcp_servers import no_servers
+from ...protocol import LoopKind
+from ...step.formats.chat_edits import ChatEdits
+from ...step.formats.file_edits import FileEdits
+from ...tools.read_contents import ReadContents
+from ...tools.reading.fetching import Fetcher
+from ...tools.tool_context import ToolContext
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
+    from ...state.facts.run_facts import RunFacts
+    from ...step.formats.text_edits import TextEdits
+    from ...step.resources.models_in_use import ModelsInUse
+    from ...step.resources.run_tree_files import Tree
+    from ...step.resources.used_limits import Usage
+    from ...step.tool_calls.background import Background
+
+
+def tool_context(
+    tree: Tree,
+    journal: Journal,
+    facts: RunFacts,
+    models: ModelsInUse,
+    background: Background,
+    usage: Usage,
+) -> ToolContext:
+    """Return the context for the tools of one tree."""
+    finder = facts.spec.finder
+    return ToolContext(
+        workspace=tree.workspace,
+        env=tree.env,
+        sandbox=tree.sandbox,
+        keep=journal.keep,
+        load=journal.blob,
+        mcp=no_servers(),  # `with_servers` adds them
+        seconds_left=usage.seconds_for_work,
+        limit=_result_limit(models.of_run.window),
+        command_seconds=lambda: facts.spec.command_timeout,
+        fetcher=Fetcher(finder.hosts) if finder is not None and finder.hosts else None,
+        background=background.names,
+        rules=tree.gate.policy.rules,
+        live_output=background.output,
+        skills=facts.spec.skills,
+        contents=ReadContents(facts.changes),
+    )
+
+
+def text_edits(tree: Tree, journal: Journal, facts: RunFacts, tools: ToolContext) -> TextEdits:
+    """Return what shows files to a model, and makes edits of its answers, in a file format."""
+    if facts.spec.loop is LoopKind.CHAT:
+        return ChatEdits(tree.workspace, facts, tools)
+    return FileEdits(tree.workspace, journal, facts, tree.guard, tools)
+
+
+def _result_limit(window: int) -> int:
+    """Return the maximum number of characters of one tool result, for a window in tokens.
+
+    It is at most about a quarter of a small window, so that several rounds fit.
+    """
+    return max(1_000, min(12_000, window))

@@ -1,1 +1,0 @@
-"""Tries of a pass: candidates, each in a unit of work, of which the best is applied."""

@@ -1,0 +1,84 @@
+"""The permissions of one command, in addition to those that the sandbox gives to every command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..host.real_paths import is_file, real_path
+from .home_places import installations_of
+
+if TYPE_CHECKING:
+    from ..host.processes.process_tree import ProcessTree
+
+
+class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command enters a layer over the workspace, in which nothing has to be kept from it."""
+
+    offline: Sequence[str]
+    """The words before the command, for the run's own network."""
+    online: Sequence[str]
+    """The same for the machine's network."""
+    places: Sequence[Path]
+    """The folders that the layer covers. The command can write to these; all else on the machine is as without it."""
+    cwd: Path | None = None
+    """The folder in which the command starts; entering a layer leads to the root."""
+    copy: Path | None = None
+    """The folder that is the workspace for the command, where there are no layers. bubblewrap shows it at the path of
+    the workspace, elsewhere the command runs in it, and cannot read the workspace. Nothing has to be entered then."""
+    shown: Sequence[Path] = ()
+    """Folders of the workspace that a command in a copy can read nevertheless."""
+    begin: Callable[[ProcessTree], object] | None = None
+    """Called with the processes of the command when they have started; None: nobody watches how much they write."""
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Variables that the command needs there: which folders git looks for its own in."""
+        if self.copy is not None:  # no repository above it is meant
+            return {"GIT_CEILING_DIRECTORIES": str(self.copy.parent)}
+        return {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"} if len(self.places) > 1 else {}
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """Additional permissions of one command. The default adds none."""
+
+    network: bool = False
+    writable: Sequence[Path] = ()
+    """Files and folders outside of the workspace that the command can write."""
+    readable: Sequence[Path] = ()
+    """Folders that the command sees as they are on the machine, although the sandbox hides or replaces them."""
+    read_only: Sequence[Path] = ()
+    """Workspace files that cannot be written; only bubblewrap enforces this."""
+    keeps_workspace: bool = False
+    """Whether the whole workspace is read-only for the command."""
+    live: Sequence[Path] = ()
+    """Folders of the workspace that can be written although `keeps_workspace`."""
+    empty: Path | None = None
+    """A folder below the temp folder that is empty and private for this command."""
+    layer: LayerAccess | None = None
+    """The layer in which the command runs; None: it writes to the workspace itself."""
+
+
+NO_ACCESS = Access()
+
+
+def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:
+    """Return what a command of the user needs to see: the folders of the programs that it names by absolute paths.
+
+    With it goes the installation of which a program is a part, such as a virtual environment, and that of the program
+    to which a link leads. Of a program directly in the home folder, or above it, this is the program alone.
+    The workspace is left out. `command`: a command line or an argument list.
+    """
+    try:
+        words = shlex.split(command) if isinstance(command, str) else command
+    except ValueError:  # an open quotation mark
+        return []
+    files = [Path(word) for word in words if word.startswith("/") and is_file(word)]
+    shown = [path if Path.home().is_relative_to(path.parent) else path.parent for path in files]
+    for path in files:
+        shown += installations_of(path)
+    return [place for place in shown if not real_path(place).is_relative_to(real_path(ws))]

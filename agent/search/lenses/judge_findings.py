@@ -1,0 +1,66 @@
+"""A person's verdict on a finding, during the search or after its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from ...protocol import FindingJudged, FindingReopened, Judge, Merge, Record
+
+if TYPE_CHECKING:
+    from ...state.search.finder_facts import FinderFacts
+
+_NEAR = 2
+"""Keys that are suggested for an unknown one."""
+
+
+def judge(facts: FinderFacts, command: Judge | Merge, record: Record, *, has_model: bool) -> str | None:
+    """Record the verdict and return None, or return why it is refused."""
+    if isinstance(command, Merge):
+        return _merge(facts, command, record)
+    return _judge(facts, command, record, has_model=has_model)
+
+
+def _judge(facts: FinderFacts, command: Judge, record: Record, *, has_model: bool) -> str | None:
+    if command.key not in facts.findings:
+        return _no_finding(facts, command.key)
+    reasons = [command.reason] if command.reason else []
+    match command.verdict:
+        case "confirmed" | "refuted":
+            judged = FindingJudged(key=command.key, verdict=command.verdict, by="person", reasons=reasons)
+            record(judged)
+        case "evidence":
+            if not has_model:
+                return "this run has no model that can look for evidence"
+            record(FindingReopened(key=command.key, reason=command.reason))
+        case _:
+            assert_never(command.verdict)
+    return None
+
+
+def _no_finding(facts: FinderFacts, key: str) -> str:
+    near = [known for known in facts.findings if key and key in known][:_NEAR]
+    return f"there is no finding {key}" + (f": did you mean {' or '.join(near)}?" if near else "")
+
+
+def _merge(facts: FinderFacts, command: Merge, record: Record) -> str | None:
+    findings = facts.findings
+    for key in (command.key, command.into):
+        if key not in findings:
+            return _no_finding(facts, key)
+    if command.key == command.into:
+        return "a finding cannot be merged into itself"
+    last: str | None = command.into
+    while last is not None:
+        last = findings[last].duplicate_of
+        if last == command.key:
+            return f"{command.into} is itself merged into {command.key}"
+    record(
+        FindingJudged(
+            key=command.key,
+            verdict="refuted",
+            by="person",
+            reasons=[f"the same as: {findings[command.into].title}"],
+            duplicate_of=command.into,
+        )
+    )
+    return None

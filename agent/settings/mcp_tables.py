@@ -1,0 +1,149 @@
+"""Parse the tables `[mcp.servers.NAME]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from ipaddress import ip_address
+from typing import cast
+from urllib.parse import urlsplit
+
+from ..protocol import McpServer, UserError
+from ..protocol.tools.mcp import is_server_name
+from .option_values import parse_duration
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
+_SECRET_HEADER = re.compile(r"authorization|cookie|.*(key|token|secret).*", re.IGNORECASE)
+_SECRET_NAME = re.compile(r".*(auth|credential|key|passw|secret|token).*", re.IGNORECASE)
+_LONGEST_SECONDS = 3_600.0
+_STDIO = ("command", "args", "env", "cwd", "network", "write")
+_HTTP = ("url", "headers")
+
+
+def read_servers(value: object, now: float) -> list[McpServer]:
+    """Parse the table of servers. Servers with `enabled = false` are left out. Raises UserError."""
+    del now
+    if not isinstance(value, dict):
+        raise UserError(f"{value!r} is not a table: write [mcp.servers.NAME]")
+    servers = [_server(name, row) for name, row in cast("dict[str, object]", value).items()]
+    return [server for server in servers if server is not None]
+
+
+def _server(name: str, row: object) -> McpServer | None:
+    if not is_server_name(name):
+        raise UserError(f"{name!r} is not a name of a server: use up to 20 letters, digits and -, a letter first")
+    try:
+        return _read(name, row)
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from error
+
+
+def _read(name: str, row: object) -> McpServer | None:
+    if not isinstance(row, dict):
+        raise UserError(f'{row!r} is not a table: write command = "PROGRAM" or url = "https://..."')
+    table = cast("dict[str, object]", row)
+    if unknown := next((key for key in table if key not in _FIELDS and key != "enabled"), None):
+        raise UserError(f"unknown key {unknown!r}: use {', '.join((*_FIELDS, 'enabled'))}")
+    if ("command" in table) == ("url" in table):
+        raise UserError("a server has either a command or a url: write exactly one")
+    kind, others = ("command", _HTTP) if "command" in table else ("url", _STDIO)
+    if wrong := next((key for key in others if key in table), None):
+        raise UserError(f"a server with a {kind} cannot have {wrong}: remove it")
+    fields = {key: _FIELDS[key](given) for key, given in table.items() if key in _FIELDS}
+    is_enabled = _flag(table.get("enabled", True))
+    return McpServer(name=name, **fields) if is_enabled else None  # type: ignore[arg-type]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str) and value.strip() and value.isprintable():
+        return value.strip()
+    raise UserError(f"{value!r} is not a text in one line: write it in quotes")
+
+
+def _argument(value: object) -> str:
+    if isinstance(value, str) and "\0" not in value:
+        return value
+    raise UserError(f"{value!r} is not a text: write it in quotes")
+
+
+def _list(read: Callable[[object], str]) -> Callable[[object], list[str]]:
+    def read_all(value: object) -> list[str]:
+        if not isinstance(value, list):
+            raise UserError(f"{value!r} is not a list: write it in brackets")
+        return [read(one) for one in cast("list[object]", value)]
+
+    return read_all
+
+
+def _variable(value: object) -> str:
+    text = _argument(value)
+    name, is_set, _ = text.partition("=")
+    if is_set and _SECRET_NAME.fullmatch(name):
+        raise UserError(f"{name} holds a secret: write its name alone, and set the variable where you start rundry")
+    if _VARIABLE.fullmatch(name):
+        return text
+    raise UserError(f'{value!r} is not a variable: write its name, such as "GITHUB_TOKEN", or "NAME=value"')
+
+
+def _flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise UserError(f"{value!r} is neither true nor false")
+
+
+def _seconds(value: object) -> float:
+    seconds = parse_duration(value) if isinstance(value, str) else value
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 1 <= seconds <= _LONGEST_SECONDS:
+        raise UserError(f"{value!r} is not a time limit: write seconds from 1 to {_LONGEST_SECONDS:g}")
+    return float(seconds)
+
+
+def _url(value: object) -> str:
+    url = _text(value)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise UserError(f"{value!r} is not a URL: write it like https://example.org/mcp") from None
+    del port
+    if parts.scheme not in ("http", "https") or not host or " " in url:
+        raise UserError(f"{value!r} is not a URL: write it like https://example.org/mcp")
+    if parts.username or parts.password:
+        raise UserError(f"the URL of {host} has a user name or a password: use headers")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise UserError(f"{value!r} is not encrypted: write https://, except for a server on this machine")
+    return url
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _headers(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise UserError(f"{value!r} is not a table of headers")
+    found = {name: _text(text) for name, text in cast("Mapping[str, object]", value).items()}
+    for name, text in found.items():
+        if not _HEADER.fullmatch(name):
+            raise UserError(f"{name!r} is not the name of a header")
+        if _SECRET_HEADER.fullmatch(name) and "${" not in text:
+            raise UserError(f"the header {name} holds a secret: name a variable instead, such as ${{MY_TOKEN}}")
+    return found
+
+
+_FIELDS: dict[str, Callable[[object], object]] = {
+    "command": _text,
+    "args": _list(_argument),
+    "env": _list(_variable),
+    "cwd": _text,
+    "url": _url,
+    "headers": _headers,
+    "tools": _list(_text),
+    "timeout": _seconds,
+    "network": _flag,
+    "write": _flag,
+}

@@ -1,1 +1,0 @@
-"""Match deny and ask rules against commands, including commands with unknown words."""

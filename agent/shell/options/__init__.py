@@ -1,1 +1,0 @@
-"""Which options of programs are harmless, and where the command of a launcher begins."""

@@ -1,0 +1,47 @@
+"""The part of a run's state that the runner decides from and the views show: one fold for both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...budget.ledger import SPENDING_EVENTS, Spending
+from ...protocol import Stamped, has_own_tree
+from .child_facts import CHILDREN_EVENTS, Children
+from .handoff_facts import HANDOFF_EVENTS, HandoffFacts
+from .manual_facts import MANUAL_EVENTS, ManualControl
+from .message_queue_facts import QUEUE_EVENTS, MessageQueue
+from .person_requests import REQUEST_EVENTS, PersonRequests
+
+
+@dataclass(slots=True)
+class CommonFacts:
+    """Usage, proposals and questions, queue, hand-off, manual control and child runs, derived from events only."""
+
+    spending: Spending = field(default_factory=Spending)
+    requests: PersonRequests = field(default_factory=PersonRequests)
+    queue: MessageQueue = field(default_factory=MessageQueue)
+    handoff: HandoffFacts = field(default_factory=HandoffFacts)
+    manual: ManualControl = field(default_factory=ManualControl)
+    children: Children = field(default_factory=Children)
+
+    def apply(self, stamped: Stamped) -> None:
+        """Fold the next event of the types in `COMMON_EVENTS`."""
+        kind = type(stamped.event)
+        if kind in SPENDING_EVENTS:
+            self.spending.apply(stamped)
+        if kind in REQUEST_EVENTS:
+            self.requests.apply(stamped)
+        if has_own_tree(stamped.work):  # of these, only usage, proposals and questions concern the run
+            return
+        if kind in QUEUE_EVENTS:
+            self.queue.apply(stamped.event)
+        if kind in HANDOFF_EVENTS:
+            self.handoff.apply(stamped)
+        if kind in MANUAL_EVENTS:
+            self.manual.apply(stamped)
+        if kind in CHILDREN_EVENTS:
+            self.children.apply(stamped)
+
+
+COMMON_EVENTS = SPENDING_EVENTS | REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS | CHILDREN_EVENTS
+"""The events that change `CommonFacts`; all others are ignored."""

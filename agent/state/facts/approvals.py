@@ -1,0 +1,101 @@
+"""Which exact changes and contents of files a person approved, derived from events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...protocol import (
+    BY_DIGEST,
+    PERSON,
+    ChangesUndecided,
+    EffectEntry,
+    HandoffClosed,
+    ProposalDecided,
+    ProposalOpened,
+    ProposalRebased,
+    UndecidedAccepted,
+    WheelGiven,
+    WheelTaken,
+)
+
+if TYPE_CHECKING:
+    from ...protocol import Event
+
+
+class Shown(NamedTuple):
+    """A change of a file as a person sees it."""
+
+    path: str
+    before: str | None
+    """Blob of the old content; None: there was no file."""
+    after: str | None
+
+
+@dataclass(slots=True)
+class Approvals:
+    """Changes that a person approved as a diff and that were not made yet, and contents that a person accepted.
+
+    A person who saw only a name or a number of files did not approve a change here. Nor did a rule, or a client.
+    """
+
+    shown: dict[str, list[Shown | None]] = field(default_factory=dict[str, list[Shown | None]])
+    """Proposal id to its changes, for those that nobody decided on; None: no text of it is shown."""
+    approved: dict[str, Shown] = field(default_factory=dict[str, Shown])
+    """By path."""
+    accepted: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
+    """Path to the SHA-256 of each content that a person accepted (empty: there is no file), and whether it was seen."""
+    unreviewed: list[str] = field(default_factory=list[str])
+    """Protected and guarded files that a command changed in the workspace itself, and that nobody decided about."""
+    in_control: bool = False
+    """Whether a person is in control: what commands change then is the person's."""
+
+    def apply(self, event: Event) -> None:
+        """Fold the next event into this state."""
+        match event:
+            case ProposalOpened(path=str() as path) as opened:
+                self.shown[opened.proposal_id] = [Shown(path, opened.before, opened.after)]
+            case ProposalOpened(effects=effects) as opened if effects is not None:
+                self.shown[opened.proposal_id] = [_shown(entry) for entry in effects.entries]
+            case ProposalRebased() as rebased if rebased.proposal_id in self.shown:
+                self.shown[rebased.proposal_id] = [
+                    one and one._replace(before=rebased.before, after=rebased.after)
+                    for one in self.shown[rebased.proposal_id]
+                ]
+            case ProposalDecided() as decided:
+                self._decide(decided)
+            case UndecidedAccepted(paths=paths):
+                for one in paths:
+                    self.accepted.setdefault(one.path, {})[one.digest] = one.seen
+            case ChangesUndecided(protected=protected):
+                self.unreviewed = protected
+            case HandoffClosed():
+                self.unreviewed = []
+            case WheelTaken() | WheelGiven():
+                self.in_control = isinstance(event, WheelTaken)
+            case _:
+                pass
+
+    def take(self, path: str, before: str | None, after: str | None) -> bool:
+        """Return whether a person approved exactly this change, which was made now."""
+        if self.approved.get(path) != (path, before, after):
+            return False
+        del self.approved[path]
+        return True
+
+    def _decide(self, decided: ProposalDecided) -> None:
+        shown = self.shown.pop(decided.proposal_id, [])
+        if decided.decision == "reject" or decided.by != PERSON or decided.channel == BY_DIGEST:
+            return
+        for at, one in enumerate(shown):
+            own = decided.entries.get(at)
+            if one is None or (own is not None and own.skipped):
+                continue
+            after = decided.after if own is None else own.after
+            self.approved[one.path] = one if after is None else one._replace(after=after)
+
+
+def _shown(entry: EffectEntry) -> Shown | None:
+    is_compared = entry.added or entry.removed or entry.before == entry.after or not (entry.size or entry.size_before)
+    is_file = entry.kind == "file" and entry.is_text and not entry.conflict
+    return Shown(entry.path, entry.before, entry.after) if is_file and is_compared else None

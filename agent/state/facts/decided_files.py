@@ -1,0 +1,52 @@
+"""The files of the accepted changes of a run as they were judged, and which of them are different now.
+
+They are compared where a result is shown, which must be fast: of a large file only the size counts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from ...journal.encoding import recorded_text
+from ...layers.layer_effects import Side, side_at, status_at
+from ...layers.open_below import FOLDER
+
+_HASHED = 16 << 20
+"""Largest number of bytes of a file that is read."""
+_Stored = dict[bytes, tuple[str, int, str, bool]]
+"""Path to type, size, digest and execute bit; an empty type: nothing was there."""
+
+
+def encode_decided(files: Mapping[str, Side | None]) -> bytes:
+    """Return what a journal keeps of the files as they are judged: the same bytes for the same files."""
+    stored: _Stored = {os.fsencode(path): _mark(side) for path, side in sorted(files.items())}
+    return msgspec.msgpack.encode(stored)
+
+
+def changed_since(stored: bytes, root: Path) -> list[str]:
+    """Return the files below `root` that are not as they were judged, sorted. Raises OSError and ValueError."""
+    try:
+        files = msgspec.msgpack.decode(stored, type=_Stored)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"the record of the judged files is damaged: {error}") from error
+    folder = os.open(root, FOLDER | os.O_CLOEXEC)
+    try:
+        return sorted(recorded_text(os.fsdecode(path)) for path, was in files.items() if _differs(folder, path, was))
+    finally:
+        os.close(folder)
+
+
+def _mark(side: Side | None) -> tuple[str, int, str, bool]:
+    return ("", 0, "", False) if side is None else (side.type, side.size, side.digest, side.executable)
+
+
+def _differs(folder: int, path: bytes, was: tuple[str, int, str, bool]) -> bool:
+    status = status_at(folder, path)
+    reads = status is not None and status.st_size == was[1] <= _HASHED
+    seen = None if status is None else side_at(folder, path, hashes=reads, status=status)
+    now = _mark(None if seen is None else seen.side)
+    return now != was if reads else (now[:2], now[3]) != (was[:2], was[3])

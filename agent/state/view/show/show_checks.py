@@ -1,0 +1,109 @@
+"""Show checks, predicates and scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never, get_args
+
+from ....protocol import (
+    CheckAccepted,
+    CheckFinished,
+    CheckStarted,
+    HookRan,
+    PredicateJudged,
+    ScopeSet,
+    ScoreMeasured,
+    ScoreNotMeasured,
+    Stamped,
+)
+from .change_blocks import add, note, touch
+from .show_passes import show_no_score, show_score
+
+if TYPE_CHECKING:
+    from ..view_state import ViewState
+
+CheckEvent = (
+    HookRan
+    | ScopeSet
+    | CheckStarted
+    | CheckAccepted
+    | CheckFinished
+    | PredicateJudged
+    | ScoreMeasured
+    | ScoreNotMeasured
+)
+CHECKS: tuple[type[CheckEvent], ...] = get_args(CheckEvent)
+
+
+def show_check(state: ViewState, stamped: Stamped, event: CheckEvent) -> None:
+    """Show an event of a check, a predicate or a score."""
+    match event:
+        case CheckStarted():
+            add(state, stamped, "check", title=f"check {event.command}", status="running")
+            state.growing[stamped.work, "check"] = len(state.blocks) - 1
+            state.activity, state.waiting = "running", ""
+            state.busy.start(stamped.at)
+        case CheckAccepted():
+            note(state, stamped, f"the result of `{event.command}` was accepted", right=event.by)
+        case CheckFinished():
+            _check_finished(state, stamped, event)
+        case PredicateJudged():
+            block = add(state, stamped, "check", title=event.name, status="passed" if event.passed else "failed")
+            block.right = event.detail
+        case ScopeSet():
+            state.scope = event.listing
+            if event.added:
+                note(state, stamped, f"may change now, too: {', '.join(event.added)}", right=event.by)
+        case HookRan():
+            _hook_ran(state, stamped, event)
+        case ScoreMeasured():
+            show_score(state, stamped, event)
+        case ScoreNotMeasured():
+            show_no_score(state, stamped, event)
+        case _:
+            assert_never(event)
+
+
+def _hook_ran(state: ViewState, stamped: Stamped, event: HookRan) -> None:
+    """Show a hook that refused or failed. One that passed is only in the journal and the report."""
+    if event.result != "passed":
+        about = f" {event.tool or event.on}{f' {event.path}' if event.path else ''}"
+        note(state, stamped, f"hook `{event.command}` {event.result}{about}: {event.reason}")
+
+
+def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) -> None:
+    if stamped.work is None and event.command not in state.goals:
+        state.goals.append(event.command)
+    before = state.check.failing if state.check is not None else None
+    state.check, state.activity = event, ""
+    if state.failing_first is None:
+        state.failing_first = event.failing
+    index = state.growing.pop((stamped.work, "check"), None)
+    if index is None:
+        add(state, stamped, "check", title=f"check {event.command}")
+        index = len(state.blocks) - 1
+    state.printed.pop(index, None)
+    block = touch(state, index)
+    block.status, block.right, block.seconds = (
+        "passed" if event.passed else "failed",
+        _count(event, before),
+        event.seconds,
+    )
+    block.detail = event.output
+    if event.baseline:
+        state.busy.set_exact(0.0)  # it does not belong to a step and is not charged
+    state.busy.halt(stamped.at)
+
+
+def _count(event: CheckFinished, before: int | None) -> str:
+    """Describe the result: `3 failing, 14 before`, a timeout, or a check that did not start."""
+    if event.error is not None:
+        return f"did not start: {event.error}"
+    if event.timed_out:
+        return "timed out"
+    if event.suspect is not None:
+        return f"suspect: {event.suspect}"
+    if event.passed:
+        return "passed" if not before else f"passed, {before} failing before"
+    if event.failing is None:
+        return "failed" if event.exit_code is None else f"exit {event.exit_code}"
+    return f"{event.failing} failing" + (f", {before} before" if before not in (None, event.failing) else "")

@@ -1,0 +1,81 @@
+"""Show the child runs of a run: one entry for each, which its end completes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from ....protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, Stamped
+from ....protocol.text.counts import plural
+from .change_blocks import add, touch
+from .short_numbers import money
+
+if TYPE_CHECKING:
+    from ..view_state import ViewState
+
+CHILDREN = (ChildStarted, ChildSpent, ChildWaiting, ChildFinished)
+_Event = ChildStarted | ChildSpent | ChildWaiting | ChildFinished
+
+
+def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
+    """Show the start, a wait or the end of a child run. The meters show what it spends."""
+    match event:
+        case ChildStarted():
+            title = f"{_which(state, event.number)}  {event.title}"
+            add(state, stamped, "tool", title=title, status="running").detail = f"rundry watch {event.run_id}"
+            state.at_child[event.number] = len(state.blocks) - 1
+            state.child_phase = _which(state, event.number)
+        case ChildWaiting():
+            state.child_phase = f"{_name(state, event.number)} waits for you"
+            _mark(state, event.number, waits=True)
+        case ChildSpent():
+            child = next((c for c in state.common.children.by_number.values() if c.run_id == event.run_id), None)
+            if child is not None and child.is_open:
+                state.child_phase = _which(state, child.number)
+                _mark(state, child.number, waits=False)
+        case ChildFinished():
+            state.child_phase = ""
+            _finished(state, stamped, event)
+        case _:
+            assert_never(event)
+
+
+def _which(state: ViewState, number: int) -> str:
+    """Return `run 2 of 3`; or `search 2`, `pass 2` in a repeat or an improve run, which has no last one."""
+    return _name(state, number) + (f" of {state.child_count}" if state.child_count else "")
+
+
+def _name(state: ViewState, number: int) -> str:
+    kind = "run" if state.child_count else "search" if state.improve is None else "pass"
+    return f"{kind} {number}"
+
+
+def new_words(event: ChildFinished) -> list[str]:
+    """Return a line for each finding that is new since the earlier searches; empty if the child is not a search."""
+    if event.new is None:
+        return []
+    return [f"new: {one.title} ({one.key})" for one in event.new] or ["nothing new"]
+
+
+def _mark(state: ViewState, number: int, *, waits: bool) -> None:
+    """Show that a running child waits for a person, with the command that opens it, or that it works."""
+    index = state.at_child.get(number)
+    if index is not None and state.blocks.in_memory_at(index).open != waits:
+        block = touch(state, index)
+        block.status, block.open = "waiting" if waits else "running", waits
+
+
+def _finished(state: ViewState, stamped: Stamped, event: ChildFinished) -> None:
+    index = state.at_child.get(event.number)
+    child = state.common.children.by_number.get(event.number)
+    if index is None or child is None:
+        return
+    block = touch(state, index)
+    block.status = "passed" if event.complete else "failed"
+    usd = None if child.spent.unpriced else child.spent.usd
+    cost = "$?" if usd is None else f"${money(usd)}"
+    block.right = f"{event.reason.words}, {plural(child.spent.steps, 'step')}, {cost}"
+    block.open = False
+    block.seconds = max(0.0, stamped.at - child.started)
+    block.detail = "\n".join([event.detail, *new_words(event), f"rundry watch {event.run_id}"])
+    if event.new is not None:
+        block.right = f"{event.reason.words}, {len(event.new)} new, {cost}"

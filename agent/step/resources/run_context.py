@@ -1,0 +1,163 @@
+"""The objects that the steps of a run use: journal, gate, tools, budget and so on. Each has one duty."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...verdict.judge.judged_runs import is_judged
+from ...verdict.scope.run_scope import scope_of_run
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from ...budget.quota import Quotas
+    from ...gate.gate import Gate
+    from ...gate.guarded_paths import Guard
+    from ...gate.ruling import Ruling
+    from ...host.workspace_paths import Workspace
+    from ...journal.journal import Journal
+    from ...layers.run_layers import RunLayers
+    from ...layers.unit import Unit
+    from ...protocol import Clock, Record, StallEnd, ToolCall
+    from ...repo.old_snapshots.snapshots import Snapshots
+    from ...sandbox.git_hooks import CommitHooks
+    from ...sandbox.sandbox import Sandbox
+    from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Recorder
+    from ...tools.tool_context import ToolContext
+    from ...verdict.scope.scope import Scope
+    from ..formats.text_edits import TextEdits
+    from ..model_call.outages import Outages
+    from ..tool_calls.background import Background
+    from ..tool_calls.call_results import CallResults, Endings, GateResult
+    from ..tool_calls.commit_edits import Commits
+    from .activity import Activity
+    from .ancestors import Ancestors
+    from .change_tracker import ChangeTracker, Fingerprint
+    from .models_in_use import ModelsInUse
+    from .prompt_limits import PromptLimits
+    from .run_stage import Stage
+    from .stall_watches import StallWatches
+    from .used_limits import Usage
+
+
+class ToolCalls(Protocol):
+    """Performs the tool calls of the model. Each gets one result, unless its proposal stays open.
+
+    The runner passes it in, so that a step does not import the tools.
+    """
+
+    async def perform(
+        self,
+        ctx: RunContext,
+        calls: Sequence[ToolCall],
+        record: Record,
+        *,
+        step: int,
+        work: str | None,
+        names: Sequence[str],
+        endings: Endings | None,
+    ) -> CallResults:
+        """Record and perform the calls of an answer. `names`: the offered tools. Raises PersonInterrupted."""
+        ...
+
+    async def resume(
+        self, ctx: RunContext, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]
+    ) -> CallResults:
+        """Perform calls that are in the journal without a result. Raises PersonInterrupted."""
+        ...
+
+    async def carry_out(
+        self, ctx: RunContext, call: ToolCall, arguments: msgspec.Struct | None, ruling: Ruling, record: Record
+    ) -> GateResult:
+        """Carry out a ruling on a file change, after the runner died that should have done it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """The objects of one run, or of one try of a pass. It is built once and never changed."""
+
+    journal: Journal
+    facts: RunFacts
+    clock: Clock
+    events: Recorder
+    """Writes events."""
+    activity: Activity
+    """What is running, and how a person interrupts it. Tries share it with their run."""
+    usage: Usage
+    """How much of the limits was used."""
+    ancestors: Ancestors
+    """The runs above a child run, whose budgets hold for it too."""
+    models: ModelsInUse
+    gate: Gate
+    workspace: Workspace
+    snapshots: Snapshots
+    """What an older version stored of the workspace; empty in a new run."""
+    files: ChangeTracker
+    """Whether the files changed since their id was computed and since the last check."""
+    fingerprint: Fingerprint
+    sandbox: Sandbox
+    tools: ToolContext
+    calls: ToolCalls
+    guard: Guard
+    """Files of which each change asks."""
+    quotas: Quotas
+    env: Mapping[str, str]
+    """Environment of commands and checks, without the provider keys."""
+    background: Background
+    """Commands that run in the background."""
+    stalls: StallWatches
+    prompts: PromptLimits
+    outages: Outages
+    """The servers that do not answer now. Tries share it with their run."""
+    watched: Callable[[], bool]
+    """Returns whether a view is attached, so that a person can be asked."""
+    stall_ends: Callable[[], StallEnd]
+    """Returns what a repeated stall leads to now: `handoff` or `stop`."""
+    before_acting: Callable[[], Coroutine[Any, Any, None]]
+    """Waits until everything is known that the first tool needs."""
+    headless: bool
+    """Whether no screen owns the run: without a view the policy decides, and nobody is waited for."""
+    layers: RunLayers | None = None
+    """Where commands write; None: they write to the workspace, and what they changed is found out afterwards."""
+    units: RunLayers | None = None
+    """Where passes, tries and items work: layers or copies; None: there are none, or this is one of them."""
+    views: RunLayers | None = None
+    """Where the judge makes its views, over the workspace of the user; None: it can make none, see `no_views`."""
+    no_views: str = ""
+    """Why the judge can make no views; empty: it can, or nothing is judged."""
+    unit: Unit | None = None
+    """The unit of work in which everything happens: `workspace` is its view, and commands enter it; None: none."""
+    stage: Stage | None = None
+    """The stage of the run, whose unit that is; None: the run has none."""
+    commits: Commits | None = None
+    """Set by `--commit`."""
+    hooks: CommitHooks | None = None
+    """Set by `--commit-hooks`."""
+    edits: TextEdits | None = None
+    """Shows files to the model and makes edits of its answers, while the run has a file format."""
+    not_held: list[str] = field(default_factory=list[str])
+    """What could not be guaranteed, one line each; units share it with their run."""
+    hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a hook of the spec runs; tries share it with their run."""
+    work: str | None = None
+    """Name of the try that uses it; None: the run itself."""
+
+    @property
+    def judges(self) -> bool:
+        """Whether a green result is judged without the changes that nobody decided on (decision 0040)."""
+        return is_judged(self.facts.spec)
+
+    @property
+    def is_own_tree(self) -> bool:
+        """Whether `workspace` is a worktree of rundry, in which nobody else writes (docs/decisions/0036)."""
+        return self.unit is not None or self.facts.spec.home != self.facts.spec.workspace
+
+    @property
+    def scope(self) -> Scope | None:
+        """What the run may change; None: nothing decides when it is done, or an older version began it."""
+        return scope_of_run(self.facts.verdicts, self.journal, self.workspace.root)

@@ -1,1 +1,0 @@
-"""Changes and commands of the model at the gate, including proposals that outlived their runner."""

@@ -1,1 +1,0 @@
-"""Decide when a run ends: limits, checks and other predicates, guarded files, and stall detectors."""

@@ -1,0 +1,204 @@
+"""Plan `edit_file` and `write_file`: turn the model's arguments into the exact bytes that the gate shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..gate.draft import FileDraft, read_file_state
+from ..host.file_errors import PathRefused, UnreadableFile, WriteFailed
+from ..host.files.file_states import FileState, why_not_editable, why_read_only
+from .edit_blocks.indentation import Refused
+from .edit_blocks.match_block import Occurrences, find
+from .fit_text import lines_of, numbered
+from .reading.existing_files import existing
+from .tool_result import ToolResult, failure
+
+if TYPE_CHECKING:
+    from .tool_arguments import Edit, EditFile, WriteFile
+    from .tool_context import ToolContext
+
+_SHOWN = 24
+"""Lines shown of a near match."""
+
+_ENOUGH = 60.0
+"""Least similarity in percent that makes a place worth showing."""
+_MOST_LINES = 20_000
+_CANDIDATES = 12
+
+
+class _Planned(msgspec.Struct, frozen=True):
+    after: bytes
+    notes: list[str]
+
+
+def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
+    """Plan the file with all blocks replaced, or return why a block does not fit."""
+    state = existing(args.path, ctx)
+    if isinstance(state, ToolResult):
+        if state.summary == "no such file":
+            return failure(f"{state.text} To make a new file use write_file.", state.summary)
+        return state
+    before = read_file_state(ctx.workspace, args.path)
+    if why := why_read_only(before):
+        return failure(why, "read-only")
+    if why := why_not_editable(before):
+        return failure(why, "not text")
+    planned = _apply(before, args.blocks())
+    if isinstance(planned, str):
+        return failure(f"{args.path}: {planned}", "no match")
+    if planned.after == before.data:
+        return failure(f"{args.path}: the edit changes nothing: the old and the new text are the same", "no change")
+
+    def replan(state: FileState) -> bytes | str:
+        if not state.exists:
+            return "the file was deleted"
+        if why := why_not_editable(state):
+            return why
+        replanned = _apply(state, args.blocks())
+        return replanned if isinstance(replanned, str) else replanned.after
+
+    path = ctx.workspace.relative(before.real)
+    unread = [f"{why}: read it before you rely on its other lines"] if (why := ctx.why_unread(path, before)) else []
+    return FileDraft(
+        tool="edit_file",
+        path=path,
+        before=before,
+        after=planned.after,
+        notes=[*planned.notes, *_form(before), *unread],
+        replan=replan,
+    )
+
+
+def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
+    """Plan the file with its new content, in its present encoding and with its line endings."""
+    try:
+        real = ctx.workspace.resolve(args.path)
+        if real.is_dir():
+            return failure(f"{args.path} is a folder: name a file in it", "a folder")
+        before = read_file_state(ctx.workspace, args.path)
+        if why := why_read_only(before):
+            return failure(why, "read-only")
+        if why := why_not_editable(before):
+            return failure(why, "not text")
+        after = before.encode(args.content)
+    except (PathRefused, UnreadableFile, WriteFailed) as error:
+        return failure(str(error), "refused" if isinstance(error, PathRefused) else "failed")
+    if before.exists and after == before.data:
+        return ToolResult(ok=True, text=f"{args.path} already has exactly this content", summary="no change")
+    path = ctx.workspace.relative(before.real)
+    if why := ctx.why_unread(path, before):
+        return failure(f"{why}. Read it, then write it again with its lines. Nothing was changed.", "not read")
+    notes: list[str] = []
+    if before.newline in ("\r\n", "\r") and "\n" in args.content.replace("\r\n", ""):
+        ending = "CRLF" if before.newline == "\r\n" else "CR"
+        notes.append(f"written with the file's line endings ({ending})")
+
+    notes += _form(before)
+
+    def replan(state: FileState) -> bytes | str:
+        if not before.exists:
+            return "someone else made the file meanwhile"
+        return "its content changed, and this would overwrite it" if state.exists else after
+
+    return FileDraft(
+        tool="write_file",
+        path=path,
+        before=before,
+        after=after,
+        notes=notes,
+        replan=replan,
+    )
+
+
+def _form(before: FileState) -> list[str]:
+    """Return a note on the encoding if it is not UTF-8."""
+    if not before.exists or before.encoding == "utf-8":
+        return []
+    return [f"the file is {before.encoding}, not UTF-8, and keeps this encoding"]
+
+
+def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
+    """Apply all edits in order, or return why one of them does not fit."""
+    try:
+        text = before.text()
+    except UnreadableFile as error:
+        return str(error)
+    notes: list[str] = []
+    for number, edit in enumerate(edits, 1):
+        which = f"edit {number} of {len(edits)}: " if len(edits) > 1 else ""
+        if not edit.old_text:
+            return f"{which}old_text is empty: give the lines to replace, or use write_file"
+        if edit in edits[: number - 1]:
+            return f"{which}it repeats edit {edits.index(edit) + 1}. Send it once. Nothing was changed."
+        place = find(text, edit.old_text, edit.new_text)
+        if place is None:
+            return which + _not_found(text, edit)
+        if isinstance(place, Occurrences):
+            at = ", ".join(str(line) for line in place.lines[:10])
+            return (
+                f"{which}old_text occurs {len(place.lines)} times (lines {at}). "
+                "Give more lines around it, so that it is unique. Nothing was changed."
+            )
+        if isinstance(place, Refused):
+            return f"{which}{place.why} Nothing was changed."
+        notes += [which + note for note in place.notes]
+        text = text[: place.start] + place.new + text[place.end :]
+    try:
+        return _Planned(before.encode(text), notes)
+    except WriteFailed as error:
+        return str(error)
+
+
+def _not_found(text: str, edit: Edit) -> str:
+    parts = ["old_text is not in the file. Nothing was changed."]
+    if edit.new_text.strip() and edit.new_text.strip() in text:
+        parts.append("The file already has new_text: perhaps the edit was made before.")
+    near = _nearest(text, edit.old_text)
+    if near is None:
+        parts.append("Read the file, and copy the lines exactly.")
+        return " ".join(parts)
+    last = near.line + len(near.lines) - 1
+    where = f"line {near.line}" if last == near.line else f"lines {near.line} to {last}"
+    shown = numbered(near.lines[:_SHOWN], near.line)
+    parts.append(f"The nearest is {where} ({near.likeness:.0f} % alike); copy it exactly, without the numbers:")
+    return "\n".join([" ".join(parts), *shown])
+
+
+class _Near(msgspec.Struct, frozen=True):
+    """The place in a file that is most similar to a search text."""
+
+    line: int
+    """Number of its first line, 1-based."""
+    lines: list[str]
+    likeness: float
+    """Similarity in percent."""
+
+
+def _nearest(text: str, old: str) -> _Near | None:
+    """Return the lines that are most like the block, or None if none are similar."""
+    from rapidfuzz import fuzz, process
+
+    lines = lines_of(text)[:_MOST_LINES]
+    block = lines_of(old)
+    while block and not block[0].strip():
+        block.pop(0)
+    if not lines or not block:
+        return None
+    anchor = max(range(len(block)), key=lambda i: len(block[i].strip()))
+    stripped = [line.strip() for line in lines]
+    hits = process.extract(block[anchor].strip(), stripped, scorer=fuzz.ratio, limit=_CANDIDATES)
+    best: _Near | None = None
+    for _, _, at in hits:
+        start = max(0, int(at) - anchor)
+        found = lines[start : start + len(block)]
+        likeness = fuzz.ratio(_joined(found), _joined(block))
+        if best is None or likeness > best.likeness:
+            best = _Near(start + 1, found, likeness)
+    return best if best is not None and best.likeness >= _ENOUGH else None
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(line.strip() for line in lines)

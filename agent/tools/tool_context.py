@@ -1,0 +1,150 @@
+"""Resources that a run's tools use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from ..gate.rules import denial_of
+from ..host.file_errors import PathRefused
+from ..host.ignored_files import Ignore
+from .read_contents import ReadContents
+from .tool_arguments import AskPerson, Finish, StopCommand, UpdatePlan
+
+if TYPE_CHECKING:
+    from ..extend.mcp.mcp_servers import McpServers
+    from ..host.files.file_states import FileState
+    from ..host.workspace_paths import Workspace
+    from ..protocol import Rule, Skill
+    from ..sandbox.sandbox import Sandbox
+    from .reading.fetching import Fetcher
+    from .tool_result import ToolResult
+
+OUTPUT = "output:"
+"""Prefix of the paths under which `read_file` reads outputs that were too long to show."""
+
+
+class Elsewhere(Protocol):
+    """Runs reading tools on another machine."""
+
+    async def read(self, name: str, arguments: msgspec.Struct, ctx: ToolContext) -> ToolResult | None:
+        """Return the result of a tool; None: run it here."""
+        ...
+
+    async def close(self) -> None:
+        """End everything. May be called twice."""
+        ...
+
+
+@dataclass(slots=True)
+class ToolContext:
+    """Resources for the tools of one run."""
+
+    workspace: Workspace
+    env: Mapping[str, str]
+    """Environment variables of commands."""
+    sandbox: Sandbox
+    """Sandbox for commands; `Sandbox()` restricts nothing."""
+    keep: Callable[[bytes], str]
+    """Stores bytes in the journal and returns their hash."""
+    load: Callable[[str], bytes]
+    """Returns the bytes of a hash. Raises KeyError."""
+    mcp: McpServers
+    """The MCP servers whose tools the run offers."""
+    seconds_left: Callable[[], float | None] = lambda: None
+    """Seconds until the run's time is up; None: no limit."""
+    limit: int = 12_000
+    """Characters of a result."""
+    command_seconds: Callable[[], float] = lambda: 120.0
+    """Time-out for a command that does not set one."""
+    fetcher: Fetcher | None = None
+    """Makes web requests; None: `fetch_url` is off."""
+    background: Callable[[], Sequence[str]] = lambda: ()
+    """Names of the commands that run in the background."""
+    rules: Sequence[Rule] = ()
+    """The person's rules: `deny` also applies to tools that only read."""
+    live_output: Callable[[str], bytes | None] = lambda name: None
+    """Returns the output so far of a background command; None: this runner did not start it."""
+    skills: Sequence[Skill] = ()
+    """Skills that the model can load."""
+    elsewhere: Elsewhere | None = None
+    """Runs the tools that read the workspace on other machines; None: they run here."""
+    contents: ReadContents | None = field(default_factory=ReadContents)
+    """The contents of files that the model has read; None: a person calls the tools, who may replace any file."""
+    ignore: Ignore = field(init=False)
+    _outputs: dict[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        self.ignore = Ignore(self.workspace.root, self.workspace.skipped)
+
+    def register_output(self, sha: str) -> str:
+        """Return the path under which `read_file` finds this blob. A resumed run registers its earlier outputs."""
+        name = OUTPUT + sha[:10]
+        self._outputs[name] = sha
+        return name
+
+    def register_named_output(self, name: str, sha: str) -> None:
+        """Register an output under its own name."""
+        self._outputs[OUTPUT + name] = sha
+
+    def output(self, name: str) -> bytes:
+        """Return the stored output of a call, or the output of a background command. Raises KeyError."""
+        live = self.live_output(name.removeprefix(OUTPUT))
+        if live is not None:
+            return live
+        return self.load(self._outputs[name])
+
+    def denial_of(self, tool: str, path: str | None) -> str | None:
+        """Describe the person's rule that denies this path to a reading tool. Never raises."""
+        if not self.rules:
+            return None
+        paths: list[str] = []
+        if path is not None and not path.startswith(OUTPUT):
+            try:
+                paths = [self.workspace.relative(self.workspace.resolve(path)), os.path.normpath(path)]
+            except PathRefused:
+                return None  # the tool reports this itself
+        return denial_of(self.rules, tool, paths)
+
+    def why_unread(self, path: str, before: FileState) -> str:
+        """Return why a file has lines that the model never saw; empty: it may replace the file."""
+        return "" if self.contents is None else self.contents.why_unread(path, before, self.workspace.seen)
+
+    def note_read(self, state: FileState) -> None:
+        """Note that the model knows the present content of a file."""
+        if self.contents is not None:
+            self.contents.note(self.workspace.relative(state.real), state.sha256)
+
+    def bounded_seconds(self, seconds: float) -> float:
+        """Limit a tool's time-out to the rest of the run's time (docs/requirements.md 3.3)."""
+        left = self.seconds_left()
+        return seconds if left is None else max(0.1, min(seconds, left))
+
+    def question(self, arguments: msgspec.Struct | None) -> AskPerson:
+        """Return the arguments of `ask_person`."""
+        assert isinstance(arguments, AskPerson)
+        return arguments
+
+    def finish(self, arguments: msgspec.Struct | None) -> tuple[str, list[Any]]:
+        """Return the answer and citations of `finish` as the model gave them."""
+        assert isinstance(arguments, Finish)
+        return arguments.answer, [_plain(citation) for citation in arguments.citations]
+
+    def command_name(self, arguments: msgspec.Struct | None) -> str:
+        """Return the name in the arguments of `stop_command`."""
+        assert isinstance(arguments, StopCommand)
+        return arguments.name
+
+    def plan(self, arguments: msgspec.Struct | None) -> list[str]:
+        """Return the lines of `update_plan`."""
+        assert isinstance(arguments, UpdatePlan)
+        return arguments.lines
+
+
+def _plain(citation: object) -> object:
+    built: object = msgspec.to_builtins(citation)
+    return built

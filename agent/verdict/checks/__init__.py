@@ -1,0 +1,1 @@
+"""Run checks, and find what decides whether they pass: files, helpers, settings of tools."""

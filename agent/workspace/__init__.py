@@ -1,1 +1,0 @@
-"""Access to the machine around a run: paths, files, processes, snapshots, file watching, the sandbox, the clock."""

@@ -1,1 +1,0 @@
-"""Files that a tool, an editor, a shell or an agent loads when it starts in a folder."""

@@ -1,1 +1,0 @@
-"""Record, compare and restore the state of a git repository, and commit passes."""

@@ -1,1 +1,0 @@
-"""Record the temporary files of writes, and remove those that a killed process left."""

@@ -1,1 +1,0 @@
-"""What a command can see: environment variables, files and sockets."""

@@ -1,0 +1,281 @@
+"""The panel above the message box after the end of a run: its result, and the keys for the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.style import Style
+from textual import events
+from textual.app import App
+from textual.strip import Strip
+from textual.widget import Widget
+
+from rundry.agent import RundryError, RunEnded, ViewState, as_of_now, end_word, held_words
+
+from ..control.end_words import (
+    Changed,
+    changed_words,
+    cost_words,
+    next_words,
+    offered,
+    proof_rows,
+    search_words,
+    sign_of,
+    verdict_words,
+)
+from ..keys.letters import FirstLetter, Left
+from ..keys.lookup import BY_NAME, READ_ONLY_ACTIONS, keys_of, shown_key
+from ..lines.draw_runs import Run, fold, shorten, to_strip, width_of
+from ..theme.theme import Palette, palette_of
+
+if TYPE_CHECKING:
+    from ..control.run_controller import RunController
+
+_FIELD = 13
+"""Width of the reason, so that the rows below it are aligned."""
+_NARROW = 70
+_HANG = 2
+"""On a narrow screen, further rows of a fact are set in by this."""
+_TALL = 30
+"""Height of the screen from which each fact about files has two rows, like the others."""
+_OF_FILES = ("opened", "undecided")
+
+
+class EndPanel(Widget, can_focus=True):
+    """The facts about the end on one screen. It has the focus until the user types."""
+
+    DEFAULT_CSS = """
+    EndPanel { height: 1; display: none; padding: 0 1; margin: 1 0 0 0; }
+    """
+
+    def __init__(
+        self,
+        controller: RunController,
+        keymap: Mapping[str, str],
+        *,
+        do: Callable[[str], None],
+        is_writing: Callable[[], bool],
+    ) -> None:
+        """`do` runs the action with that name; `is_writing` returns whether the message box contains a text."""
+        super().__init__(id="ended")
+        self._controller, self._keymap, self._keys = controller, keymap, keys_of("end", keymap)
+        self._do, self._is_writing = do, is_writing
+        self._letter = FirstLetter(self, lambda action, _at: do(action))
+        self._ended: RunEnded | None = None
+        self._recorded: RunEnded | None = None
+        """The end of which `_ended` is the present state."""
+        self._is_short = False
+        """Only the verdict is shown: a proposal waits, and the room is for it."""
+        self._in_stage: bool = False
+        """Whether the run worked in a stage when this was drawn."""
+        self._changed: Changed | None = None
+        self._counted_at = 0
+        """Number of the newest event when the changed lines were counted."""
+        self._names: Sequence[str] = ()
+        self._rows: list[list[Run]] = []
+        self._places: list[tuple[int, int, int, str]] = []
+        """Row, first and last column of each key, and its action."""
+
+    def on_mount(self) -> None:
+        """Redraw the keys when the focus moves, because they count only while the panel has it."""
+        self.watch(self.screen, "focused", self._draw, init=False)
+
+    def show(self) -> None:
+        """Show the end of the run, or nothing while it runs."""
+        ended = self._as_of_now(self._controller.state.outcome)
+        wanted = ended is not None and self._controller.begun
+        if not wanted:
+            if self.has_focus:
+                self.post_message(Left())
+            self._ended = self._recorded = None
+            self.display = False
+            return
+        is_short, in_stage = bool(self._controller.state.proposals), self._controller.state.in_stage
+        if ended is self._ended and is_short == self._is_short and in_stage == self._in_stage:
+            self._count_again(ended)
+            return
+        self._ended, self._is_short, self._in_stage, self.display = ended, is_short, in_stage, True
+        self._counted_at = self._controller.state.last_seq
+        self._changed = self._count(ended) if ended is not None else None
+        self._draw()
+        box_is_free = not self._is_writing() and self.screen.focused in (None, self.screen.query_one("#message"))
+        if is_short and self.has_focus:
+            self.post_message(Left())
+        elif box_is_free and not is_short:
+            self.focus()
+
+    def _as_of_now(self, ended: RunEnded | None) -> RunEnded | None:
+        """Return the end as it stands with the files that are there now. They are read once for each end."""
+        journal = self._controller.link.journal
+        if ended is None or journal is None or ended is self._recorded:
+            return self._ended if ended is not None and ended is self._recorded else ended
+        self._recorded = ended
+        return as_of_now(ended, journal)
+
+    def _count_again(self, ended: RunEnded | None) -> None:
+        """Count the changed lines again if there are new events: an undo after the end changes them."""
+        newest = self._controller.state.last_seq
+        if ended is None or newest == self._counted_at:
+            return
+        self._counted_at = newest
+        changed = self._count(ended)
+        if changed != self._changed:
+            self._changed = changed
+            self._draw()
+
+    def _count(self, ended: RunEnded) -> Changed | None:
+        if not ended.files_changed or self._controller.link.journal is None:
+            return None
+        try:
+            standing = self._controller.reader.changes().standing
+        except RundryError:
+            return None
+        moved = [each for landed in standing for each in landed.files.items()]
+        return Changed(
+            files=len({path for path, _ in moved}),
+            added=sum(each.added for _, each in moved),
+            removed=sum(each.removed for _, each in moved),
+        )
+
+    def _has_changes(self, ended: RunEnded) -> bool:
+        """Return whether not all changes were undone."""
+        return bool(self._changed.files if self._changed is not None else ended.files_changed)
+
+    def _draw(self) -> None:
+        self._rows, self._places, self._names = [], [], ()
+        if self._ended is not None and self.size.width:
+            state, palette = self._controller.state, palette_of(cast("App[Any]", self.app))
+            if self._is_short:
+                self._rows = [shorten(self._verdict(state, self._ended, palette), self.size.width)]
+            else:
+                self._rows = self._facts(state, self._ended, palette)
+                self._rows += self._key_rows(state, self._ended, palette)
+        # not `height: auto`: Textual keeps the height that it computed before the rows were known
+        self.styles.height = max(1, len(self._rows))
+        self.refresh()
+
+    def _facts(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
+        width, none = self.size.width, Style.null()
+        indent = 0 if width < _NARROW else _FIELD
+        most = max(2, self.screen.size.height // 6)
+        rows = fold(self._verdict(state, ended, palette), width, hang=indent or _HANG, most=most)
+        lead: list[Run] = [(" " * indent, none)] if indent else []
+        rows += self._proof(ended, palette)
+        if found := search_words(state, ended):
+            rows.append(shorten([*lead, (found, none)], width))
+        cost = "   ".join(cost_words(ended, estimated=state.common.spending.spent.estimated))
+        changed = changed_words(self._changed, ended, is_brief=width < _NARROW)
+        rows.append(
+            shorten([*lead, (cost, none), ("   " if width < _NARROW else "      ", none), (changed, none)], width)
+        )
+        if held := held_words(state.common.spending.spent.held):
+            rows += fold([*lead, (held, none)], width, hang=indent)
+        if not self._controller.is_read_only:
+            words = next_words(state, ended, has_changes=self._has_changes(ended))
+            rows += fold([*lead, (words, palette.dim)], width, hang=indent or _HANG)
+        return rows
+
+    def _proof(self, ended: RunEnded, palette: Palette) -> list[list[Run]]:
+        """Return what proves the result, each fact with its label where there is room."""
+        width, rows = self.size.width, list[list[Run]]()
+        is_told = ended.evidence is not None and bool(ended.evidence.judged_why)
+        for label, text in proof_rows(ended, helps=False):
+            if is_told and label not in _OF_FILES:  # the verdict says it
+                continue
+            is_short = label in _OF_FILES and self.screen.size.height < _TALL
+            head = f"{label}: " if width < _NARROW else f"  {label}".ljust(_FIELD)
+            line: list[Run] = [(head, palette.dim), (text, Style.null())]
+            rows += fold(line, width, hang=_HANG if width < _NARROW else _FIELD, most=1 if is_short else 2)
+        return rows
+
+    def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:
+        sign, meaning = sign_of(ended)
+        style = (palette.verdict_good if meaning == "good" else palette.verdict_bad) + Style(bold=True)
+        head, indent = f"{sign} {end_word(ended)}", 0 if self.size.width < _NARROW else _FIELD
+        head = head.ljust(indent) if len(head) < indent else f"{head}  "
+        return [(head, style), (verdict_words(ended, state), Style.null())]
+
+    def _key_rows(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
+        indent, row = 0 if self.size.width < _NARROW else _FIELD, list[Run]()
+        self._names = list(offered(state, ended, has_changes=self._has_changes(ended)))
+        if self._controller.is_read_only:
+            self._names = [name for name in self._names if name in READ_ONLY_ACTIONS]
+        rows: list[list[Run]] = []
+        way, quiet = self._way_here(state), Style.null() if self.has_focus else palette.dim
+        if way:
+            row = [(" " * indent, Style.null()), (way, palette.needs_you), (" to choose", Style.null())]
+            self._places.append((len(self._rows), indent, width_of(row), "to_gate"))
+        for name in self._names:
+            action = BY_NAME[name]
+            key = shown_key(self._keymap.get(name, action.keys))
+            is_way_back = name == "end_message" and self._controller.is_read_only
+            hint = "message box" if is_way_back else action.hint
+            word: list[Run] = [(key, palette.needs_you if self.has_focus else palette.dim), (f" {hint}", quiet)]
+            if row and width_of(row) + 3 + width_of(word) > self.size.width:
+                rows.append(row)
+                row = []
+            row = [*row, ("   ", Style.null())] if row else [(" " * indent, Style.null())] if indent else []
+            start = width_of(row)
+            row += word
+            self._places.append((len(self._rows) + len(rows), start, width_of(row), name))
+        return [*rows, row]
+
+    def _way_here(self, state: ViewState) -> str:
+        """Return the key that focuses this panel; empty if it has the focus, or if that key leads elsewhere."""
+        focused = self.screen.focused
+        elsewhere = state.finder is not None and (focused is None or focused.id != "board")
+        return "" if self.has_focus or elsewhere else shown_key(self._keymap.get("to_gate", BY_NAME["to_gate"].keys))
+
+    def on_resize(self) -> None:
+        """Arrange the rows for the new width."""
+        self._draw()
+
+    def notify_style_update(self) -> None:
+        """Draw again in the colours of another theme."""
+        super().notify_style_update()
+        if self.is_mounted:
+            self._draw()
+
+    def render_line(self, y: int) -> Strip:
+        """Return one row, as Textual asks for it."""
+        if y >= len(self._rows):
+            return Strip.blank(self.size.width, self.rich_style)
+        return to_strip(self._rows[y]).apply_style(self.rich_style).adjust_cell_length(self.size.width, self.rich_style)
+
+    def on_focus(self) -> None:
+        """Take the next keys as keys of the panel, and look whether the judged files are still the same."""
+        self._recorded = None
+        self.show()
+        self._letter.focused()
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._letter.follow(event):
+            return
+        name = self._keys.get(event.key)
+        if name is not None and name in self._names:
+            event.stop()
+            event.prevent_default()
+            if event.is_printable:
+                self._letter.hold(name, event)
+            else:
+                self._do(name)
+        elif event.character == "?":
+            event.stop()
+            self._letter.ask_for_help()
+        elif event.is_printable and event.character:
+            event.stop()
+            event.prevent_default()
+            self._letter.write(event.character)
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self._letter.write(event.text)
+
+    def on_click(self, event: events.Click) -> None:
+        """Run the action whose words were clicked."""
+        x, y = event.x - self.styles.padding.left, event.y - self.styles.padding.top
+        for row, start, end, name in self._places:
+            if y == row and start <= x < end:
+                self._do(name)

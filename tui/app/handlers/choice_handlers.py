@@ -1,0 +1,126 @@
+"""Handle actions that choose a model or a session, in dialogs or on the first screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+from rundry.agent import Journal, ModelSpec, RundryError, Survey, find_run, list_runs, newest_as_of_now
+
+from ...pages.first_choices import Choice, Continue, PickModel, RunDemo, Try, UseModel
+
+if TYPE_CHECKING:
+    from ...control.run_controller import RunController
+    from ...control.services import Host, Services
+    from ..message_and_notice import Prompt
+
+
+class ChoiceHandlers:
+    """Handlers that open a picker, and what the first screen offers."""
+
+    def __init__(
+        self,
+        controller: RunController,
+        prompt: Prompt,
+        services: Services,
+        host: Host,
+        found: Callable[[], Survey | None],
+    ) -> None:
+        """`found`: the models that the first screen found; None if it did not look."""
+        self._controller, self._prompt, self._services, self._host = controller, prompt, services, host
+        self._found = found
+
+    def table(self) -> Mapping[str, Callable[[str], None]]:
+        """Return the handlers by the action's name."""
+        return {"model": self._model, "sessions": self._sessions}
+
+    def continue_newest(self) -> None:
+        """Resume the newest unfinished run of this folder. Raises RundryError if there is none."""
+        path = find_run(None, self._folder(), self._controller.root)
+        self._host.leave_for(f"resume {path.stem}")
+
+    def choose(self, choice: Choice) -> None:
+        """Carry out a choice of the first screen. Raises RundryError."""
+        match choice:
+            case UseModel(model):
+                self._use(model)
+            case PickModel():
+                self._model("")
+            case RunDemo():
+                self._host.leave_for("demo")
+            case Continue(run_id):
+                self._host.leave_for(f"resume {run_id}")
+            case Try(task):
+                self._prompt.fill(task)
+            case _:
+                assert_never(choice)
+
+    def _model(self, argument: str) -> None:
+        if argument:
+            self._use(self._controller.reader.model_named(argument))
+            return
+        from ...pages.model_picker import ModelPicker
+
+        def picked(model: ModelSpec | None) -> None:
+            if model is not None:
+                self._guarded(lambda: self._use(model))
+
+        self._services.open(ModelPicker(self._found(), self._controller.state.model), picked)
+
+    def _use(self, model: ModelSpec) -> None:
+        asked = self._controller.switch_model(model)
+        start = self._controller.start
+        if start is not None and not self._controller.begun:
+            start.remember(model)
+            self._prompt.tell(f"{model.name} is used from now on")
+        else:
+            self._prompt.tell(f"asking {model.name}", asked=asked)
+
+    def _sessions(self, _argument: str) -> None:
+        from ...pages.session_picker import SessionPicker
+
+        folder, root = self._folder(), self._controller.root
+        self._services.open(SessionPicker(newest_as_of_now(list_runs(folder)), root, self._act))
+
+    def _folder(self) -> Path:
+        start, journal = self._controller.start, self._controller.link.journal
+        if start is not None:
+            return start.folder
+        if journal is None:
+            raise RundryError("this view has no folder of runs")
+        return journal.path.parent
+
+    def _act(self, picked: object) -> str:
+        from ...pages.session_picker import Picked
+
+        assert isinstance(picked, Picked)
+        run = picked.run
+        match picked.what:
+            case "resume" | "watch":
+                self._host.leave_for(f"{picked.what} {run.run_id}")
+                return ""
+            case "fork":
+                from rundry.agent import fork_run
+
+                forked = fork_run(Path(run.path), Path(run.path).parent)
+                self._host.leave_for(f"resume {forked.run_id}")
+                return ""
+            case "export":
+                return self._export(run.path)
+
+    def _export(self, path: str) -> str:
+        from ...export.formats import ExportFormat
+        from ...export.writing import export_next_to
+
+        journal = Journal.open(Path(path))
+        try:
+            return f"written to {export_next_to(journal, ExportFormat.HTML)}"
+        finally:
+            journal.close()
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except RundryError as error:
+            self._prompt.tell(str(error))

@@ -1,0 +1,251 @@
+"""Handle actions that control a run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from rundry.agent import (
+    EDIT_FORMATS,
+    EFFORTS,
+    AddRule,
+    GateMode,
+    Interrupt,
+    Pause,
+    RundryError,
+    StepOnce,
+    Stop,
+    StopCommand,
+    Unpause,
+    Unqueue,
+    Wake,
+    edit_format_named,
+    held_words,
+)
+
+from ...control.deny_rule import parse_deny
+from ...control.resume_command import raised
+from ...control.review_words import IN_STAGE
+from ...start.read_limit import parse_limit
+from ...text.show_text import one_line
+
+if TYPE_CHECKING:
+    from ...control.run_controller import RunController
+    from ...keys.keymap import Keymap
+    from ..message_and_notice import Prompt
+    from .stage_handlers import StageHandlers
+
+ONCE_MORE = "nothing is running; press {interrupt} again to rewind"
+CLEAR = "press {interrupt} again to clear the message"
+CYCLE = (GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO, GateMode.READ)
+UNSANDBOXED = "there is no sandbox: enter /gate auto again to allow commands unsandboxed"
+
+
+def _next(mode: GateMode) -> GateMode:
+    """Return the mode that follows."""
+    return CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)] if mode in CYCLE else CYCLE[0]
+
+
+class RunHandlers:
+    """Handlers that send a command to the run."""
+
+    def __init__(
+        self,
+        controller: RunController,
+        prompt: Prompt,
+        *,
+        rewind: Callable[[str], None],
+        continue_newest: Callable[[], None],
+        keymap: Keymap,
+        stage: StageHandlers | None = None,
+    ) -> None:
+        """`stage`: None where nobody can look at what is staged."""
+        self._controller, self._prompt, self._rewind, self._stage = controller, prompt, rewind, stage
+        self._continue_newest = continue_newest
+        self._once_more, self._clear = keymap.named(ONCE_MORE), keymap.named(CLEAR)
+
+    def table(self) -> Mapping[str, Callable[[str], None]]:
+        """Return the handlers by the action's name."""
+        return {
+            "interrupt": self._interrupt,
+            "gate": self._gate,
+            "deny": self._deny,
+            "pause": self._pause,
+            "resume": self._resume,
+            "step": self._step,
+            "limit": self._limit,
+            "effort": self._effort,
+            "format": self._format,
+            "stop": self._stop,
+            "wake": self._wake,
+            "queue": self._queue,
+            "until": self._until,
+            "scope": self._scope,
+        }
+
+    def _interrupt(self, _argument: str) -> None:
+        state = self._controller.state
+        if state.activity or state.proposals or state.at_shell:
+            self._controller.put(Interrupt())
+        elif self._prompt.text:
+            self._clear_message()
+        elif self._prompt.shows(self._once_more):
+            self._prompt.tell("")
+            self._rewind("")
+        else:
+            self._prompt.tell(self._once_more if self._controller.begun else "nothing is running")
+
+    def _clear_message(self) -> None:
+        if self._prompt.shows(self._clear):
+            self._prompt.clear()
+            self._prompt.tell("cleared: ↑ brings it back")
+        else:
+            self._prompt.tell(self._clear)
+
+    def _gate(self, argument: str) -> None:
+        state = self._controller.state
+        if argument and argument not in list(GateMode):
+            raise RundryError(f"/gate {argument}: use read, ask, effects, edits, auto or stage")
+        mode = GateMode(argument) if argument else _next(state.gate_mode)
+        if state.in_stage or (mode is GateMode.STAGE and self._stage is not None):
+            self._change_stage(mode if argument else None)
+            return
+        if not self._controller.begun:
+            self._controller.set_gate(mode)
+            return
+        unheld = mode is GateMode.AUTO and state.sandbox is None
+        if unheld and argument and self._prompt.shows(UNSANDBOXED):
+            self._controller.set_gate(mode, unsandboxed_ok=True, settle=True)
+        elif unheld and argument:
+            self._prompt.tell(UNSANDBOXED)
+        elif unheld:
+            self._controller.set_gate(GateMode.READ)
+            self._prompt.tell("auto was skipped: there is no sandbox. Use /gate auto to set it")
+        else:
+            self._controller.set_gate(mode, settle=bool(argument))
+
+    def _change_stage(self, mode: GateMode | None) -> None:
+        """Enter a stage, or leave it for another mode. None: a key that cycles the modes, which does not leave it."""
+        if self._stage is None:
+            raise RundryError(f"the run works in a stage: rundry apply {self._controller.state.run_id} decides on it")
+        if mode is GateMode.STAGE:
+            self._stage.enter()
+        elif mode is None:
+            self._prompt.tell(IN_STAGE)
+        else:
+            self._stage.leave(mode)
+
+    def _deny(self, argument: str) -> None:
+        if argument:
+            self._controller.put(AddRule(rule=parse_deny(argument)))
+        else:
+            self._prompt.fill("/deny path:")
+
+    def _pause(self, argument: str) -> None:
+        if not self._controller.begun:
+            self._continue_newest()
+        elif self._controller.status.is_gone:
+            self._controller.continue_run("")
+        elif self._controller.state.paused:
+            self._controller.put(Unpause())
+        else:
+            self._controller.put(Pause(now=argument == "now"))
+
+    def _resume(self, argument: str) -> None:
+        self._controller.continue_run(argument)
+
+    def _step(self, _argument: str) -> None:
+        self._controller.put(StepOnce())
+
+    def _limit(self, argument: str) -> None:
+        name, _, value = argument.partition(" ")
+        if not value:
+            state = self._controller.state
+            ended, budget = state.outcome, state.budget
+            wanted = None if name or ended is None or budget is None else raised(ended, budget)
+            self._prompt.fill("/limit " + (" ".join(wanted) if wanted is not None else f"{name} " if name else ""))
+            if held := held_words(state.common.spending.limited.held):
+                self._prompt.tell(held)
+            return
+        self._controller.set_limit(*parse_limit(name, value))
+
+    def _until(self, argument: str) -> None:
+        controller = self._controller
+        if argument:
+            controller.set_check(None if argument == "none" else _unquoted(argument))
+        goals = controller.state.goals
+        if not goals:
+            how = "" if controller.begun else "; /until CMD sets the one that decides when the next task is done"
+            self._prompt.tell(f"no check is set{how}")
+            return
+        goal = one_line(" and ".join(goals))
+        if controller.begun:
+            self._prompt.tell(f"the run is done when {goal} passes")
+        else:
+            self._prompt.tell(f"/until none removes the check; the next task is done when this passes: {goal}")
+
+    def _scope(self, argument: str) -> None:
+        show_scope(self._controller, self._prompt, argument)
+
+    def _effort(self, argument: str) -> None:
+        if not argument:
+            self._prompt.fill("/effort ")
+            return
+        if argument not in EFFORTS:
+            raise RundryError(f"/effort {argument}: use {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+        self._controller.switch_model(self._controller.reader.with_effort(argument), asks=False)
+
+    def _format(self, argument: str) -> None:
+        controller = self._controller
+        form = edit_format_named(argument)
+        if argument and form is None:
+            names = f"{', '.join(EDIT_FORMATS[:-1])} or {EDIT_FORMATS[-1]}"
+            raise RundryError(f"/format {argument}: use {names}")
+        if form is not None:
+            controller.set_edit_format(form)
+        if form is None or not controller.begun:
+            state = controller.state
+            self._prompt.tell(f"edit format: {state.edit_format}; {one_line(state.edit_format_why)}")
+
+    def _stop(self, argument: str) -> None:
+        if argument in self._controller.state.background:
+            self._controller.put(StopCommand(name=argument))
+            return
+        if argument not in ("", "now"):
+            raise RundryError(f"/stop {argument}: use /stop, /stop now, or /stop NAME for a background command")
+        self._controller.put(Stop(how="now" if argument else "wrap_up"))
+
+    def _wake(self, _argument: str) -> None:
+        self._controller.put(Wake())
+
+    def _queue(self, _argument: str) -> None:
+        queue = self._controller.state.queue
+        if not queue:
+            self._prompt.tell("nothing is queued")
+            return
+        self._controller.put(Unqueue(queued_id=queue[-1].queued_id))
+        draft = self._prompt.text
+        self._prompt.fill(queue[-1].text + (f"\n{draft}" if draft.strip() else ""))
+
+
+def show_scope(controller: RunController, prompt: Prompt, argument: str) -> None:
+    """Add the globs of an argument to what the run may change; without one, show it in lines. Raises RundryError."""
+    if argument:
+        controller.add_scope(argument.split())
+        return
+    lines = controller.state.scope
+    if not lines:
+        why = "no check decides, so there is no scope" if controller.begun else "the start of the run shows the scope"
+        prompt.tell(why)
+    for line in lines:
+        prompt.tell(one_line(line))
+
+
+def _unquoted(argument: str) -> str:
+    """Return the command without the quotes that it would need as the value of an option."""
+    try:
+        words = shlex.split(argument)
+    except ValueError:  # the quotes belong to the command
+        return argument
+    return words[0] if len(words) == 1 and argument[0] in "'\"" else argument

@@ -1,0 +1,84 @@
+"""Leave the screen: immediately, or after asking what happens to the run. Does not import textual."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rundry.agent import RundryError, Stop, StopHow
+
+if TYPE_CHECKING:
+    from ..control.run_controller import RunController
+
+TWICE_SECONDS = 2.0
+
+
+class Leaving:
+    """Handles the keys and questions with which the user leaves the screen."""
+
+    def __init__(
+        self,
+        controller: RunController,
+        *,
+        tell: Callable[[str], None],
+        leave: Callable[[StopHow | None], None],
+        ask: Callable[[Callable[[str | None], None]], None],
+        key: str = "^c",
+    ) -> None:
+        """`leave` closes the screen, and says how the run is stopped. `ask` passes on an answer of `LeaveScreen`.
+
+        `key`: the one that leaves if it is pressed twice.
+        """
+        self._controller, self._tell, self._leave, self._ask = controller, tell, leave, ask
+        self._key = key
+        self._waits_for_end = False
+        self._pressed_at = 0.0
+
+    def press(self, first: Callable[[], str] | None = None) -> None:
+        """Leave if this is the second time in two seconds.
+
+        `first`: called if it is the first time; returns the notice for it.
+        """
+        now = time.monotonic()
+        if now - self._pressed_at < TWICE_SECONDS:
+            self.begin()
+        else:
+            self._pressed_at = now
+            done = "" if first is None else f"{first()}; "
+            self._tell(f"{done}press {self._key} again to leave")
+
+    def begin(self) -> None:
+        """Leave immediately if nothing would be lost, else ask what happens to the run."""
+        controller = self._controller
+        if self._waits_for_end or controller.status.is_over or not controller.begun or controller.is_read_only:
+            self._leave(None)
+        elif self._controller.status.is_idle:
+            self._leave("now")
+        else:
+            self._ask(self._answered)
+
+    def go_once_over(self) -> None:
+        """Leave if the run that was asked to wrap up has ended."""
+        if self._waits_for_end and self._controller.status.is_over:
+            self._leave(None)
+
+    def _answered(self, choice: str | None) -> None:
+        match choice:
+            case "background":
+                self._leave(None)
+            case "now":
+                self._leave("now")
+            case "wrap_up":
+                self._wrap_up()
+            case _:
+                pass
+
+    def _wrap_up(self) -> None:
+        try:
+            self._controller.put(Stop(how="wrap_up"))
+        except RundryError as error:
+            self._tell(str(error))
+            return
+        self._waits_for_end = True
+        self._tell(f"wraps up, then leaves; {self._key} twice leaves immediately")

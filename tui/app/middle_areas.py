@@ -1,0 +1,130 @@
+"""The transcript, the board and the gate: which of them is visible and which has the focus."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from ..board.board_panel import BoardPanel
+    from ..control.run_controller import RunController
+    from ..gate.gate_panel import GatePanel
+    from ..message.message_box import MessageBox
+    from ..transcript.transcript import Transcript
+
+
+class Areas:
+    """Switches between the transcript and the board, and moves the focus."""
+
+    def __init__(
+        self,
+        controller: RunController,
+        *,
+        transcript: Transcript,
+        search: BoardPanel,
+        gate: GatePanel,
+        box: MessageBox,
+        refresh: Callable[[], None],
+        focus: Callable[[Widget], None],
+    ) -> None:
+        """`box`: the message box. `refresh` updates the whole screen; `focus` gives a widget the focus."""
+        self._controller = controller
+        self.transcript, self.search, self._gate = transcript, search, gate
+        self._box, self._refresh, self._focus = box, refresh, focus
+        self._board_wanted = True
+
+    @property
+    def board_wanted(self) -> bool:
+        """Whether a search shows its board instead of the transcript."""
+        return self._board_wanted
+
+    @property
+    def shows_board(self) -> bool:
+        """Whether the run is a search and its board is wanted."""
+        return self._controller.state.finder is not None and self._board_wanted
+
+    def show_board(self, wanted: bool) -> None:
+        """Show the board of a search, or its transcript."""
+        if self._controller.state.finder is None or wanted == self._board_wanted:
+            return
+        self._board_wanted = wanted
+        self._refresh()
+
+    def draw_board(self, is_visible: bool) -> list[str]:
+        """Show or hide the board of a search. Return why the runner refused what was asked of it since."""
+        state, status = self._controller.state, self._controller.status
+        appears = is_visible and not self.search.display
+        self.search.display = is_visible
+        if is_visible:
+            journal = self._controller.link.journal
+            self.search.board.show(state, journal, time.time(), is_over=status.is_at_rest, at_once=appears)
+        return self.search.refusals(state)
+
+    def show_transcript(self) -> None:
+        """Shrink a proposal that takes the whole height, so that the transcript is visible."""
+        self._gate.make_room()
+        self._refresh()
+
+    def read_transcript(self) -> None:
+        """Make the transcript visible and give it the focus."""
+        self.show_transcript()
+        self._focus(self.transcript)
+
+    def focus_gate(self) -> bool:
+        """Focus the gate, or else the board of a search. Return False if there is neither."""
+        if self._gate.display:
+            self._focus(self._gate.inner)
+        elif self._controller.state.finder is not None:
+            self.show_board(True)
+            self._focus(self.search.board)
+        else:
+            return False
+        return True
+
+    @property
+    def focused(self) -> str:
+        """The part that has the focus: `gate`, `transcript`, a view of the board as `board:NAME`, or empty.
+
+        `gate:typing`: a line or an editor of the gate has it.
+        """
+        if self._gate.has_focus_within:
+            return "gate" if self._gate.has_focus else "gate:typing"
+        if self.transcript.has_focus:
+            return "transcript"
+        return f"board:{self.search.board.view.tab}" if self.search.board.has_focus else ""
+
+    def step_back(self) -> bool:
+        """Go to the message box. Return False if it has the focus already."""
+        if self._box.has_focus:
+            return False
+        self._focus(self._box)
+        return True
+
+    def leave_gate(self) -> None:
+        """Close what is open at the gate, or else move to the message box."""
+        self._gate.go_back()
+
+    def keep_edit(self) -> bool:
+        """Keep the text that is edited at the gate. Return False if none is edited."""
+        return self._gate.keep_edit()
+
+    def scroll(self, name: str) -> None:
+        """Scroll the transcript, or the board if it is shown, by an action of the message box, or enter the board."""
+        if name != "newer_message":
+            self.show_transcript()
+        page = self.search.board if self.search.display else self.transcript
+        match name:
+            case "newer_message":
+                if self.search.display:
+                    self.search.board.slide_in()
+            case "page_above":
+                page.action_page_up()
+            case "page_below":
+                page.action_page_down()
+            case "first_entry":
+                self.transcript.action_scroll_home()
+            case _:
+                self.transcript.action_scroll_end()

@@ -1,1 +1,0 @@
-"""The rows of each view of the board, as cells."""

@@ -1,1 +1,0 @@
-"""Tables of the border that foreign text crosses (`tui.text`)."""

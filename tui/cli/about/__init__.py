@@ -1,1 +1,0 @@
-"""Commands about rundry itself: settings, keys, help, the manual page, completion."""

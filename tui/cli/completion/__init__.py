@@ -1,1 +1,0 @@
-"""Completion in a shell: the scripts for bash, zsh and fish, and the words that they offer."""

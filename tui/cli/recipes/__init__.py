@@ -1,1 +1,0 @@
-"""Commands about recipes and the schema of spec files."""

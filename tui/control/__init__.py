@@ -1,0 +1,1 @@
+"""One run as a view holds it: controller, follower, services, and the words of its end."""

@@ -1,0 +1,73 @@
+"""Read from the journal of a run what the state of the view does not contain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rundry.agent import (
+    Changes,
+    ModelSpec,
+    Point,
+    RundryError,
+    RunFile,
+    changed_files,
+    earlier_points,
+    run_state,
+    same_server_model,
+    standing_changes,
+)
+
+if TYPE_CHECKING:
+    from .run_link import Link, Start
+
+
+class RunReader:
+    """Reads the contents, changes, rewind points and models of one run."""
+
+    def __init__(self, link: Link, start: Start | None) -> None:
+        self._link, self._start = link, start
+
+    def content(self, blob: str | None) -> bytes | None:
+        """Return the bytes of a blob; None for no blob. Raises RundryError if the journal does not have it."""
+        if blob is None or self._link.journal is None:
+            return None
+        try:
+            return self._link.journal.blob(blob)
+        except KeyError:
+            raise RundryError(f"the journal does not have the content {blob[:12]}") from None
+
+    def points(self) -> Sequence[Point]:
+        """Return the points that the run can be rewound to. Raises RundryError."""
+        return [] if self._link.journal is None else earlier_points(self._link.journal)
+
+    def changes(self) -> Changes:
+        """Return the changes that can be undone. Raises RundryError."""
+        return Changes() if self._link.journal is None else standing_changes(self._link.journal)
+
+    @property
+    def is_own_tree(self) -> bool:
+        """Whether the run works in a worktree of its own, in which nobody else writes."""
+        journal = self._link.journal
+        return journal is not None and journal.spec.home != journal.spec.workspace
+
+    def changed_files(self) -> Sequence[RunFile]:
+        """Return the files that the run changed. Raises RundryError."""
+        return [] if self._link.journal is None else changed_files(self._link.journal)
+
+    def model_named(self, name: str) -> ModelSpec:
+        """Return the model of this name, at the provider of the run's own model if the name has no other one."""
+        journal, start = self._link.journal, self._start
+        own = journal.spec.model if journal is not None else start.model if start is not None else None
+        return ModelSpec(name=name) if own is None else same_server_model(name, own)
+
+    def with_effort(self, effort: str) -> ModelSpec:
+        """Return the current model with that effort. Raises RundryError without a model."""
+        own = self._start.model if self._start is not None else None
+        if (journal := self._link.journal) is not None:
+            own = run_state(journal).model
+        if own is None:
+            raise RundryError("there is no model yet: set one with /model")
+        return msgspec.structs.replace(own, effort=effort)

@@ -1,1 +1,0 @@
-"""Decide on a proposal from the command line. Does not import textual."""

@@ -1,1 +1,0 @@
-"""The result of an ended run, and what can be done next."""

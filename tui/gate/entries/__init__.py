@@ -1,1 +1,0 @@
-"""The list of entries of a proposal about what a command would change."""

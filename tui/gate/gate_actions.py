@@ -1,0 +1,381 @@
+"""Handle each action of the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from rundry.agent import GIT_HELD, ConflictVerdict, Decide, ProposalOpened, RundryError
+
+from ..keys.screen_keymap import keymap_of
+from ..keys.user_editor import command_set
+from .edited_text import opened
+from .entry_choices import effects_approval, effects_rejection, has_text, is_held, state_of, unread_entry
+from .entry_rows import unfolds
+from .gate_review import ONE_FILE, plan_approval
+from .pending_decision import approval, rejection, way_out
+from .proposal_words import can_be_joined, is_editable, may_always, session_question
+
+if TYPE_CHECKING:
+    from .ask_reason import ReasonRequest
+    from .edit_in_place import InPlaceEdit
+    from .proposal_view import ProposalView
+
+ASKS_FIRST = ("always", "session", "approve_all")
+"""Actions that show what they do, and do it when their key is pressed again."""
+END_FIRST = "scroll to the end first ({scroll_page_down}, {scroll_end})"
+OUT_OF_SIGHT = "scrolled to the hunk: {pick} accepts or skips it"
+SCROLLED = "scrolled down: {approve} approves after the end was shown"
+NO_ALWAYS = "not possible here: this needs a decision each time"
+NO_ONE_RULE = "not possible here: no single rule would allow it"
+NOT_WHOLE = "this applies to the whole, unedited proposal: accept all, or press {approve} for this once"
+NOT_JOINED = "the file has no text to edit: {again} asks the model again, {mine} keeps it as it is, {reject} rejects"
+OPEN_FIRST = "open a file first: {open_entry}"
+READ_FIRST = "this always needs your approval: read it, then {approve} accepts it"
+NO_HUNK = "no hunk is accepted: {reject} skips the file, {pick} accepts a hunk, {take_all} accepts all"
+NOT_HERE = "mixed line ends can be edited only in your own editor: set EDITOR, then press {edit}"
+
+
+class Answers:
+    """Sends the user's decision on the proposal that was painted."""
+
+    def __init__(self, view: ProposalView, decide: Callable[[Decide], int | None]) -> None:
+        """`decide` puts the decision into the inbox and returns its id; None: the run is resumed with it."""
+        self._view, self._decide = view, decide
+
+    def decide(self, answer: Callable[[str], Decide | str]) -> None:
+        """Send what `answer` returns for the digest that was painted; a text says why it cannot be decided."""
+        view = self._view
+        painted = view.arming.painted
+        if painted is None or view.review.is_answered:
+            return
+        command = answer(painted.digest)
+        if isinstance(command, str):
+            view.say(keymap_of(view.body).named(command))
+            return
+        view.arming.decided()
+        view.review.answer(command)
+        view.show_current()
+        self._send(command)
+
+    def allow(self, *, always: bool) -> None:
+        """Show first what is allowed from now on; then approve, and add the rule: to the config, or to this run."""
+        view = self._view
+        proposal, reason = view.shown.proposal, view.review.pending.reason or None
+        text = f"always would write: {proposal.rule}" if always else session_question(proposal, self._key("session"))
+        if view.confirmed("always" if always else "session", text):
+            self.decide(
+                lambda digest: Decide(
+                    proposal_id=proposal.proposal_id,
+                    digest=digest,
+                    verdict="approve",
+                    always=always,
+                    session=not always,
+                    reason=reason,
+                )
+            )
+
+    def _key(self, name: str) -> str:
+        return keymap_of(self._view.body).shown(name)
+
+    def approve_all(self) -> None:
+        """Approve all files of the answer that are left; if one was not read or stays, name the files first."""
+        view, plan = self._view, plan_approval(self._view.review)
+        if view.arming.painted is None or view.review.is_answered:
+            return
+        if not plan.decisions or len(plan.decisions) + len(plan.left_out) < 2:
+            view.say("; ".join(plan.left) or keymap_of(view.body).named(ONE_FILE))
+            return
+        needs_asking = plan.unread or plan.left_out
+        question = tuple((each.proposal_id, each.digest) for each in plan.decisions)
+        if needs_asking and not view.confirmed(question, plan.question(self._key("approve_all"))):
+            view.arming.decided()
+            return
+        view.arming.decided()
+        view.cancel_question()
+        for command in plan.decisions:
+            view.review.answer(command)
+        view.show_current()
+        for at, command in enumerate(plan.decisions):
+            if not self._send(command):
+                for later in plan.decisions[at + 1 :]:
+                    view.review.take_back(later.proposal_id)
+                break
+
+    def _send(self, command: Decide) -> bool:
+        """Put the decision into the inbox. Return whether a runner can take another one."""
+        review = self._view.review
+        try:
+            number = self._decide(command)
+        except RundryError as error:
+            review.take_back(command.proposal_id)
+            self._view.say(str(error))
+            return False
+        review.sent(command.proposal_id, number)
+        return number is not None
+
+
+class GateActions:
+    """The action of each key of the gate."""
+
+    def __init__(
+        self,
+        view: ProposalView,
+        answers: Answers,
+        reason: ReasonRequest,
+        in_place: InPlaceEdit,
+        ask_for_edit: Callable[[ProposalOpened, str, bool], None],
+    ) -> None:
+        """`ask_for_edit` opens the user's editor: proposal, text, and whether the text is already theirs."""
+        self._view, self._answers, self._reason, self._in_place = view, answers, reason, in_place
+        self._ask_for_edit = ask_for_edit
+
+    def table(self) -> Mapping[str, Callable[[], None]]:
+        """Return the actions by name."""
+        view = self._view
+        diff = view.body.diff
+        return {
+            "approve": self._approve,
+            "reject": self._reject,
+            "again": lambda: self._resolve("again"),
+            "mine": lambda: self._resolve("mine"),
+            "always": lambda: self._allow(always=True),
+            "session": lambda: self._allow(always=False),
+            "approve_all": self._answers.approve_all,
+            "explain": view.explain,
+            "pick": self._pick,
+            "open_entry": self._open_entry,
+            "take_all": lambda: self._pick_all(taken=True),
+            "leave_all": lambda: self._pick_all(taken=False),
+            "reason": self._reason.begin,
+            "edit": self._edit,
+            "edit_here": lambda: self._edit(here=True),
+            "full": view.toggle_full,
+            "next_waiting": lambda: view.go(1),
+            "previous_waiting": lambda: view.go(-1),
+            "next_hunk": self._of_list(1, self._of_diff(diff.action_next_hunk)),
+            "previous_hunk": self._of_list(-1, self._of_diff(diff.action_previous_hunk)),
+            "split_hunk": self._split_hunk,
+            "join_hunk": self._join_hunk,
+            "split": self._of_diff(diff.action_split),
+            "around": self._of_diff(diff.action_unfold),
+            "whole": self._of_diff(diff.action_full),
+        }
+
+    def _named(self, text: str) -> str:
+        return keymap_of(self._view.body).named(text)
+
+    def _of_diff(self, what: Callable[[], None]) -> Callable[[], None]:
+        def do() -> None:
+            diff = self._view.body.diff
+            if diff.display:
+                what()
+                diff.call_after_refresh(self._view.fit)
+
+        return do
+
+    def _of_list(self, by: int, otherwise: Callable[[], None]) -> Callable[[], None]:
+        """Return an action that moves the cursor of the list of entries; where there is none, does something else."""
+
+        def do() -> None:
+            if self._view.is_list:
+                self._view.body.entries.move(by)
+                self._view.skipped(None)
+                self._view.show_words()
+            else:
+                otherwise()
+
+        return do
+
+    def _approve(self) -> None:
+        view = self._view
+        if view.is_list:
+            self._approve_list()
+            return
+        is_way_out_open = view.shown.in_conflict and view.review.pending.edited is None
+        if view.end_seen or is_way_out_open:  # in a conflict `approval` names the keys that resolve it
+            self._approve_shown()
+        else:
+            view.body.move("scroll_page_down")
+            view.arming.decided()
+            view.say(self._named(SCROLLED))
+
+    def _approve_shown(self) -> None:
+        """Approve what is shown; in an entry of several, accept it and return to the list."""
+        view = self._view
+        review, whole = view.review, view.review.whole
+        if whole is None or whole.effects is None:
+            self._answers.decide(lambda digest: approval(view.shown, review.pending, digest))
+        elif review.is_only_entry:
+            self._answers.decide(lambda digest: effects_approval(whole, review.whole_pending, digest))
+        elif review.pending.picks.count and not review.pending.picks.taken_count:
+            view.say(self._named(NO_HUNK))
+        else:
+            view.close_entry(taken=True)
+
+    def _approve_list(self) -> None:
+        """Approve what is accepted, once the list and what asks in every mode were seen."""
+        view = self._view
+        whole, pending = view.review.whole, view.review.whole_pending
+        if whole is None or whole.effects is None:
+            return
+        if not view.end_seen:
+            view.body.move("scroll_page_down")
+            view.arming.decided()
+            view.say(self._named(SCROLLED))
+        elif (unread := unread_entry(whole.effects, pending)) is not None:
+            view.arming.decided()
+            view.open_entry(unread)
+            view.say(self._named(READ_FIRST))
+        else:
+            self._answers.decide(lambda digest: effects_approval(whole, pending, digest))
+
+    def _open_entry(self) -> None:
+        """Open the text of the entry with the cursor; unfold a folder, or what belongs to an entry."""
+        view, row = self._view, self._view.body.entries.current
+        whole = view.review.whole
+        if not view.is_list or row is None or whole is None or whole.effects is None:
+            return
+        entry = whole.effects.entries[row.entries[0]]
+        if row.kind == "entry" and has_text(entry):
+            view.open_entry(row.entries[0])
+        elif row.kind == "folder" or unfolds(entry):
+            view.review.whole_pending.entries.unfolded ^= {row.key}
+            view.body.entries.update()
+            view.fit()
+        else:
+            view.say("there is no text to show")
+
+    def _reject(self) -> None:
+        view = self._view
+        whole = view.review.whole
+        if view.review.is_entry_of_several:
+            view.close_entry(taken=False)
+            return
+        if whole is not None and whole.effects is not None:
+            self._answers.decide(lambda digest: effects_rejection(whole, view.review.whole_pending, digest))
+            return
+        self._answers.decide(lambda digest: rejection(view.shown, view.review.pending, digest))
+
+    def _resolve(self, how: ConflictVerdict) -> None:
+        view = self._view
+        self._answers.decide(lambda digest: way_out(view.shown, view.review.pending, digest, how))
+
+    def _allow(self, *, always: bool) -> None:
+        view = self._view
+        proposal, pending = view.shown.proposal, view.review.pending
+        if not may_always(proposal) or view.shown.in_conflict:
+            is_open = proposal.path is None and not proposal.danger and proposal.beyond is None
+            view.say(NO_ONE_RULE if is_open else NO_ALWAYS)
+        elif pending.edited is not None or pending.picks.left_count:
+            view.say(self._named(NOT_WHOLE))
+        elif not view.end_seen:
+            view.say(self._named(END_FIRST))
+        else:
+            self._answers.allow(always=always)
+
+    def _pick(self) -> None:
+        """Accept or skip the current hunk and go to the next. Scroll to it if it is not visible.
+
+        Without hunks, scroll a page.
+        """
+        body, picks = self._view.body, self._view.review.pending.picks
+        if self._view.is_list:
+            self._pick_row()
+        elif not body.has_choice:
+            body.move("scroll_page_down")
+        elif not body.diff.marks_current:
+            body.show_current()
+            self._view.say(self._named(OUT_OF_SIGHT))
+        else:
+            hunk = body.diff.current
+            picks.toggle(hunk)
+            self._view.skipped(None if picks.is_taken(hunk) else hunk)
+            body.mark(picks, hunk if picks.count > 1 else None)
+            body.diff.go_to_hunk(hunk + 1)
+            self._view.show_words()
+
+    def _pick_row(self) -> None:
+        """Accept or skip the entry with the cursor, or all of its folder, and go to the next row."""
+        view, row = self._view, self._view.body.entries.current
+        whole, pending = view.review.whole, view.review.whole_pending
+        if row is None or whole is None or whole.effects is None:
+            return
+        free = [at for at in row.entries if not whole.effects.entries[at].conflict]
+        states = {state_of(whole.effects, pending, at) for at in free}
+        if not free:
+            view.say("this path changed while the command ran: it stays as it is")
+            return
+        if any(pending.picks.is_taken(at) and is_held(whole.effects, pending, at) for at in free):
+            view.say(GIT_HELD)
+            return
+        for at in free:
+            pending.take(at, taken="skipped" in states)
+        is_skipped = row.kind == "entry" and "skipped" not in states
+        view.skipped(free[0] if is_skipped else None)
+        view.body.mark(pending.picks)
+        view.body.entries.move(1)
+        view.show_words()
+
+    def _split_hunk(self) -> None:
+        """Split the current hunk at its unchanged lines; where it has none, into its rows."""
+        view = self._view
+        if view.is_list:
+            view.say(self._named(OPEN_FIRST))
+            return
+        found = view.body.finer(view.review)
+        if isinstance(found, str):
+            view.say(found)
+        else:
+            current = view.body.diff.current
+            view.review.pending.split(*found)
+            view.show_hunks(current)
+
+    def _join_hunk(self) -> None:
+        """Join the hunks that were split from the same hunk of the proposal as the current one."""
+        view, pending = self._view, self._view.review.pending
+        if view.is_list:
+            return
+        hunk = pending.hunk_of(view.body.diff.current)
+        if hunk in pending.cuts:
+            view.show_hunks(pending.split(hunk, []))
+        else:
+            view.say(self._named("this hunk is not split: {split_hunk} splits it"))
+
+    def _pick_all(self, *, taken: bool) -> None:
+        view, picks = self._view, self._view.review.pending.picks
+        if not view.is_list and not view.body.diff.display:
+            return
+        if taken:
+            picks.take_all()
+        else:
+            picks.leave_all()
+        view.body.mark(picks)
+        view.show_words()
+        view.body.diff.call_after_refresh(view.fit)
+
+    def _edit(self, *, here: bool = False) -> None:
+        """Edit the new text in the user's editor if one is set, else, or with `here`, in the panel."""
+        view = self._view
+        proposal = view.shown.proposal
+        if view.is_list:
+            view.say(self._named(OPEN_FIRST))
+            return
+        if not is_editable(proposal):
+            view.say("there is no text to edit")
+            return
+        if view.shown.in_conflict and not can_be_joined(view.shown):
+            view.say(self._named(NOT_JOINED))
+            return
+        try:
+            text = view.body.starting_text(view.review)
+            plain = opened(text.encode()).plain_ends
+        except RundryError as error:
+            view.say(str(error))
+            return
+        if command_set() and not here:
+            self._ask_for_edit(proposal, text, False)
+        elif plain:
+            self._in_place.open(text)
+        else:
+            view.say(self._named(NOT_HERE))

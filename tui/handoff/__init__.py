@@ -1,1 +1,0 @@
-"""The record of a hand-off as a page."""

@@ -1,1 +1,0 @@
-"""Keys: what the user's config changes, and letters that may begin a word."""

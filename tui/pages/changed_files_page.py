@@ -1,0 +1,240 @@
+"""The files that the run changed: a list, the diff of the marked one, and undo for each or for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from rundry.agent import RundryError, RunFile, Undo, ViewState, plural
+
+from ..diff.diff_pane import DiffPane
+from ..keys.clicks import press_clicked_key
+from ..keys.close_dialog import ClosesOnce
+from ..keys.screen_keymap import keymap_of
+from ..text.show_text import one_line, path_line
+from .picker_rows import PickList, PickRow
+
+_MOST_ROWS = 8
+"""Number of rows of the list; with more files it scrolls."""
+_COUNTS, _WHO = 9, 15
+"""Width of the column with the counts, and least width for who decided."""
+_LOOK_AGAIN = 0.3
+"""Seconds between two looks at the journal."""
+EMPTY = "No file was changed yet. Each file that a model or a command changes is listed here, with its diff"
+_UNDO = (("undo_file", "undo file"), ("undo_files", "undo all"))
+_CLOSE = ("close_dialog", "back")
+_KEYS = (
+    _CLOSE,
+    ("scroll_page_down", "scroll"),
+    ("changes_next changes_previous", "hunk"),
+)
+
+
+class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
+    """The dialog, over the whole screen. Esc closes it."""
+
+    DEFAULT_CSS = """
+    ChangesScreen { background: $background; }
+    ChangesScreen > Vertical { padding: 0 1; }
+    ChangesScreen Static { height: auto; }
+    ChangesScreen #rule { height: 1; color: $dim 40%; }
+    ChangesScreen DiffPane { height: 1fr; }
+    """
+
+    def __init__(
+        self,
+        files: Callable[[], Sequence[RunFile]],
+        content: Callable[[str | None], bytes | None],
+        undo: Callable[[Undo], object] | None,
+        state: Callable[[], ViewState],
+    ) -> None:
+        """`files` reads the changes of the run, `content` a blob; `undo` raises RundryError.
+
+        `undo` None: the view only shows the changes. `state` has the refusals.
+        """
+        super().__init__()
+        self._read, self._content, self._undo, self._state = files, content, undo, state
+        self._files: Sequence[RunFile] = ()
+        self._sizes: dict[str, tuple[int, int]] = {}
+        """Added and removed lines, by path."""
+        self._list: PickList[str] = PickList()
+        self._diff = DiffPane()
+        self._diff.can_focus = False
+        self._head, self._foot = Static("", markup=False), Static("", markup=False)
+        self._shown: RunFile | None = None
+        self._asked = ""
+        """The key whose action was announced, and is carried out when it is pressed again."""
+        self._said = ""
+        self._seen_seq = -1
+
+    def compose(self) -> ComposeResult:
+        """Yield the counts, the list, the diff and the keys."""
+        with Vertical():
+            yield self._head
+            yield self._list
+            yield Static("", id="rule", markup=False)
+            yield self._diff
+            yield self._foot
+
+    def on_mount(self) -> None:
+        """Show the files, and look for changes."""
+        self.look_for_changes()
+        self.set_interval(_LOOK_AGAIN, self.look_for_changes)
+
+    def look_for_changes(self) -> None:
+        """Show what is new in the journal."""
+        seq = self._state().last_seq
+        if seq == self._seen_seq:
+            return
+        self._seen_seq = seq
+        if not self._asked:
+            self._said = ""
+        try:
+            self._files = self._read()
+            self._sizes = {file.path: self._count_lines(file) for file in self._files}
+        except RundryError as error:
+            self._said = str(error)
+        self.draw()
+
+    def _count_lines(self, file: RunFile) -> tuple[int, int]:
+        from rundry.agent import compare_contents  # the gate costs ~15 ms to import
+
+        sides = compare_contents(self._content(file.before), self._content(file.after))
+        hunks = [] if sides is None else list(sides.compare())
+        return sum(hunk.added for hunk in hunks), sum(hunk.removed for hunk in hunks)
+
+    def on_resize(self) -> None:
+        """Fit the lines to the new width."""
+        self.draw()
+
+    @property
+    def marked(self) -> RunFile | None:
+        """The file whose diff is shown."""
+        return next((file for file in self._files if file.path == self._list.marked), None)
+
+    def draw(self) -> None:
+        """Update the list, the diff and the footer."""
+        standing = [file for file in self._files if not file.is_undone]
+        sizes = [self._sizes[file.path] for file in standing]
+        counts = f"+{sum(added for added, _ in sizes)} −{sum(removed for _, removed in sizes)}"
+        title = f"{plural(len(standing), 'changed file')}   {counts}" if self._files else "Changed files"
+        head = Content.styled(title, "bold $bright")
+        empty = EMPTY + ("." if self._undo is None else " and undo.")
+        self._head.update(head if self._files else Content("\n\n").join([head, Content.styled(empty, "$dim")]))
+        width = max(20, self.size.width - 4)
+        longest = max((len(path_line(file.path)) for file in self._files), default=0)
+        column = min(longest, max(12, width - _COUNTS - 5 - _WHO))
+        rows = [PickRow(_row(file, self._sizes[file.path], column, width), file.path) for file in self._files]
+        self._list.set_rows(rows, self._list.marked)
+        self._list.styles.height = max(1, min(len(rows), _MOST_ROWS, self.size.height // 3))
+        self._show_diff()
+        columns = ("changes_split", "unified" if self._diff.is_split else "side by side")
+        words = [*(_UNDO if self._undo is not None else ()), *_KEYS, columns] if self._files else [_CLOSE]
+        room = self.size.width - 2
+        keys = keymap_of(self).foot(*words, style="bold $needs-you", about="$foreground", width=room)
+        marked = self.marked
+        kept = f"{path_line(marked.path)} was not undone: {marked.kept}" if marked is not None and marked.kept else ""
+        told = self._said or kept
+        said = [Content.styled(one_line(told), "$verdict-partly")] if told else []
+        self._foot.update(Content("\n").join([*said, keys]))
+
+    def _show_diff(self) -> None:
+        file = self.marked
+        if file is None or file == self._shown:
+            self._diff.display = file is not None
+            return
+        self._shown, self._diff.display = file, True
+        try:
+            self._diff.show_change(file.path, self._content(file.before), self._content(file.after))
+        except RundryError as error:
+            self._said = str(error)
+
+    def on_key(self, event: events.Key) -> None:
+        """Move, scroll, undo or close."""
+        keymap, key = keymap_of(self), event.key
+        name = keymap.action_of(key, "changes", "scroll")
+        if self._asked and keymap.action_of(key, "dialog") == "close_dialog":
+            self._ask("", "")
+        elif keymap.closes(key):
+            self.dismiss(None)
+        elif name in ("undo_file", "undo_files"):
+            if self._undo is not None:
+                self._undo_pressed(name, self._undo)
+        elif (scroll := self._scrolls().get(name)) is not None:
+            scroll()
+        elif self._list.press(key):
+            self._ask("", "")
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _scrolls(self) -> dict[str, Callable[[], None]]:
+        pane = self._diff
+        return {
+            "scroll_page_up": pane.action_page_up,
+            "scroll_page_down": pane.action_page_down,
+            "changes_page": pane.action_page_down,
+            "scroll_start": pane.action_scroll_home,
+            "scroll_end": pane.action_scroll_end,
+            "changes_next": pane.action_next_hunk,
+            "changes_previous": pane.action_previous_hunk,
+            "changes_split": pane.action_split,
+            "changes_around": pane.action_unfold,
+        }
+
+    def _undo_pressed(self, name: str, undo: Callable[[Undo], object]) -> None:
+        """Ask first; on the second press undo the marked file, or all that is not undone."""
+        key = keymap_of(self).shown(name)
+        file, standing = self.marked, [file for file in self._files if not file.is_undone]
+        chosen = standing if name == "undo_files" else [file] if file is not None and not file.is_undone else []
+        if not chosen:
+            self._ask("", "nothing is left to undo here")
+            return
+        paths = ", ".join(path_line(each.path) for each in chosen)
+        if self._asked != f"{key} {paths}":
+            self._ask(f"{key} {paths}", f"{key} again undoes {paths}; later changes by others are kept")
+            return
+        try:
+            for each in chosen:
+                undo(Undo(path=each.path, confirmed=[each.path]))
+        except RundryError as error:
+            self._ask("", str(error))
+            return
+        self._ask("", f"undoing {paths}")
+
+    def _ask(self, asked: str, said: str) -> None:
+        self._asked, self._said = asked, said
+        self.draw()
+
+    def on_hunk_moved(self) -> None:
+        """Name what the keys of the diff do now."""
+        self.draw()
+
+    on_diff_pane_ready = on_hunk_moved
+
+    def on_pick_list_picked(self) -> None:
+        """Show the diff of the clicked file."""
+        self.draw()
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the clicked key, or show the diff of the row that a click marked."""
+        press_clicked_key(self, event)
+        self.call_after_refresh(self.draw)
+
+
+def _row(file: RunFile, size: tuple[int, int], path_width: int, width: int) -> Content:
+    """Return `src/calc.py  +3 −1  approved by you`, in columns."""
+    counts = "undone" if file.is_undone else f"+{size[0]} −{size[1]}"
+    path, who = path_line(file.path), "not undone" if file.kept else one_line(file.who)
+    path = path if len(path) <= path_width else f"…{path[len(path) - path_width + 1 :]}"
+    room = max(0, width - path_width - _COUNTS - 5)
+    who = who if len(who) <= room else f"{who[: max(0, room - 1)]}…"
+    style = "$dim" if file.is_undone else "$foreground"
+    return Content.assemble((f"{path:<{path_width}}", style), (f"  {counts:>{_COUNTS}}   {who}", "$dim"))

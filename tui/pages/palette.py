@@ -1,0 +1,45 @@
+"""The palette: every action and slash command, found by typing a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import SystemCommand
+from textual.content import Content
+
+from .picker import Picker
+from .picker_rows import PickRow
+
+_NAME = 24
+"""Cells of the column of names."""
+
+
+class CommandPicker(Picker[int]):
+    """Returns the index of the chosen command."""
+
+    title_text = "Commands"
+    hint = "type to search"
+    app_leaves = True
+
+    def __init__(self, commands: Sequence[SystemCommand]) -> None:
+        super().__init__()
+        self._commands = commands
+
+    def rows(self, wanted: str) -> Sequence[PickRow[int]]:
+        """Return a row for each command whose name, key or slash command contains each word."""
+        words = wanted.casefold().split()
+        found = [
+            PickRow(Content.assemble((f"{each.title:<{_NAME}} ", "$foreground"), (each.help, "$dim")), number)
+            for number, each in enumerate(self._commands)
+            if all(word in f"{each.title} {each.help}".casefold() for word in words)
+        ]
+        return found or [PickRow(Content.styled("no command has this text in its name or keys", "$dim"))]
+
+    def keys(self) -> Sequence[tuple[str, str]]:
+        """Return the keys of the footer, each with its label."""
+        return [("mark_up mark_down", "select"), ("take", "run it"), ("close_dialog", "close")]
+
+    def pick(self) -> None:
+        """Run the marked command; if none fits the text, stay open."""
+        if self.list.marked is not None:
+            super().pick()

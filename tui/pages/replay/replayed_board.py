@@ -1,0 +1,130 @@
+"""The board of a search as it was at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rundry.agent import FrontierView, ItemFailed, ItemQueued, ItemRow, ItemState, Journal, ViewState
+
+from ...board.board import Board
+from ...board.list_pages import ItemLists, Pages
+from ...board.long_lists import ListSource
+
+if TYPE_CHECKING:
+    from .replayed_items import ItemHistory
+    from .timeline import Timeline
+
+KEYS = ("detail", "view", "only")
+"""The actions of the board that a replay offers: those that only change what is visible."""
+
+
+class PastItemLists(ItemLists):
+    """The items that waited, that had failed permanently and that had surfaced again, after one event."""
+
+    def __init__(self, journal: Journal, history: ItemHistory) -> None:
+        super().__init__(journal)
+        self._history, self._items = history, FrontierView(journal)
+        self._seq = 0
+        self._go_to(0)
+
+    def move_to(self, seq: int) -> None:
+        """Show the lists as they were after this event; `counts` reads them."""
+        self._seq = seq
+
+    def _go_to(self, seq: int) -> None:
+        self._at, self.version, history = seq, self.version + 1, self._history
+        self._due = list(history.waiting.at(seq))
+        self._queued, self._aside = list(history.queued.at(seq)), list(history.set_aside.at(seq))
+        self.queue = _listed(self._queued, partial(self._row, ItemState.QUEUED))
+        self.waiting = _listed(self._due, partial(self._row, ItemState.WAITING))
+        self.set_aside = _listed(self._aside, self._failed)
+        self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, seq + 1)
+
+    def renew(self, in_flight: Collection[str]) -> None:
+        """Do nothing: a past moment does not change."""
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many items were queued and due, waited for their time, and had failed permanently."""
+        if self._at != self._seq:
+            self._go_to(self._seq)
+        return len(self._queued), len(self._due), len(self._aside)
+
+    def next_due(self, now: float) -> float | None:
+        """Return the Unix time at which the next item was to be tried again."""
+        rows = (self.waiting[index] for index in range(len(self._due)))
+        return min((row.due for row in rows if row is not None and row.due is not None and row.due > now), default=None)
+
+    def _row(self, state: ItemState, number: int, source: int) -> ItemRow | None:
+        event = self._event(source)
+        if not isinstance(event, ItemQueued):
+            return None
+        before = self._event(source - 1) if event.attempts else None  # the failure is the event before it
+        error = before.error if isinstance(before, ItemFailed) and before.key == event.key else ""
+        return ItemRow(
+            number, event.key, event.kind, event.value, event.source, state, event.attempts, event.due, error
+        )
+
+    def _failed(self, number: int, source: int) -> ItemRow | None:
+        event = self._event(source)
+        if not isinstance(event, ItemFailed):
+            return None
+        known = self._items.find(event.key)
+        if known is None:
+            return ItemRow(
+                number, event.key, "value", event.key, "", ItemState.SET_ASIDE, event.attempts, None, event.error
+            )
+        return ItemRow(
+            number,
+            event.key,
+            known.kind,
+            known.value,
+            known.source,
+            ItemState.SET_ASIDE,
+            event.attempts,
+            None,
+            event.error,
+        )
+
+    def _event(self, seq: int) -> object:
+        found = self._journal.read(seq - 1, 1)
+        return found[0].event if found else None
+
+
+def _listed(sources: Sequence[int], row: Callable[[int, int], ItemRow | None]) -> Pages[ItemRow]:
+    """Return items by the events that report them. The number of a row is its position, counted from 1."""
+
+    def read(after: int, limit: int) -> list[ItemRow]:
+        found = (row(at, source) for at, source in enumerate(sources[after : after + limit], after + 1))
+        return [each for each in found if each is not None]
+
+    return Pages(read, lambda item: item.number, 0)
+
+
+class ReplayBoard:
+    """Shows the board of a search as it was at one moment. Nothing can be decided on it."""
+
+    def __init__(self, timeline: Timeline, actions: Mapping[str, str]) -> None:
+        """`actions` maps a key to the action's name; only those of `KEYS` are handled."""
+        self._film, self._stock = timeline, PastItemLists(timeline.journal, timeline.items)
+        keys = {key: name for key, name in actions.items() if name in KEYS}
+        # the digits set the speed of a replay
+        self.widget = Board(keys, ListSource(timeline.journal, self._stock), is_live=False)
+
+    def show(self, state: ViewState, now: float) -> None:
+        """Show this state, at the Unix time `now` of the replay."""
+        self._stock.move_to(state.last_seq)
+        self.widget.show(state, self._film.journal, now, is_over=state.outcome is not None, at_once=True)
+
+    def do(self, name: str) -> None:
+        """Carry out an action of `KEYS`."""
+        match name:
+            case "detail":
+                self.widget.open()
+            case "view":
+                self.widget.next_tab()
+            case "only":
+                self.widget.turn_filter()
+            case _:
+                pass

@@ -1,0 +1,163 @@
+"""The picker of sessions: every run of this folder, or of all folders."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from textual.content import Content
+
+from rundry.agent import RundryError, RunLine, delete_run, plural
+
+from ..keys.screen_keymap import keymap_of
+from ..text.ages import age_words
+from ..text.show_text import one_line
+from .picker import Picker
+from .picker_rows import PickRow
+
+STATE, AGE, COST, FOLDER = 12, 10, 8, 18
+HINT = "type to filter by task, state, model, folder or id"
+
+
+@dataclass(frozen=True)
+class Picked:
+    """What the user wants to do with a run."""
+
+    what: Literal["resume", "watch", "fork", "export"]
+    run: RunLine
+
+
+class SessionPicker(Picker[RunLine]):
+    """Returns the run to open. Other actions are passed to `act`, which returns a line to show."""
+
+    title_text = "Sessions"
+    hint = HINT
+
+    def __init__(self, runs: Sequence[RunLine], workspace: Path, act: Callable[[Picked], str]) -> None:
+        super().__init__()
+        self._runs, self._here = list(runs), str(workspace)
+        self._everywhere = not any(run.workspace == self._here for run in runs)
+        self._act = act
+        self._to_delete: RunLine | None = None
+
+    def rows(self, wanted: str) -> Sequence[PickRow[RunLine]]:
+        """Return the runs that contain all typed words."""
+        words = wanted.lower().split()
+        shown = [run for run in self._runs if self._everywhere or run.workspace == self._here]
+        rows = [PickRow(self._line(run), run) for run in shown if all(word in _searched(run) for word in words)]
+        if not rows:
+            elsewhere = keymap_of(self).named("no run of this folder: {session_folders} shows those of all folders")
+            why = "no runs yet" if not self._runs else "no such run" if words or self._everywhere else elsewhere
+            rows.append(PickRow(Content.styled(why, "$dim")))
+        return rows
+
+    def _line(self, run: RunLine) -> Content:
+        where = [("  " + Path(run.workspace).name)[: FOLDER - 1].ljust(FOLDER)] if self._everywhere else []
+        cost = "$?" if run.usd is None else f"{run.usd:.2f}"
+        return Content.assemble(
+            (state_of(run).ljust(STATE), _style(run)),
+            (age_words(run.started, time.time()).rjust(AGE), "$dim"),
+            (cost.rjust(COST), "$dim"),
+            *((one_line(each), "$dim") for each in where),
+            "  ",
+            *([(f"{plural(run.staged, 'file')} staged  ", "$needs-you")] if run.staged else []),
+            Content.styled(one_line(run.error or run.task), "$foreground"),
+        )
+
+    def about(self, marked: RunLine | None) -> Content:
+        """Return id, folder, model and end of a run."""
+        if marked is None:
+            return Content("")
+        began = time.strftime("%Y-%m-%d %H:%M", time.localtime(marked.started))
+        fork = f"   fork of {marked.forked_from}" if marked.forked_from else ""
+        fork += f"   child of {marked.parent}" if marked.parent else ""
+        facts = f"{marked.run_id}   {began}   {marked.loop}   {plural(marked.steps, 'step')}   {marked.model}{fork}"
+        lines = [marked.task, facts, marked.workspace, marked.error or marked.evidence or marked.detail]
+        return Content("\n").join(Content(one_line(line)).truncate(self._room, ellipsis=True) for line in lines if line)
+
+    @property
+    def _room(self) -> int:
+        return self.list.size.width or 80
+
+    def keys(self) -> Sequence[tuple[str, str]]:
+        """Return the keys of the footer, each with its label."""
+        scope = "this folder" if self._everywhere else "all folders"
+        return (
+            ("take", "open"),
+            ("session_watch", "watch"),
+            ("session_fork", "fork"),
+            ("session_export", "export"),
+            ("session_delete", "delete"),
+            ("session_folders", scope),
+        )
+
+    def press(self, key: str) -> bool:
+        """Watch, fork, export, delete, or change the folder."""
+        marked = self.list.marked
+        match keymap_of(self).action_of(key, "sessions"):
+            case "session_folders":
+                self._everywhere = not self._everywhere
+                self.draw(marked)
+            case "session_watch" if marked is not None:
+                self._do("watch", marked)
+            case "session_fork" if marked is not None:
+                self._do("fork", marked)
+            case "session_export" if marked is not None:
+                self._do("export", marked)
+            case "session_delete" if marked is not None:
+                self._delete(marked)
+            case _:
+                return False
+        return True
+
+    def pick(self) -> None:
+        """Resume the marked run, or watch it if it is running or finished."""
+        marked = self.list.marked
+        if marked is not None and marked.is_unreadable:
+            self.say(f"{marked.run_id} cannot be opened: {marked.error}")
+        elif marked is not None:
+            self._do("watch" if marked.is_finished or marked.state == "running" else "resume", marked)
+
+    def _do(self, what: Literal["resume", "watch", "fork", "export"], run: RunLine) -> None:
+        try:
+            self.say(self._act(Picked(what, run)))
+        except RundryError as error:
+            self.say(str(error))
+
+    def _delete(self, run: RunLine) -> None:
+        if self._to_delete is not run:
+            self._to_delete = run
+            key = keymap_of(self).shown("session_delete")
+            self.say(f"press {key} again to delete {run.run_id}: its journal cannot be restored")
+            return
+        try:
+            delete_run(Path(run.path))
+        except RundryError as error:
+            self.say(str(error))
+            return
+        self._runs.remove(run)
+        self.draw()
+        self.say(f"{run.run_id} was deleted")
+
+
+def state_of(run: RunLine) -> str:
+    """Return `done`, `budget` and so on for an ended run, `void` if that does not hold any more; else its state."""
+    if run.is_void:
+        return "void"
+    return run.reason.words if run.reason is not None and run.state == "ended" else run.state
+
+
+def _style(run: RunLine) -> str:
+    if run.state == "running":
+        return "$needs-you"
+    if run.complete:
+        return "$verdict-good"
+    return "$verdict-bad" if run.is_unreadable else "$foreground"
+
+
+def _searched(run: RunLine) -> str:
+    staged = "staged" if run.staged else ""
+    return f"{run.task} {staged} {state_of(run)} {run.model} {run.workspace} {run.run_id} {run.loop}".lower()

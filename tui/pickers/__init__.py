@@ -1,1 +1,0 @@
-"""Dialogs to pick a model or a session."""

@@ -1,1 +1,0 @@
-"""What a view knows of one run: its link, its status and what the journal has of it."""

@@ -1,1 +1,0 @@
-"""The main screen, and the dialogs for help and leaving."""

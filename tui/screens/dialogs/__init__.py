@@ -1,1 +1,0 @@
-"""Dialogs that open above the main screen."""

@@ -1,1 +1,0 @@
-"""The review of what a run staged, on a screen of its own."""

@@ -1,0 +1,1 @@
+"""Foreign text made safe, widths of characters, wrapping, standard streams."""

@@ -1,0 +1,67 @@
+"""End a command of rundry: with an exit code, and with one line if the user can fix something. Imports little."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+import click
+
+from .standard_streams import drop_output
+
+_OF_THE_PATH = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EROFS)
+"""Errors of a path that the user can correct."""
+_WORD, _TAIL, _LINE = 200, 40, 600
+"""Characters of the longest word, of its end when it is cut, and of the longest line."""
+LATER = 75
+"""Exit code if a later retry can succeed."""
+
+
+def guarded(work: Callable[[], int]) -> NoReturn:
+    """Run `work` and end the process. A mistake of the user becomes one line on stderr and exit code 2."""
+    from rundry.agent import JournalUnwritable, NotTrusted, RundryError
+
+    try:
+        code = work()
+    except JournalUnwritable as error:
+        fail(str(error), LATER)
+    except NotTrusted as error:
+        fail(f"{error} {_trusting_line()}")
+    except RundryError as error:
+        fail(str(error))
+    except BrokenPipeError:  # the reader has gone
+        drop_output()
+        code = 141
+    except OSError as error:
+        if error.filename is None or error.errno not in _OF_THE_PATH:
+            raise
+        fix = "; change its permissions" if isinstance(error, PermissionError) else ": name another one"
+        fail(f"{error.filename} cannot be used: {error.strerror}{fix}")
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
+
+def _trusting_line() -> str:
+    """Return the command line of this process with `--trust`."""
+    words = sys.argv[1:]
+    has_command = words[:1] == [click.get_current_context().info_name]
+    return shlex.join(["rundry", *words[:has_command], "--trust", *words[has_command:]])
+
+
+def fail(text: str, code: int = 2) -> NoReturn:
+    """Print that line on stderr and end the process with the exit code."""
+    from .show_text import one_line  # the line quotes the wrong value, which may come from a project's config
+
+    print(f"rundry: {_cut(one_line(' '.join(text.split())))}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _cut(line: str) -> str:
+    """Shorten long words, such as a value of 5,000 characters, and the middle of a line that is still too long."""
+    words = [word if len(word) <= _WORD else f"{word[: _WORD // 2]}…{word[-_TAIL:]}" for word in line.split(" ")]
+    short = " ".join(words)
+    return short if len(short) <= _LINE else f"{short[: _LINE // 2]} … {short[-(_LINE // 2) :]}"
