@@ -29,10 +29,9 @@ from ...verdict.judge.ledger import Ledger
 from ...verdict.scope.start_scope import scope_of
 from ..end.evidence_of_run import NO_GUARD, is_decided, not_held_here
 from ..end.undecided import left_undecided
-from ..setup.surroundings.views import Views, views_of
 from .build_context import Assembled, build, committing
 from .check_images import check_first_images
-from .layers_of_run import close_layers, first_mode, layers_of
+from .layers_of_run import Views, close_layers, first_mode, layers_of, views_of
 from .sandbox_of_run import detect_sandbox, hide_rules_of, missing_guarantees
 from .second_check import refuse_open_holdout
 from .servers_of_run import with_servers

@@ -1,1 +1,0 @@
-"""The environment variables and the sandbox of a run's commands."""
