@@ -186,6 +186,11 @@ class TestReserve:
     def test_nothing_is_set_aside_where_no_wrap_up_could_use_it(self):
         assert reserve_for(limits(tokens=1_000), PRICE, 200_000).tokens == 0
 
+    @pytest.mark.parametrize("tokens", [2_800, 4_000, 6_000])
+    def test_it_leaves_three_quarters_of_a_small_limit_to_the_work(self, tokens):
+        reserve = reserve_for(limits(tokens=tokens), PRICE, 200_000)
+        assert 700 <= reserve.tokens <= tokens / 4
+
     def test_it_fits_the_window(self):
         assert reserve_for(limits(tokens=1_000_000), PRICE, 4_096).tokens <= 4_096
 
