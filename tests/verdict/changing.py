@@ -89,10 +89,13 @@ class Changing:
         text = None if side is None else self.texts[side.digest].decode()
         return self.run(old, None).run(new, text)
 
-    def writes(self, folder: str, why: str = "", *, ends: bool = False) -> Changing:
-        """A process of the run begins that can write a folder without a record."""
+    def writes(
+        self, folder: str, why: str = "", *, ends: bool = False, paths: Collection[str] | None = None
+    ) -> Changing:
+        """A process of the run begins that can write a folder without a record. `paths`: all that it wrote."""
         self.seq += 1
-        self.writers.append(Writer(folder, self.seq, self.seq if ends else END, why))
+        known = None if paths is None else frozenset(paths)
+        self.writers.append(Writer(folder, self.seq, self.seq if ends else END, why, known))
         return self
 
     def accept(self, path: str, *, seen: bool = True) -> Changing:

@@ -140,6 +140,13 @@ def test_a_process_that_ended_before_cannot_have_written():
     assert it.view()[TEST] == lines(20, l9="y")
 
 
+@pytest.mark.parametrize(("paths", "expected"), [([TEST], "run"), ([CODE], "user"), ([], "user")])
+def test_only_what_a_unit_wrote_is_not_the_users_if_that_is_known(paths, expected):
+    it = project().run(TEST, lines(20, l1="x"), seen=True)
+    it.writes(".", paths=paths).user(TEST, lines(20, l1="x", l9="y"))
+    assert it.view()[TEST] == lines(20, l1="x", **({"l9": "y"} if expected == "user" else {}))
+
+
 def test_a_process_that_could_write_without_a_record_is_named():
     assert project().writes(".", "the server x can write").decided().unknown == [".: the server x can write"]
 

@@ -67,6 +67,13 @@ async def test_where_the_prompt_is_not_reported_its_margin_is_held(runs: Path, p
     assert first["held_usd"] == pytest.approx(3e-6 * first["held_tokens"])
 
 
+async def test_where_only_the_sum_is_reported_no_margin_is_held(runs: Path, project: Path):
+    with ScriptedServer(reporting(total_tokens=3)) as server:
+        ran = await play(runs, server, project, until=["false"], budget=Budget(steps=1), price=(3.0, 12.0))
+    first = ran.of("charged")[0]
+    assert (first["held_tokens"], first["held_usd"]) == (0, 0.0)
+
+
 async def test_the_cost_that_a_provider_reports_is_booked(runs: Path, project: Path):
     usage = {"prompt_tokens": 900, "completion_tokens": 100, "cost": {"request_cost": 0.005, "total_cost": 0.0059}}
     with ScriptedServer(reporting(**usage)) as server:
