@@ -76,8 +76,8 @@ class Place:
         real = self.ws.relative(before.real)
         return FileDraft(tool="edit_file", path=real, before=before, after=after, replan=again)
 
-    def command(self, command: str) -> CommandDraft:
-        return CommandDraft(tool="run_command", command=command, timeout=5, cwd=self.ws.root)
+    def command(self, command: str, tool: str = "run_command", **more: Any) -> CommandDraft:
+        return CommandDraft(tool=tool, command=command, timeout=5, cwd=self.ws.root, **more)
 
     async def begin(self, gate: Gate, draft: FileDraft | CommandDraft, **more: Any) -> asyncio.Task[Ruling]:
         """Brings the draft before the gate, up to where it waits."""
@@ -106,6 +106,8 @@ class Place:
         sandbox: str | None = None,
         unsandboxed_ok: bool = False,
         rules: list[Rule] | None = None,
+        layers: bool = False,
+        **draft: Any,
     ) -> Verdict:
         """What the policy says of a command line where these beginnings are allowed."""
         context = PolicyContext(
@@ -115,8 +117,9 @@ class Place:
             guard=lambda path: False,
             sandbox=sandbox,
             unsandboxed_ok=unsandboxed_ok,
+            layers=layers,
         )
-        return judge(self.command(command), context)
+        return judge(self.command(command, **draft), context)
 
     def judge_file(
         self,

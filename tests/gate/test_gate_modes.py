@@ -51,6 +51,26 @@ def test_auto_lets_commands_pass_in_a_sandbox_or_once_the_person_said_unsandboxe
     assert place.judge_command("make all", mode=GateMode.EDITS, sandbox="bubblewrap").action == "ask"
 
 
+def test_effects_lets_only_a_command_pass_whose_changes_are_looked_at(place):
+    make = {"mode": GateMode.EFFECTS, "sandbox": "bubblewrap"}
+    assert place.judge_command("make all", **make, layers=True).action == "allow"
+    for other in ({}, {"layers": True, "tool": "start_command"}, {"layers": True, "unsandboxed": True}):
+        verdict = place.judge_command("make all", **make, **other)
+        assert (verdict.action, verdict.why[0].partition(":")[0]) == (
+            "ask",
+            "commands ask here although the gate is set to `effects`",
+        )
+
+
+def test_a_denied_command_is_not_offered_again_with_what_the_sandbox_refused(place):
+    deny = [Rule(verdict="deny", tool="run_command", command="git push")]
+    more = {"beyond": "the network", "network": True}
+    verdict = place.judge_command("git push", "git", **more)
+    assert (verdict.action, verdict.danger, verdict.why) == ("ask", True, ["the sandbox refused: the network"])
+    assert place.judge_command("git push", "git", rules=deny, **more).action == "deny"
+    assert place.judge_command("git push", "git", mode=GateMode.READ, **more).action == "deny"
+
+
 def test_read_mode_refuses_commands_with_the_reason(place):
     verdict = place.judge_command("ls", "ls", mode=GateMode.READ)
     assert verdict.action == "deny"

@@ -64,6 +64,9 @@ JUNIT = """<?xml version="1.0"?><testsuites><testsuite name="a" tests="3" failur
         (" Tests  2 failed | 3 passed (5)\n", 2),
         ("  5 passing (12ms)\n  2 failing\n", 2),
         (JUNIT, 2),
+        ("3 runs, 3 assertions, 1 failures, 2 errors, 0 skips\n", 3),
+        ("Tests run: 3, Failures: 0, Errors: 2, Skipped: 0\n", 2),
+        ("3 examples, 0 failures, 1 error occurred outside of examples\n", 1),
         ("\x1b[31m\x1b[1m1 failed\x1b[0m, \x1b[32m1 passed\x1b[0m\x1b[31m in 0.01s\x1b[0m\n", 1),
         ("1 failed in 0.01s\r\n", 1),
         (PYTEST + "  2 failing\n", 7),
@@ -174,6 +177,11 @@ def test_no_output_takes_long_to_count(kind):
             "it printed no count of tests, although the tests could not be loaded before",
         ),
         (Counted(ran=3), Counted(ran=0), "no test ran, although 3 tests ran before"),
+        (
+            Counted(ran=0, broken=True),  # pytest whose conftest.py cannot be loaded
+            Counted(ran=0),
+            "no test ran, although the tests could not be loaded before",
+        ),
         (Counted(ran=3), Counted(ran=2), "2 tests ran, and 3 before"),
         (Counted(ran=3), Counted(ran=3, failing=1), "its exit code is 0, but it counts 1 failing"),
         (Counted(ran=2, names=["a", "b"]), Counted(ran=2, names=["a", "c"]), "1 test that ran before did not run"),
