@@ -1,6 +1,7 @@
 """What real runs changed, as `decided_now` reads it from their journals."""
 
 import hashlib
+import shutil
 import subprocess
 
 import pytest
@@ -163,16 +164,32 @@ async def test_the_old_content_of_a_large_file_is_found_and_its_event_says_that_
     assert "large" in run.facts().files_changed and "new" not in run.facts().files_changed
 
 
+TAG = "Signature: 8a477f597d28d172789f06886806bc55"
+MAKE = f"mkdir -p .cache && echo '{TAG}' > .cache/CACHEDIR.TAG && echo x > .cache/"
+"""Write a file of output; its name follows."""
+
+
 async def test_output_of_commands_and_of_checks_is_named_once(place):
-    tag = "Signature: 8a477f597d28d172789f06886806bc55"
-    make = f"mkdir -p .cache && echo '{tag}' > .cache/CACHEDIR.TAG && echo x > .cache/"
-    run = run_in(place, f"{make}one", f"{make}two", until=[f"{make}three"])
+    run = run_in(place, f"{MAKE}one", f"{MAKE}two", until=[f"{MAKE}three"])
     await run.run()
     named = [path for one in events(run, "effects_accepted") for path in one["outputs"]]
     named += [path for one in events(run, "outputs_written") for path in one["paths"]]
     assert set(named) == {".cache"}
     found = now(run, place)
     assert undecided(found.decided) == {".cache": "output"} and found.decided.view[".cache"].side is None
+
+
+async def test_output_that_the_user_deleted_is_not_noted_any_more(place):
+    ledger = Ledger(place / "work", place / "runs")
+    first = run_in(place, f"{MAKE}one")
+    await first.run()
+    noted(first, place)
+    assert ledger.read().outputs == {".cache"}
+    shutil.rmtree(place / "work/.cache")
+    second = run_in(place, "true")
+    await second.run()
+    noted(second, place)
+    assert ledger.read().outputs == frozenset()
 
 
 async def test_a_commit_counts_if_all_its_files_do(place):
