@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from rundry.agent.gate.decision import rule_on_decision
 from rundry.agent.gate.draft import CommandDraft, digest_of
 from rundry.agent.gate.effects_draft import EffectsDraft, EntryDraft
 from rundry.agent.gate.effects_policy import judge_effect
 from rundry.agent.gate.policy import PolicyContext, judge
-from rundry.agent.protocol import EffectEntry, GateMode, Rule
+from rundry.agent.gate.ruling import EntryRuling, Ruling
+from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
+from rundry.agent.protocol import GIT_HELD, Decide, EffectEntry, GateMode, GatePolicy, Rule
 from rundry.agent.protocol.effects import CommandEffects
 from rundry.agent.protocol.text.effect_words import effect_lines, effects_title, size_words
 
@@ -70,6 +73,15 @@ def test_in_auto_what_the_line_of_the_setup_installs_passes_unless_a_rule_or_the
     assert judge_effect("install", paths, guarded, is_setup=True).danger
 
 
+def test_what_a_hook_changes_passes_in_effects_and_is_refused_in_read(place):
+    tree = GatedTree(workspace=place.ws, guard=lambda path: False, sandbox="bubblewrap", layers=True)
+    actions = {
+        mode: SessionPolicy(GatePolicy(mode=mode)).judge_effect("ordinary", ["a"], tree, is_hook=True).action
+        for mode in GateMode
+    }
+    assert actions == {mode: "deny" if mode is GateMode.READ else "allow" for mode in GateMode}
+
+
 def test_in_effects_a_command_starts_only_in_a_layer_and_edits_wait(place):
     assert judge(place.command("make all"), context(place, GateMode.EFFECTS)).action == "allow"
     without = judge(place.command("make all"), context(place, GateMode.EFFECTS, layers=False, why="no overlay here"))
@@ -107,6 +119,19 @@ def test_the_digest_covers_the_command_the_entries_what_goes_along_and_the_rows(
         EffectsDraft(command="make", entries=(entry,), along="x", rows=b"2"),
     ]
     assert len({digest_of(draft, "bubblewrap") for draft in drafts}) == len(drafts)
+
+
+@pytest.mark.parametrize("conflict", ["", "it changed while the command ran"])
+def test_a_repository_gains_nothing_if_a_file_is_in_conflict(conflict):
+    entries = (
+        EntryDraft(shown=EffectEntry(path="a.py", conflict=conflict), kind="ordinary", paths=("a.py",)),
+        EntryDraft(shown=EffectEntry(path="b.py"), kind="ordinary", paths=("b.py",)),
+        EntryDraft(shown=EffectEntry(path="", kind="git", lines=["main: 1 commit"]), kind="git"),
+    )
+    draft = EffectsDraft(command="make", entries=entries)
+    ruling = rule_on_decision(Decide(proposal_id="p1", digest="d", verdict="approve"), draft, None, None)
+    held = {2: EntryRuling(skipped=True, reason=GIT_HELD)} if conflict else {}
+    assert isinstance(ruling, Ruling) and ruling.approved and ruling.entries == held
 
 
 def test_the_words_name_each_kind_of_entry():
