@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.layers.apply import Result, carry_out
+from rundry.agent.layers.apply import CHANGED, Result, carry_out
 from rundry.agent.layers.effect_rows import Row
 from rundry.agent.layers.layer import Layer
 from rundry.agent.layers.layer_effects import Effect, Side
@@ -111,6 +111,16 @@ def test_new_files_whose_bytes_nobody_read_are_moved_and_taken_back(bench: Bench
     results = carry_out(Workspace(bench.ws), [row.inverse for row in new], Kept({}, bench.folder))
     assert not any(one.conflict for one in results), results
     assert not any(os.path.lexists(bench.ws / row.path) for row in new)
+
+
+def test_a_path_that_would_change_its_type_and_that_somebody_changed_is_one_conflict(bench: Bench):
+    (bench.ws / "a").write_text("old\n")
+    layer = bench.layer()
+    assert bench.run(layer, "rm a; mkdir a; echo x > b").returncode == 0
+    rows = rows_of(layer.effects()[0])
+    (bench.ws / "a").write_text("mine\n")
+    assert sorted(carried_out(bench, layer, rows), key=lambda one: one.path) == [Result("a", CHANGED), Result("b", "")]
+    assert (bench.ws / "a").read_text() == "mine\n" and (bench.ws / "b").read_text() == "x\n"
 
 
 LARGE = """head -c 25000000 /dev/zero > new; chmod 755 new; head -c 3000000 /dev/urandom > changed
