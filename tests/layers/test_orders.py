@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import signal
@@ -14,11 +15,15 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.layers.applier import Applier
+from rundry.agent.layers.apply import CHANGED
 from rundry.agent.layers.effect_rows import Row, decode_rows, encode_rows, new_name
+from rundry.agent.layers.git.git_rows import GitChanges, RefRow
 from rundry.agent.layers.layer import Layer
-from rundry.agent.layers.orders import Order, Orders, is_held
+from rundry.agent.layers.layer_effects import Side
+from rundry.agent.layers.orders import GIT, Order, Orders, is_held
 
 from .conftest import Bench
+from .gitting import sh
 from .test_apply import contents, rows_of
 from .test_effects import fill
 
@@ -65,6 +70,28 @@ def test_the_applier_carries_an_order_out_once(bench: Bench):
     assert orders.names() == [name]
     orders.forget(name)
     assert not orders.names()
+
+
+@pytest.mark.parametrize("is_undo", [False, True])
+def test_a_file_in_conflict_holds_back_what_concerns_git_but_not_at_an_undo(tmp_path: Path, is_undo: bool):
+    work = tmp_path / "work"
+    work.mkdir()
+    sh(work, "git init -q; echo mine > a; git add a; git commit -qm first; git tag v1")
+    old, new = (Side(type="file", digest=hashlib.sha256(data).hexdigest(), size=4) for data in (b"old\n", b"new\n"))
+    tag = RefRow(name="refs/tags/v1", before=sh(work, "git rev-parse v1").strip(), after="")
+    order = Order(
+        workspace=work,
+        rows=[Row(path="a", before=old, after=new)],
+        contents={"a": b"new\n"},
+        git=[GitChanges(common=os.fsencode(work / ".git"), rows=(tag,))],
+        is_undo=is_undo,
+    )
+    orders = Orders(tmp_path / "base")
+    orders.give(name := new_name(), order)
+    file, ref = orders.carry_out(name)
+    assert (file.conflict, ref.path) == (CHANGED, f"{GIT}refs/tags/v1") and (work / "a").read_text() == "mine\n"
+    assert ref.conflict == ("" if is_undo else "held back, because a file changed meanwhile")
+    assert sh(work, "git tag").split() == ([] if is_undo else ["v1"])
 
 
 def test_rows_of_names_that_are_not_text_are_stored(tmp_path: Path):
