@@ -91,6 +91,16 @@ def test_effects_are_differences_for_an_ordinary_user(as_user: Callable[[Callabl
     as_user(act)
 
 
+@pytest.mark.parametrize("ticks", [0, 1])
+def test_a_change_at_the_moment_of_the_mount_counts_as_one_that_came_after_it(bench: Bench, ticks: int):
+    fill(bench.ws)
+    layer = bench.layer()
+    assert bench.run(layer, "echo mine >> src/one.txt").returncode == 0
+    layer.stamp_ns = (bench.ws / "src/one.txt").stat().st_ctime_ns + ticks
+    (effect,) = layer.effects()[0]
+    assert effect.conflict == ("" if ticks else "it changed while the command ran")
+
+
 def meanwhile(bench: Bench, command: str, user: str) -> dict[str, str]:
     """Return the conflicts by path, if the user does something while the command runs."""
     fill(bench.ws)

@@ -92,6 +92,18 @@ def test_the_pace_is_that_of_the_last_full_seconds():
     assert progress.pace(1100.0) == 0.0
 
 
+def test_the_rate_is_that_since_the_first_second_and_falls_while_nothing_ends():
+    progress = Progress()
+    for n in range(100):
+        progress.worked(1000.0 + n / 10)
+    assert progress.rate(1010.0) == 10.0
+    assert progress.rate(1019.0) == 5.0
+    few = Progress()
+    for at in (1000.0, 1005.0, 1006.0):
+        few.worked(at)
+    assert few.rate(1010.0) is None
+
+
 def test_a_lens_that_runs_one_that_found_nothing_and_one_that_never_ran_look_different():
     whole = shown(board_data(middle_of_search(), after=12.0), view=BoardView(tab="lenses"))
     assert "running" in line(whole, "taint", "4")
