@@ -13,6 +13,7 @@ import pytest
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import carry_out
 from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.layer import Mark
 from rundry.agent.layers.layer_effects import TooMuch
 
 from .conftest import Bench
@@ -99,6 +100,14 @@ def test_a_change_at_the_moment_of_the_mount_counts_as_one_that_came_after_it(be
     layer.stamp_ns = (bench.ws / "src/one.txt").stat().st_ctime_ns + ticks
     (effect,) = layer.effects()[0]
     assert effect.conflict == ("" if ticks else "it changed while the command ran")
+
+
+@pytest.mark.parametrize("ticks", [0, 1])
+def test_what_was_written_at_the_moment_of_a_mark_came_after_it(bench: Bench, ticks: int):
+    layer = bench.layer()
+    assert bench.run(layer, "echo mine > made").returncode == 0
+    mark = Mark((layer.upper / "made").stat().st_ctime_ns + ticks)
+    assert [one.path for one in layer.effects(since=mark)[0]] == ([] if ticks else ["made"])
 
 
 def meanwhile(bench: Bench, command: str, user: str) -> dict[str, str]:

@@ -128,6 +128,14 @@ def test_a_long_command_leaves_half_of_the_line_to_what_it_printed():
     assert line.startswith("running pytest -q") and "…  0:34  12 passed 12 passed" in line[:80]
 
 
+def test_of_several_things_the_one_that_began_first_is_shown_with_their_number():
+    fetch = ToolCalled(call_id="d", tool="fetch_url", arguments={"url": "https://example.org/"})
+    for events in ([CheckStarted(command="pytest -q"), fetch], [CheckStarted(command="pytest -q"), fetch, ASKS]):
+        state, _ = after(*events)
+        wait = waiting_for(state)
+        assert wait is not None and wait.what == "running pytest -q" and wait.others == len(events) - 1
+
+
 def test_a_lock_is_named_with_its_holder_before_anything_else():
     awaited = LockAwaited(lock="/w/.git/index.lock", holder="process 7 (git commit)")
     state, at = after(CheckStarted(command="pytest -q"), awaited)
