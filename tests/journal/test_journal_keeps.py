@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rundry.agent.journal.integrity.tail import read_tail
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget as Limits,
@@ -29,6 +30,7 @@ from rundry.agent.protocol import (
     encode_event,
     to_json_line,
 )
+from rundry.agent.protocol.budget import Used
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,23 @@ def test_a_reopened_journal_has_the_spec_and_continues_with_the_next_seq(
     assert again.spec == spec
     assert again.append(TextArrived(text="two")).seq == 2
     assert texts(again) == ["one", "two"]
+    again.close()
+
+
+def test_the_use_that_is_recorded_beside_a_journal_stays_until_another_is_noted(
+    tmp_path: Path, make_spec: Callable[..., RunSpec]
+) -> None:
+    path, used = tmp_path / "runs" / "a.db", Used(3, 1_000, 0.5, 9.0)
+    made = Journal.create(path, make_spec())
+    made.append(StepStarted(number=1))
+    made.note_used(used)
+    made.close()
+    again = Journal.open(path)
+    again.append(StepStarted(number=2))
+    assert (tail := read_tail(path)) is not None and (tail.seq, tail.used) == (2, used)
+    again.note_used(more := Used(4, 2_000, 0.6, 11.0), with_next=True)
+    again.append(StepStarted(number=3))
+    assert (tail := read_tail(path)) is not None and (tail.seq, tail.used) == (3, more)
     again.close()
 
 

@@ -113,6 +113,7 @@ async def test_numbers_that_are_in_the_file_are_content(bench):
         (b"a\r\nb\r\nc\n", "b", "b\nx", b"a\r\nb\r\nx\r\nc\n"),
         (b"a\r\nb\nc", "b\nc\n", "b\nx\n", b"a\r\nb\nx"),
         (b"a\nb", "b", "b\nc", b"a\nb\nc"),
+        (b"a\r\nb", "b", "c\n", b"a\r\nc\r\n"),
         (b"a\nb\n", "a\nb", "a", b"a\n"),
         (b"\xef\xbb\xbfa\r\nb\n", "a\nb", "a\nc", b"\xef\xbb\xbfa\r\nc\n"),
         (b"a\n\x0c\nb\r\n", "a\n\x0c\nb", "a\n\x0c\nc", b"a\n\x0c\nc\r\n"),

@@ -12,6 +12,8 @@ from rundry.agent.protocol import (
     HandoffRecord,
     LastAction,
     OpenProposal,
+    Spent,
+    Tokens,
     Tried,
     decode_event,
 )
@@ -130,6 +132,14 @@ def test_the_reason_and_what_to_do_come_first_and_a_fence_holds_what_it_quotes()
         "## Last actions",
         "## Spent",
     ]
+
+
+def test_what_is_held_for_a_cut_call_is_named_and_is_not_left():
+    spent = Spent(tokens=Tokens(1_000, 200), held_tokens=300, usd=0.1, held_usd=0.05, cut_calls=1)
+    record = HandoffRecord(spent=spent, budget=Budget(tokens=2_000, usd=0.5))
+    text = handoff_markdown(HandoffOpened(reason="r", suggested_action="s", record=record))
+    assert "- tokens 1,200 of 2,000, 300 held for interrupted calls, 500 left\n" in text
+    assert "- usd 0.1000 of 0.5000, 0.0500 held for interrupted calls, 0.3500 left\n" in text
 
 
 def test_an_open_proposal_names_the_commands_that_decide_on_it_and_a_decided_one_does_not():

@@ -49,7 +49,8 @@ def test_what_is_not_a_host_is_refused_with_an_example(entry):
 @pytest.mark.parametrize(
     "asked",
     ["pypi.org", "pypi.org:x", "pypi.org\0.evil.com:443", "pypi.org%00:443", "pypi.org\n:443", "a@pypi.org:443", ":443",
-     "pypi.org:443:443", "pypi.org:00000443", "pypi.org/:443", "[::1:443", "p\u0443pi.org:443"],
+     "pypi.org:443:443", "pypi.org:00000443", "pypi.org/:443", "pypi.org:0", "pypi.org:65536", "[::1:443",
+     "p\u0443pi.org:443"],
 )  # fmt: skip
 def test_what_is_not_plainly_a_host_with_a_port_is_not_read(asked):
     assert read_target(asked) is None
