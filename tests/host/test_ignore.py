@@ -47,6 +47,18 @@ def test_it_says_what_git_says(tree):
     assert sorted(name for name in [*FILES, *RULES] if not Ignore(tree).ignored(name)) == expected
 
 
+def test_the_users_own_patterns_count_in_the_order_in_which_git_takes_them(tree):
+    subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+    mine, here = tree / ".git/mine", tree / ".git/info/exclude"
+    mine.write_text("*.py\ny\nkeep.log\n")
+    here.write_text("!a.py\n*.txt\n")
+    words = ["git", "-c", f"core.excludesFile={mine}", "ls-files", "-z", "--others", "--exclude-standard"]
+    listed = subprocess.run(words, cwd=tree, capture_output=True, check=True)
+    expected = sorted(listed.stdout.decode().rstrip("\0").split("\0"))
+    assert "src/a.py" in expected and "keep.log" in expected and "src/build/y" not in expected
+    assert sorted(name for name, _ in Ignore(tree, excludes=[mine, here]).walk()) == expected
+
+
 def test_a_changed_file_is_noticed(tree):
     ignore = Ignore(tree)
     assert ignore.ignored("a.log") and not ignore.ignored("src/a.py")
