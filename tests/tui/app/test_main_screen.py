@@ -26,7 +26,7 @@ from rundry.tui.control.run_controller import RunController
 from rundry.tui.head.header_title import arrange_title, model_name
 from rundry.tui.head.meters import arrange, draw_bar, meters
 from rundry.tui.keys.action_places import PLACES
-from rundry.tui.keys.lookup import ACTIONS, parse_slash, shown_key
+from rundry.tui.keys.lookup import ACTIONS, BY_NAME, parse_slash, shown_key
 from rundry.tui.start.remaps import check_keys
 
 RUN = (
@@ -130,6 +130,7 @@ def test_slash_commands_are_parsed_with_their_argument():
     action, argument = parse_slash("/limit  usd 2 ")
     assert action is not None
     assert (action.name, argument) == ("limit", "usd 2")
+    assert parse_slash("/unfold-all") == parse_slash("/unfold_all ") == (BY_NAME["unfold_all"], "")
     assert parse_slash("/nope")[0] is None
     assert parse_slash("/approve")[0] is None, "the gate's keys are no commands"
 
