@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.journal.redact import Redactor
-from rundry.agent.protocol import Decide, Pause, Say, Shell, Stop
+from rundry.agent.protocol import Decide, Pause, RunSpec, Say, Shell, Stop
 
 KEY = "canary-0123456789-canary"
 
@@ -75,6 +76,20 @@ def test_views_come_beat_and_go(journal: Journal) -> None:
     assert journal.views.watched()
     journal.views.detach("screen-2")
     assert not journal.views.watched()
+
+
+def test_who_looks_at_the_run_above_looks_at_its_child(
+    journal: Journal, tmp_path: Path, make_spec: Callable[..., RunSpec]
+) -> None:
+    now, above = 1000.0, Journal.create(tmp_path / "above.db", make_spec("20261121-014233-above"))
+    journal.now = above.now = lambda: now
+    above.views.beat("screen-1")
+    assert not journal.views.watched()
+    journal.views.include(above.views)
+    assert journal.views.watched()
+    now = 1016.0
+    assert not journal.views.watched() and journal.views.watched(within=20)
+    above.close()
 
 
 def test_a_command_from_another_process_arrives(journal: Journal, child: Callable[..., object]) -> None:

@@ -28,6 +28,7 @@ from rundry.agent.protocol import (
     Unknown,
     decode_event,
     encode_event,
+    event_type,
     to_json_line,
 )
 from rundry.agent.protocol.budget import Used
@@ -160,6 +161,13 @@ def test_what_an_older_version_does_not_know_is_kept_as_it_is(journal: Journal) 
     raw = b'{"type":"thing_of_2030","text":"hello"}'
     journal.append(Unknown("thing_of_2030", raw))
     assert journal.read()[0].event == Unknown("thing_of_2030", raw)
+
+
+@pytest.mark.parametrize("raw", [b'{"type":"thing_of_2030","te', b"\xff", b""])
+def test_of_what_an_older_version_does_not_know_a_damaged_event_is_told_apart(journal: Journal, raw: bytes) -> None:
+    journal.append(StepStarted(number=1))
+    journal.append(Unknown("thing_of_2030", raw))
+    assert [event_type(stamped.event) for stamped in journal.read()] == ["step_started", "damaged"]
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_a_known_value_is_hidden_in_every_spelling(secret: str) -> None:
 
 def test_too_short_values_tear_no_holes() -> None:
     assert Redactor(["a", "no", "", "  "])("a no-go") == "a no-go"
+    assert Redactor(["pass1", "pass12"])("pass1 pass12") == "pass1 ******"
 
 
 def test_the_environment_tells_which_values_are_secret() -> None:
