@@ -137,6 +137,8 @@ def test_each_finding_has_a_sign_and_its_votes():
     whole = shown(board_data(middle_of_search()))
     assert "✓ 2/3" in line(whole, "finding 1.0")
     assert "✗ 0/3" in line(whole, "finding 1.1")
+    assert "confirmed by 2 of 3" in line(whole, "finding 1.0")
+    assert "refuted by 3 of 3" in line(whole, "finding 1.1")
     assert "verifying 1/3" in line(whole, "… ", "finding 1.2")
     assert "verifying 0/3" in line(whole, "finding 1.3")
     narrow = shown(board_data(middle_of_search()), 100)
