@@ -20,9 +20,11 @@ from rundry.agent import (
     RunResumed,
     StepStarted,
     Tokens,
+    ViewState,
 )
 from rundry.agent.protocol import Confirmation, Confirmed, TestCounts
 from rundry.tui.control.commit_changes import Commit, message_for
+from rundry.tui.control.end_words import offered
 
 EVIDENCE = Evidence(
     before=TestCounts(212, 14),
@@ -59,6 +61,14 @@ async def test_the_end_shows_verdict_evidence_changes_cost_and_the_next_step(siz
         if size[0] > 60:
             assert "confirmed in a clean checkout" in text
             assert "2 files changed" in text
+
+
+def test_what_was_undone_is_not_offered_to_be_undone_shown_or_committed(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    state, end = ViewState(workspace=str(tmp_path)), ended(files_changed=["a.py"])
+    of_changes = ["end_undo", "end_changes", "commit"]
+    assert list(offered(state, end, has_changes=True)) == [*of_changes, "end_export", "end_message"]
+    assert list(offered(state, end, has_changes=False)) == ["end_export", "end_message"]
 
 
 @pytest.mark.parametrize("reason", list(Reason))

@@ -156,6 +156,20 @@ def test_a_removed_line_is_paired_with_the_line_that_it_became() -> None:
     assert pairs == {("r = round(a / b, 2)", "r = round(a / b, 3)"), ("size = 1", "size = 2")}
 
 
+def test_new_lines_above_the_one_that_a_line_became_are_the_partners_of_none() -> None:
+    old, new = b"x = compute(one, two)\n", b"first = 1\nsecond = 2\nx = compute(one, three)\nlast = 4\n"
+    diff = diff_of("calc.py", old, new)
+    found = {row.text: diff.partner(at) for at, row in enumerate(diff.rows) if row.kind in "+-"}
+    removed, became = (at for at, row in enumerate(diff.rows) if row.text.startswith("x = "))
+    assert found == {
+        "x = compute(one, two)": became,
+        "first = 1": None,
+        "second = 2": None,
+        "x = compute(one, three)": removed,
+        "last = 4": None,
+    }
+
+
 @pytest.mark.parametrize(
     ("old", "new", "left", "right"),
     [

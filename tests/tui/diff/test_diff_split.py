@@ -81,6 +81,14 @@ def test_a_line_that_changed_stands_next_to_what_it_became_and_new_ones_above_it
     ]
 
 
+def test_two_lines_that_are_like_the_same_new_one_do_not_both_stand_next_to_it() -> None:
+    assert _seen("x = f(one)\nx = f(one)\n", "x = f(one, 1)\npass\nx = f(other, 2)\n") == [
+        ("1 − x = f(one)", "1 + x = f(one, 1)"),
+        ("", "2 + pass"),
+        ("2 − x = f(one)", "3 + x = f(other, 2)"),
+    ]
+
+
 def test_a_long_line_is_wrapped_and_the_lines_below_stay_side_by_side() -> None:
     seen = _seen("short\nafter\n", "short " + "word " * 20 + "\nafter\n", width=61)
     assert seen[0] == ("1 − short", "1 + short word word word wo")

@@ -10,9 +10,11 @@ from fakes.providers.surveys import FOUND, NOTHING_FOUND
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
-import rundry.agent.models
+import rundry.agent.model
 from rundry.agent import CheckFinished, ModelSpec, RundryError, RunLine, RunSpec, candidates, discover, remember_model
+from rundry.agent.models.discovery import ModelLine, ServerFound, Survey
 from rundry.agent.settings.settings import load_settings
+from rundry.tui.pages.first_choices import UseModel, model_section
 
 UNFINISHED = RunLine(
     run_id="20261121-014233-k3f9x",
@@ -188,11 +190,21 @@ async def test_the_suggested_models_are_in_the_table_and_come_first():
     variables = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
     variables |= {"deepseek": "DEEPSEEK_API_KEY", "xai": "XAI_API_KEY", "mistral": "MISTRAL_API_KEY"}
     variables |= {"moonshot": "MOONSHOT_API_KEY", "zai": "ZAI_API_KEY", "groq": "GROQ_API_KEY"}
-    wanted = tomllib.loads((Path(rundry.agent.models.__file__).parent / "suggested.toml").read_text())
+    wanted = tomllib.loads((Path(rundry.agent.model.__file__).parent / "suggested.toml").read_text())
     assert set(wanted) == set(variables)
     survey = await discover(dict.fromkeys(variables.values(), "key"), addresses=[])
     offered = [each.model.name for each in candidates(survey) if each.is_suggested]
     assert sorted(offered) == sorted(f"{provider}/{name}" for provider in wanted for name in wanted[provider])
+
+
+@pytest.mark.parametrize("chosen", [None, ModelSpec(name="openai/qwen"), ModelSpec(name="ollama_chat/m1")])
+def test_five_models_are_offered_and_the_chosen_one_is_among_them(chosen: ModelSpec | None):
+    models = [ModelLine(name=f"ollama_chat/m{number}") for number in range(9)]
+    survey = Survey(servers=[ServerFound(kind="ollama", api_base="http://127.0.0.1:11434", models=models)])
+    rows = model_section(survey, chosen, "F7").rows
+    offered = [row.choice.model.name for row in rows if isinstance(row.choice, UseModel)]
+    assert len(offered) == len(set(offered)) == 5 and (chosen is None or offered[0] == chosen.name)
+    assert [row.key for row in rows] == ["1", "2", "3", "4", "5", "6", "F7"]
 
 
 class Refusing(Offering):
