@@ -118,6 +118,17 @@ async def test_what_rundry_hides_is_not_shown_by_a_user(way, at_home, ws):
     assert "hush" not in await said_by(sandbox, "cat ~/runs/*", ws)
 
 
+def test_a_user_cannot_show_what_rundry_keeps_or_what_a_rule_denies(at_home, ws):
+    runs, journal, private = at_home / "runs", at_home / "runs/one.db", ws / "private/b"
+    for path in (journal, private):
+        path.parent.mkdir()
+        path.write_text(SECRET)
+    rules = HideRules(own=(runs,), denied=lambda root: ["private"], show=(journal, private, at_home / ".ssh/config"))
+    (at_home / ".ssh/config").write_text("Host shown-host")
+    found = rules.resolve(ws)
+    assert found.shown == [at_home / ".ssh/config"] and found.covers(journal) and found.covers(private)
+
+
 async def test_a_workspace_in_a_hidden_folder_is_used_and_its_surroundings_stay_hidden(way, at_home):
     ws = at_home / ".config/rundry/worktrees/one"
     ws.mkdir(parents=True)

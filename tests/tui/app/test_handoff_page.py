@@ -112,6 +112,7 @@ async def test_everything_of_the_record_is_on_the_page_and_foreign_signs_are_mar
             assert piece in text
         assert "✗ failed" in text and "FAILED" in text
         assert "calc/core.py  +1 −1" in text and "+    return a + b" in text
+        assert "--- a/calc" not in text and "+++ b/calc" not in text, "the line above names the file"
         await pilot.press("escape")
         stage.play(HandoffOpened(reason=hostile, suggested_action="s", record=record))
         await stage.caught_up(pilot)

@@ -118,8 +118,9 @@ async def test_arguments_without_a_meaning_are_refused_with_a_reason(ended):
     app = RundryApp(controller)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: controller.state.outcome is not None)
-        await pilot.press(*"/undo all", "enter")
-        await shows(pilot, "use /undo, /undo 3 or /undo step 7")
+        for words in ("0", "all"):
+            await pilot.press(*f"/undo {words}", "enter")
+            await shows(pilot, f"/undo {words}: use /undo, /undo 3 or /undo step 7")
         controller.link.put_without_runner(Undo(step=9))
         await shows(pilot, "undo was refused: there is no step 9")
     controller.link.close()
