@@ -56,6 +56,22 @@ class TestKinds:
     def test_two_refusals_of_different_things_are_none(self):
         assert findings(StallWatch(), refused("a"), refused("b")) == [None, None]
 
+    def test_refusals_of_ever_other_things_are_steps_without_a_result(self):
+        found = findings(StallWatch(), *(refused(f"p{n}") for n in range(14)))
+        assert found == [*[None] * 13, ("stagnation", "hint")]
+
+    def test_an_error_next_to_a_success_of_the_same_tool_is_none_in_a_row(self):
+        seen = [
+            Observation(
+                calls=[
+                    Call(action="grep", arguments={"path": f"gone{n}"}, result="there is no such folder", ok=False),
+                    Call(action="grep", arguments={"path": f"there{n}"}, result=f"found {n}"),
+                ]
+            )
+            for n in range(9)
+        ]
+        assert set(findings(StallWatch(), *seen)) == {None}
+
     def test_one_error_from_varied_arguments(self):
         seen = [did("edit_file", "old_text is not in a.py", ok=False, old_text=f"{i}") for i in range(6)]
         assert findings(StallWatch(), *seen)[-1] == ("same-error", "hint")

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rundry.agent.journal.integrity.tail import read_tail
+from rundry.agent.journal.integrity.journal_tail import read_tail
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget as Limits,
