@@ -10,7 +10,7 @@ from fakes.providers.surveys import FOUND, NOTHING_FOUND
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
-import rundry.agent.model
+import rundry.agent.models
 from rundry.agent import CheckFinished, ModelSpec, RundryError, RunLine, RunSpec, candidates, discover, remember_model
 from rundry.agent.models.discovery import ModelLine, ServerFound, Survey
 from rundry.agent.settings.settings import load_settings
@@ -190,7 +190,7 @@ async def test_the_suggested_models_are_in_the_table_and_come_first():
     variables = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
     variables |= {"deepseek": "DEEPSEEK_API_KEY", "xai": "XAI_API_KEY", "mistral": "MISTRAL_API_KEY"}
     variables |= {"moonshot": "MOONSHOT_API_KEY", "zai": "ZAI_API_KEY", "groq": "GROQ_API_KEY"}
-    wanted = tomllib.loads((Path(rundry.agent.model.__file__).parent / "suggested.toml").read_text())
+    wanted = tomllib.loads((Path(rundry.agent.models.__file__).parent / "suggested.toml").read_text())
     assert set(wanted) == set(variables)
     survey = await discover(dict.fromkeys(variables.values(), "key"), addresses=[])
     offered = [each.model.name for each in candidates(survey) if each.is_suggested]
