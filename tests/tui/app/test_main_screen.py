@@ -56,6 +56,13 @@ def test_a_meter_is_amber_at_three_quarters_and_red_with_a_mark_at_nine_tenths()
     assert "0.46/0.50!" in line(seen(*RUN), 120)
 
 
+def test_what_is_held_for_a_cut_call_fills_the_meters_and_is_named_apart():
+    cut = Charged(tokens_in=20_000, tokens_out=0, usd=0.1, is_cut=True, held_tokens=140_000, held_usd=0.3)
+    by_name = {meter.name: meter for meter in meters(seen(started(), cut), 0.0)}
+    assert (by_name["tok"].share, by_name["tok"].held, by_name["tok"].level) == (0.8, "140k", "amber")
+    assert (by_name["usd"].share, by_name["usd"].held, by_name["usd"].level) == (0.8, "0.30", "amber")
+
+
 def test_what_is_unpriced_or_estimated_is_reported():
     unpriced = seen(started(), Charged(tokens_in=1, tokens_out=1, usd=None))
     assert "usd   $?/0.50" in line(unpriced, 120)
