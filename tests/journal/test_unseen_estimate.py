@@ -28,15 +28,22 @@ def for_itself(own: float, other: float) -> Chances:
     return lambda luck, things, looks: [[own if n % looks == k else other for k in range(looks)] for n in range(things)]
 
 
-def simulated(chances: Chances, things: int, looks: int, runs: int = 60) -> tuple[int, int]:
-    """Return how many runs gave an estimate, and in how many of these the interval holds the truth."""
-    luck, estimated, held = random.Random(f"{things} {looks}"), 0, 0
+def simulated(chances: Chances, things: int, looks: int, runs: int = 60) -> tuple[int, int, int]:
+    """Return how many runs gave an estimate, and in how many of these the truth is below and above the interval."""
+    luck, estimated, below, above = random.Random(f"{things} {looks}"), 0, 0, 0
     for _ in range(runs):
         times = [sum(luck.random() < one for one in row) for row in chances(luck, things, looks)]
         if (found := richness(times, looks)) is not None:
             estimated += 1
-            held += found.low <= things <= found.high
-    return estimated, held
+            below, above = below + (things < found.low), above + (things > found.high)
+    return estimated, below, above
+
+
+def totals(chances: Chances) -> tuple[int, int, int]:
+    """Return the sums of such counts over several numbers of things and looks."""
+    sizes = ((6, 4), (15, 4), (40, 5), (25, 7))
+    estimated, below, above = (sum(one) for one in zip(*(simulated(chances, *size) for size in sizes), strict=True))
+    return estimated, below, above
 
 
 KINDS = {
@@ -50,17 +57,19 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_for_looks_of_one_kind_the_interval_holds_the_truth_in_nine_of_ten_simulations(kind):
-    estimated = held = 0
-    for things, looks in ((6, 4), (15, 4), (40, 5), (25, 7)):
-        one, other = simulated(KINDS[kind], things, looks)
-        estimated, held = estimated + one, held + other
+    estimated, below, above = totals(KINDS[kind])
     assert estimated > 100
-    assert held >= 0.9 * estimated, (held, estimated)
+    assert below + above <= 0.1 * estimated, (below, above, estimated)
+
+
+def test_each_end_of_the_interval_leaves_out_a_fortieth_at_most_over_all_kinds():
+    estimated, below, above = map(sum, zip(*map(totals, KINDS.values()), strict=True))
+    assert below <= estimated / 40 and above <= estimated / 40, (below, above, estimated)
 
 
 @pytest.mark.parametrize("looks", [4, 6])
 def test_for_looks_that_find_different_things_there_is_no_estimate(looks):
-    assert simulated(for_itself(0.9, 0.0), 40, looks) == (0, 0)
+    assert simulated(for_itself(0.9, 0.0), 40, looks) == (0, 0, 0)
     assert simulated(for_itself(0.9, 0.02), 40, looks)[0] == 0
 
 

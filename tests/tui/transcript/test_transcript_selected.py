@@ -9,7 +9,7 @@ from textual.selection import Selection
 
 from rundry.agent import Block
 from rundry.tui.transcript.transcript import Transcript
-from rundry.tui.transcript.transcript_search import Found
+from rundry.tui.transcript.transcript_search import Found, Search
 
 HOSTILE = "\x1b]52;c;ZXZpbA==\x07 \u202e [@click=app.quit]x[/] \x9b2J"
 
@@ -97,3 +97,14 @@ async def test_every_row_is_exactly_as_wide_as_the_screen(size: tuple[int, int])
         for _ in range(6):
             assert all(transcript.render_line(y).cell_length == size[0] for y in range(transcript.size.height))
             transcript.action_page_up()
+
+
+def test_a_search_begins_at_the_last_occurrence_at_or_above_the_place_of_the_user() -> None:
+    blocks = [tool_block(number) for number in range(9)]
+    for number in (1, 4, 7):
+        blocks[number].title = "needle"
+    search = Search("needle")
+    search.add_matches(blocks, 0, len(blocks))
+    for place, current in ((0, 1), (1, 1), (3, 1), (4, 2), (6, 2), (7, 3), (8, 3)):
+        search.nearest(place)
+        assert search.found == Found(current, 3), place
