@@ -195,6 +195,13 @@ async def test_a_limit_that_is_too_large_becomes_the_largest_that_the_server_nam
     assert server.last["max_tokens"] == 300
 
 
+async def test_a_limit_that_is_too_small_is_neither_left_out_nor_renamed(strict):
+    asked, server = await strict(lambda body: openai("max_tokens is too low: it must be at least 16", "max_tokens"))
+    (fault,) = await negotiate(asked, max_tokens=5)
+    assert not fault.try_again
+    assert [body["max_tokens"] for body in server.bodies] == [5]
+
+
 async def test_claude_keeps_its_limit_whatever_the_error_says_about_it(strict):
     asked, server = await strict(
         lambda body: (400, {"error": {"message": "`max_tokens` must be greater than `thinking.budget_tokens`"}}),

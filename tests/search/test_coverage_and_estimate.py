@@ -9,8 +9,9 @@ from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import Call, calls
 from hypothesis import given, strategies as st
 
-from rundry.agent.protocol import Estimate, LensCoverage, estimate_words
+from rundry.agent.protocol import Estimate, LensCoverage, WorkFinished, estimate_words
 from rundry.agent.state.search.estimate import richness
+from rundry.agent.state.search.finding_facts import LensFacts
 from rundry.agent.state.search.reads import Ranges, add_range, count_lines
 
 
@@ -174,3 +175,16 @@ def test_read_lines_are_kept_as_stretches_with_gaps_between_them(reads):
         lines.update(range(first, first + more + 1))
     assert count_lines(ranges) == len(lines)
     assert all(low[1] + 1 < high[0] for low, high in itertools.pairwise(ranges))
+
+
+def test_a_lens_counts_for_the_estimate_only_while_the_journal_says_what_it_was_shown():
+    known, unknown = (LensFacts(name, "look") for name in ("known", "unknown"))
+    for number, lens in enumerate((known, unknown, known), 1):
+        lens.begin_pass(0.0)
+        lens.briefed = lens is known  # earlier versions did not record it
+        lens.end_pass(WorkFinished(kind="lens", about=lens.name, ok=True), number, number, 0.0)
+    assert (known.is_independent, known.sampled) == (True, True)
+    assert (unknown.is_independent, unknown.sampled) == (False, False)
+    known.begin_pass(0.0)
+    known.end_pass(WorkFinished(kind="lens", about="known", ok=True), 4, 4, 0.0)
+    assert (known.is_independent, known.sampled) == (False, True)

@@ -12,7 +12,11 @@ from rundry.agent.protocol import (
     Again,
     Budget,
     Charged,
+    ChildFinished,
+    ChildStarted,
     Exhausted,
+    FinderSpec,
+    Finish,
     IntervalSpec,
     LoopKind,
     PacedSpec,
@@ -20,10 +24,12 @@ from rundry.agent.protocol import (
     Price,
     Prompted,
     Reason,
+    RepeatSpec,
     RunStarted,
     Said,
     Sleeping,
     StallDetected,
+    StepStarted,
     Wait,
     Woken,
     WorkResult,
@@ -53,6 +59,31 @@ def test_a_sleep_that_another_runner_began_never_lasts_longer_because_the_clock_
     decision = told.decide(at=-86_400.0)
     assert isinstance(decision, Wait) and decision.seconds == 1800.0
     assert decision.sleep is not None and decision.sleep.until == T0 - 86_400.0 + 1800.0
+
+
+@pytest.mark.parametrize(
+    ("reasons", "ends"), [("eed", False), ("ede", False), ("dee", False), ("eee", True), ("deee", True)]
+)
+def test_three_searches_in_a_row_that_failed_end_a_repeat_run(reasons: str, ends: bool):
+    told = Told(LoopKind.REPEAT, repeat=RepeatSpec(every=300.0, task="t", finder=FinderSpec()))
+    told.tell(StepStarted(number=1))
+    for number, letter in enumerate(reasons, 1):
+        reason = Reason.ERROR if letter == "e" else Reason.DRY
+        begun = ChildStarted(
+            number=number, run_id=f"c{number}", journal="", loop=LoopKind.UNTIL_DRY, about="", title="", budget=Budget()
+        )
+        told.tell(
+            begun,
+            ChildFinished(
+                number=number, run_id=f"c{number}", reason=reason, detail="no server", complete=not ends, exit_code=0
+            ),
+        )
+    decision = told.decide(at=10.0)
+    if ends:
+        assert isinstance(decision, Finish) and decision.reason is Reason.ERROR
+        assert decision.detail == "3 searches in a row failed: no server"
+    else:
+        assert not isinstance(decision, Finish)
 
 
 def test_a_pass_that_overran_is_followed_immediately_and_never_met():

@@ -7,7 +7,17 @@ from fakes.played import started
 from fakes.views.board_rows import board_data, line, seen, shown
 from fakes.views.searched import Search, a_pass, crawl, found, lens_search
 
-from rundry.agent import FinderSpec, ItemQueued, LoopKind, Seed, ViewState, WorkerSpec, WorkFinished, WorkStarted
+from rundry.agent import (
+    FinderSpec,
+    ItemQueued,
+    LoopKind,
+    Seed,
+    ViewState,
+    WorkerSpec,
+    WorkFinished,
+    WorkStarted,
+    reduce_all,
+)
 from rundry.tui.board.board_frame import percent
 from rundry.tui.board.board_view import BoardView
 from rundry.tui.board.discovery_plot import plot
@@ -28,6 +38,24 @@ def items(total: int, done: int, *, new: bool = False, is_crawl: bool = False) -
         stamped += script.of(f"item:v{n}", WorkStarted(kind="item", about=f"v{n}"))
         stamped += script.of(f"item:v{n}", WorkFinished(kind="item", about=f"v{n}", ok=True))
     return seen(stamped)
+
+
+def test_an_item_whose_work_was_interrupted_is_queued_again_and_neither_done_nor_failed():
+    script, state = Search(), ViewState()
+    spec = FinderSpec(seeds=[Seed(kind="value", value="a")], worker=WorkerSpec(command=["w"]), sceptics=0)
+    begun = started("work them", loop=LoopKind.UNTIL_DRY, model="none", finder=spec)
+    queued = ItemQueued(key="a", kind="value", value="a", source="seed", reason="seed")
+    counts = list[tuple[int, int, int, int]]()
+    for stamped in (
+        script.stamp(begun, queued),
+        script.of("item:a", WorkStarted(kind="item", about="a")),
+        script.of("item:a", WorkFinished(kind="item", about="a", ok=False, interrupted=True)),
+    ):
+        reduce_all(state, stamped)
+        facts = state.finder
+        assert facts is not None
+        counts.append((facts.queued, facts.working, facts.done, facts.set_aside))
+    assert counts == [(1, 0, 0, 0), (0, 1, 0, 0), (1, 0, 0, 0)]
 
 
 def test_items_with_a_known_total_show_their_share_the_rate_and_the_remaining_time():
