@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from msgspec.structs import replace
 from search.finder.frontier_values import ROOT, values
 
-from rundry.agent.protocol import Seed
+from rundry.agent.protocol import Event, ItemQueued, Seed
 from rundry.agent.search.items.frontier import Frontier
+from rundry.agent.search.items.item_intake import ItemIntake
 from rundry.agent.search.items.item_keys import file_of
 from rundry.agent.search.items.item_state import Candidate, Counts, State
+from rundry.agent.state.search.finding_facts import backoff
+
+if TYPE_CHECKING:
+    from rundry.agent.step.resources.run_context import RunContext
 
 
 def test_two_spellings_in_one_call_are_one_new_and_one_known_item(frontier: Frontier):
@@ -66,6 +74,20 @@ def test_what_failed_waits_for_its_time_and_then_goes_before_the_queue(frontier:
     row = frontier.find("b")
     assert row is not None
     assert (row.state, row.error, row.due) == (State.WAITING, "500", 10.0)
+
+
+@pytest.mark.parametrize(("wait", "pause"), [(None, backoff(5)), (0.5, backoff(5)), (300.0, 300.0)])
+def test_a_server_makes_the_pause_after_a_failure_longer_and_never_shorter(
+    frontier: Frontier, wait: float | None, pause: float
+):
+    frontier.surface(values("a"), "seed", ROOT)
+    (item,) = frontier.check_out(1, 0.0)
+    events = list[Event]()
+    context = SimpleNamespace(clock=SimpleNamespace(now=lambda: 1_000.0), journal=SimpleNamespace(rollbacks=0))
+    intake = ItemIntake(cast("RunContext", context), frontier, ROOT)
+    intake.record_failure(replace(item, attempts=4), "429", events.append, final=False, wait=wait)
+    assert [event.due for event in events if isinstance(event, ItemQueued)] == [1_000.0 + pause]
+    assert frontier.next_due(0.0) == 1_000.0 + pause
 
 
 def test_what_a_dead_runner_had_in_work_stands_before_the_queue_again(frontier: Frontier):
