@@ -11,13 +11,16 @@ from fakes.in_process.driven import Driven
 from fakes.in_process.layered import IDENTITY, git
 from fakes.layered import layered_place
 from fakes.models.model import ScriptedModel
+from fakes.screens import Stage
 from fakes.turns import call, edit, finish
 from painted import painted, shows, until
+from textual import events
 
 from rundry.agent import LoopKind, Session, Undo
 from rundry.tui.app.app import RundryApp
 from rundry.tui.control.run_controller import RunController
 from rundry.tui.pages.changed_files_page import ChangesScreen
+from rundry.tui.pages.undo_page import UndoScreen
 
 DONE = finish("all is well", "a.txt:1")
 
@@ -135,6 +138,19 @@ async def test_a_file_that_someone_changed_since_is_named_without_unfolding(ende
         await _undo_all(pilot, "/undo")
         await shows(pilot, "c.txt: not undone, because someone changed it since")
     controller.link.close()
+
+
+async def test_a_key_that_was_pressed_before_the_question_was_painted_undoes_nothing():
+    stage, answers = Stage(), list[bool | None]()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        early = events.Key("y", "y")
+        await stage.app.push_screen(UndoScreen([], step=3), answers.append)
+        await shows(pilot, "Restore the state before step 3")
+        stage.app.screen.post_message(early)
+        await pilot.pause()
+        assert isinstance(stage.app.screen, UndoScreen) and answers == []
+        await pilot.press("y")
+        await until(pilot, lambda: answers == [True])
 
 
 async def _undo_all(pilot, command: str) -> None:
