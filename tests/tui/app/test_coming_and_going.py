@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.played import started
+from fakes.played import PlayedLink, Script, started
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
@@ -27,9 +27,12 @@ from rundry.agent import (
     StepStarted,
     Stop,
     TextArrived,
+    ViewState,
     Waiting,
+    reduce_all,
 )
 from rundry.tui.app.exit_report import report_exit
+from rundry.tui.control.run_status import RunStatus
 from rundry.tui.control.view_result import ViewResult
 
 SIZE = (100, 30)
@@ -153,3 +156,13 @@ async def test_the_key_for_the_best_score_says_what_holds_it_back():
         await shows(pilot, "this pass changed nothing")
         stage.screen.prompt.tell("")
         await shows(pilot, "⌥r best score")
+
+
+@pytest.mark.parametrize("is_parked", [False, True])
+def test_only_a_runner_that_nobody_asked_to_go_is_missed(is_parked: bool):
+    link, state = PlayedLink(), ViewState()
+    reduce_all(state, Script().stamp(started(), StepStarted(number=1)))
+    link.state = "gone"
+    status = RunStatus(link, state, begun=True, is_parked=is_parked)
+    assert status.is_over and status.is_orphaned
+    assert (status.is_gone, status.phase == "runner gone") == (not is_parked, not is_parked)

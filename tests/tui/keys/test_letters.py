@@ -51,6 +51,15 @@ async def test_words_typed_while_the_board_has_the_focus_go_whole_to_the_message
         assert stage.link.commands == [] and "confirm  finding" not in stage.text()
 
 
+async def test_a_letter_that_is_pressed_twice_in_a_row_is_a_command_and_no_word():
+    stage = three()
+    async with stage.app.run_test(size=(120, 32)) as pilot:
+        await on_board(pilot, stage)
+        type_in_one_go(stage, "cc")
+        await shows(pilot, "confirm  finding")
+        assert stage.box == ""
+
+
 @pytest.mark.parametrize("words", ["should I", "full", "order by", "who", "mine is", "remove it", "edit that", "Every"])
 async def test_words_that_begin_with_any_key_of_the_gate_go_whole_to_the_message(words: str):
     stage = Stage()
