@@ -273,3 +273,19 @@ def test_a_closed_journal_can_be_closed_again_and_names_itself_when_it_is_used(j
                 run_id="r", loop=LoopKind.GOAL, task="", workspace="/", model="m", budget=Limits(), journal="/x.db"
             )
         )
+
+
+def test_the_ledger_of_a_tree_counts_each_run_once_and_keeps_nothing_that_was_refused(journal: Journal) -> None:
+    ledger, sums = journal.ledger, list[tuple[int | None, Used]]()
+    ledger.set_budget(Limits(tokens=100))
+    ledger.note("own", Used(1, 10))
+    ledger.note("child", Used(2, 20))
+
+    def check(budget: Limits, used: Used) -> str | None:
+        sums.append((budget.tokens, used))
+        return "too much" if used.tokens > 100 else None
+
+    assert ledger.hold("child", Used(3, 50), check) is None
+    assert ledger.hold("child", Used(4, 95), check) == "too much"
+    assert sums == [(100, Used(4, 60)), (100, Used(5, 105))]
+    assert (ledger.others("child"), ledger.others("own")) == (Used(1, 10), Used(3, 50))
