@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from fakes.turns import Turn, call, finish, say
 
 from rundry.agent.host.real_clock import SystemClock
 from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import Budget, Steer, Stop
+from rundry.agent.protocol import Budget, Spent, Steer, Stop, Tokens
+from rundry.agent.run.children.share import share_of
 from rundry.agent.state.facts.run_facts import fold
 
 READ = call("read_file", path="a.txt")
@@ -80,3 +82,10 @@ async def test_a_stop_in_the_middle_of_a_call_holds_it(driven):
     run.on("text_arrived", Stop(how="now"))
     outcome = await run.run(watched=True)
     assert (outcome.reason, outcome.held.cut_calls) == ("user", 1)
+
+
+def test_a_child_run_gets_no_share_of_what_is_held_for_a_cut_call():
+    spent = Spent(steps=4, tokens=Tokens(10_000, 2_000), held_tokens=8_000, usd=0.2, held_usd=0.3, seconds=100.0)
+    share = share_of(Budget(steps=10, tokens=60_000, usd=1.5, seconds=None, deadline=9.0), spent, 2)
+    assert (share.steps, share.tokens, share.seconds, share.deadline) == (3, 20_000, None, 9.0)
+    assert share.usd == pytest.approx(0.5)
