@@ -173,6 +173,7 @@ from .events.judged import (
     Judged as Judged,
     JudgementAccepted as JudgementAccepted,
     JudgePlanned as JudgePlanned,
+    JudgePreparing as JudgePreparing,
     JudgeStarted as JudgeStarted,
     PlantPrepared as PlantPrepared,
     SetupPrepared as SetupPrepared,

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from ..evidence import Grade, JudgeWhy, TestCounts
 from .base import EventBase
+
+Prepared = Literal["plant", "holdout", "setup"]
+"""What runs before the first call: a check with planted tests, the second check, or the setup."""
+
+
+class JudgePreparing(EventBase, frozen=True, kw_only=True):
+    """Before the first call, a command begins to run in a view: the judge needs to know what it does there.
+
+    `plant_prepared`, `holdout_prepared` or `setup_prepared` says how it ended.
+    """
+
+    what: Prepared
+    command: str
 
 
 class PlantPrepared(EventBase, frozen=True, kw_only=True):
@@ -143,7 +158,8 @@ class JudgementAccepted(EventBase, frozen=True, kw_only=True):
 
 
 JudgeEvent = (
-    PlantPrepared
+    JudgePreparing
+    | PlantPrepared
     | HoldoutPrepared
     | SetupPrepared
     | JudgePlanned

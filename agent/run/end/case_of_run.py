@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...layers.git.apply_git_rows import name_of
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...protocol import JudgePlanned
+from ...protocol import Interrupted, JudgePlanned
 from ...step.checks.verify import state_of_run
+from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.effect_entries import row_of
 from ...verdict.judge.change_history import UnitChanges
 from ...verdict.judge.holdout import prepare_holdout
@@ -108,9 +109,8 @@ async def prepare_judge(ctx: RunContext, items: Sequence[str] = ()) -> None:
     """
     if not ctx.judges or ctx.views is None or ctx.facts.step:
         return
-    with ctx.usage.running():
-        await ctx.activity.interruptible(prepare_setup(case_of(ctx)))
-        await ctx.activity.interruptible(prepare_holdout(case_of(ctx)))
+    await _interruptible(ctx, prepare_setup(case_of(ctx)))
+    await _interruptible(ctx, prepare_holdout(case_of(ctx)))
     if not ctx.facts.spec.loop.traits.commits_passes:  # else a pass prepares it, when its checks have run
         await prepare_planted(ctx, items)
 
@@ -126,10 +126,16 @@ async def prepare_planted(ctx: RunContext, items: Sequence[str] = ()) -> None:
     if spec.loop.traits.ends_on_predicates and checks and all(check.passed for check in checks):
         return
     case = case_of(ctx)
-    with ctx.usage.running():
-        if items:
-            await ctx.activity.interruptible(prepare_plants_of_items(case, items))
-        else:
-            await ctx.activity.interruptible(prepare_plants(case))
+    await _interruptible(ctx, prepare_plants_of_items(case, items) if items else prepare_plants(case))
     if line := cost_line(case, items):
         case.record(JudgePlanned(line=line))
+
+
+async def _interruptible(ctx: RunContext, preparing: Coroutine[Any, Any, None]) -> None:
+    """Prepare one thing, which counts as time of the run, and record if a person interrupts it."""
+    try:
+        with ctx.usage.running():
+            await ctx.activity.interruptible(preparing)
+    except PersonInterrupted as how:
+        ctx.events.record(Interrupted(what="check", detail=str(how)))
+        raise

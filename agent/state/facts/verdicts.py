@@ -25,6 +25,7 @@ from ...protocol import (
     Judged,
     JudgementAccepted,
     JudgePlanned,
+    JudgePreparing,
     JudgeStarted,
     PassFinished,
     PassStarted,
@@ -317,6 +318,8 @@ class Verdicts:
                 self.holdout = prepared
             case SetupPrepared() as prepared:
                 self.setup = prepared
+            case JudgePreparing():
+                pass
             case JudgeStarted():
                 pass
             case Judged() as judged:

@@ -72,7 +72,7 @@ def waiting_for(state: ViewState) -> Wait | None:
 def _running(state: ViewState) -> list[Wait]:
     """Return the commands, tools and checks that run."""
     running = (*state.at_call.values(), *state.at_shell.values())
-    places = {*running, *(at for (_, kind), at in state.growing.items() if kind in ("check", "confirm"))}
+    places = {*running, *(at for (_, kind), at in state.growing.items() if kind in ("check", "confirm", "preparing"))}
     blocks = ((at, state.blocks.in_memory_at(at)) for at in places)
     return [
         Wait(_title(block), block.at, line=state.printed.get(at, ""))

@@ -16,7 +16,7 @@ import msgspec
 
 from ...journal.encoding import recorded_text
 from ...layers.git.layer_git_folders import git_folders_of
-from ...protocol import SECOND_FAILED, HoldoutPrepared, Judged, Refusal, some_files
+from ...protocol import SECOND_FAILED, HoldoutPrepared, Judged, JudgePreparing, Refusal, some_files
 from ...protocol.text.path_text import quoted_path
 from ...repo.real_git import RealGit, RealGitFailed
 from ...repo.repository import repository_top
@@ -96,6 +96,7 @@ async def prepare_holdout(case: Case) -> None:
         return
     files = await asyncio.to_thread(held_out_files, facts.spec.predicates.holdout_files, root)
     known = await asyncio.to_thread(known_to_git, files, root)
+    case.record(JudgePreparing(what="holdout", command=facts.spec.predicates.holdout))
     problem, counted, seconds = "", None, 0.0
     try:
         result = await _tried(case, Taken({}, {}))

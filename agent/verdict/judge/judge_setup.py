@@ -20,7 +20,7 @@ import msgspec
 from ...journal.encoding import recorded_text
 from ...layers.effect_rows import decode_rows
 from ...layers.removing import remove_tree
-from ...protocol import SetupPrepared
+from ...protocol import JudgePreparing, SetupPrepared
 from .checked import checked_in_view
 from .decided import is_below
 from .judge_view import Taken, ViewFailed, open_view
@@ -39,6 +39,7 @@ async def prepare_setup(case: Case) -> None:
     if command is None or case.facts.verdicts.setup is not None:
         return
     absent = await asyncio.to_thread(lambda: [*_ignored_folders(case, case.workspace.root)])
+    case.record(JudgePreparing(what="setup", command=command))
     case.record(await _prepared(case, command, Taken({}, {}), absent, {}))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ...protocol import PlantPrepared
+from ...protocol import JudgePreparing, PlantPrepared
 from ..judge.checked import checked_in_view
 from ..judge.first_counts import first_counts
 from ..judge.judge_view import Taken, ViewFailed, open_view
@@ -77,6 +77,8 @@ async def _prepared(case: Case, command: str) -> PlantPrepared:
         async with open_view(case.layers, case.sandbox, Taken({}, {})) as view:
             seed = secrets.token_hex(16)
             found = await asyncio.to_thread(plants_for, command, view.root, first, seed, is_score=is_score)
+            if found is not None:
+                case.record(JudgePreparing(what="plant", command=command))
             if found is not None and not is_score and not _has_run(case, command):
                 alone = await checked_in_view(case, view, command)
                 first, first_seconds = alone.counted, alone.seconds

@@ -46,6 +46,9 @@ def is_planted(run, when):
     """Planted tests failed in the judge, and the start said that they would run."""
     assert run.of("plant_prepared")[0]["plan"], run.story()
     assert judged(run)["plant"].endswith("failed as they must"), judged(run)
+    kinds = [event["type"] for event in run.events]
+    assert run.of("judge_preparing")[0]["what"] == "plant", "nothing says what runs before the first call"
+    assert kinds.index("judge_preparing") < kinds.index("plant_prepared")
     line = said(run)
     assert line.startswith(f"Judge: {when} the check runs once more, and once with planted tests"), line
     assert "first run " in line and "with planted tests " in line

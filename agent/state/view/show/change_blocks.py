@@ -59,7 +59,7 @@ def grow(state: ViewState, stamped: Stamped, kind: BlockKind, text: str) -> None
     touch(state, index).text += text
 
 
-def end_blocks(state: ViewState, stamped: Stamped, *kinds: BlockKind, status: BlockStatus = "") -> int:
+def end_blocks(state: ViewState, stamped: Stamped, *kinds: str, status: BlockStatus = "") -> int:
     """End the growing blocks of this work and these kinds; return their number."""
     ended = 0
     for kind in kinds:

@@ -10,6 +10,7 @@ from ....protocol import (
     Judged,
     JudgementAccepted,
     JudgePlanned,
+    JudgePreparing,
     JudgeStarted,
     JudgeWhy,
     PlantPrepared,
@@ -43,13 +44,13 @@ _SHORT: Mapping[JudgeWhy, str] = {
 def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
     """Show an event of the judge."""
     match event:
-        case PlantPrepared():
-            pass
-        case HoldoutPrepared():
-            if words := second_check_words(event):
-                note(state, stamped, words)
-        case SetupPrepared():
-            note(state, stamped, f"setup: {event.command}", right="failed" if event.problem else "passed")
+        case JudgePreparing():
+            add(state, stamped, "check", title=_preparing(event), status="running")
+            state.growing[None, "preparing"] = len(state.blocks) - 1
+            state.activity, state.waiting = "running", ""
+            state.busy.start(stamped.at)
+        case PlantPrepared() | HoldoutPrepared() | SetupPrepared():
+            _prepared(state, stamped, event)
         case JudgePlanned(line=line):
             note(state, stamped, line)
         case JudgeStarted():
@@ -77,6 +78,42 @@ def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
             note(state, stamped, "the suspect result was accepted", right=event.by)
         case _:
             assert_never(event)
+
+
+def _preparing(event: JudgePreparing) -> str:
+    """Return what runs before the first call: `planted tests: pytest -q`."""
+    match event.what:
+        case "plant":
+            return f"planted tests: {event.command}"
+        case "holdout":
+            return f"second check: {event.command}"
+        case "setup":
+            return f"setup: {event.command}"
+
+
+def _prepared(state: ViewState, stamped: Stamped, event: PlantPrepared | HoldoutPrepared | SetupPrepared) -> None:
+    """Show how what ran before the first call ended; a setup in a judge is a line of its own."""
+    index = state.growing.pop((None, "preparing"), None)
+    if index is not None:
+        state.printed.pop(index, None)
+        block = touch(state, index)
+        block.status, block.right, block.seconds = "ok", "", event.seconds
+        match event:
+            case PlantPrepared(plan=plan):
+                block.status = "passed" if plan is not None else "ok"
+                block.right = "they fail, as they must" if plan is not None else "no failing test can be planted"
+                block.seconds += event.first_seconds or 0.0
+            case HoldoutPrepared(problem=problem):
+                block.status = "failed" if problem else "ok"
+            case SetupPrepared(problem=problem):
+                block.status, block.detail = "failed" if problem else "passed", problem
+                block.right = "failed" if problem else "passed"
+        state.activity = ""
+        state.busy.halt(stamped.at)
+    elif isinstance(event, SetupPrepared):
+        note(state, stamped, f"setup: {event.command}", right="failed" if event.problem else "passed")
+    if isinstance(event, HoldoutPrepared) and (words := second_check_words(event)):
+        note(state, stamped, words)
 
 
 def _title(event: JudgeStarted) -> str:

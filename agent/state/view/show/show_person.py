@@ -74,7 +74,7 @@ def show_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
         case Said():
             _said(state, stamped, event)
         case Interrupted():
-            end_blocks(state, stamped, "text", "reasoning", status="cut")
+            end_blocks(state, stamped, "text", "reasoning", "preparing", status="cut")
             note(state, stamped, f"interrupted the {event.what}{_why(event.detail)}")
             state.activity = ""
         case CommandTaken():
