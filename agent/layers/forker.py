@@ -17,6 +17,7 @@ namespace lives as long as a descriptor of it, so nothing that is made here need
 - `{"make": "processes"}`: refused if a command cannot have a PID namespace of its own.
 """
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -152,19 +153,27 @@ def _layer(asked: "dict[str, Any]") -> list[int]:
     _mount("none", "/", None, _RECURSIVE | _PRIVATE, None, "private mounts")
     os.chdir(asked["folder"])
     for cover in asked["covers"]:
-        lowers = ":".join(map(_escaped, cover["lower"]))
-        upper = f"lowerdir={lowers},upperdir={_escaped(cover['upper'])},workdir={_escaped(cover['work'])}"
-        try:
-            _mount("overlay", cover["place"], "overlay", 0, f"userxattr,volatile,{upper}", "overlay")
-        except Refused as refused:
-            if refused.code != errno.EINVAL:
-                raise
-            # `volatile` needs Linux 5.10
-            _mount("overlay", cover["place"], "overlay", 0, f"userxattr,{upper}", "overlay")
+        _cover(cover)
+    for cache in asked["caches"]:
+        with contextlib.suppress(Refused):  # it stays as it is; whoever asked looks, and lets nobody write there
+            _cover(cache)
     for place in asked["hidden"]:
         _mount("tmpfs", place, "tmpfs", _READ_ONLY | _NO_SUID_DEVICES_PROGRAMS, "mode=0755", "hidden folder")
-    places = [os.open(cover["place"], _OPEN | os.O_DIRECTORY) for cover in asked["covers"]]
+    covers = [*asked["covers"], *asked["caches"]]
+    places = [os.open(cover["place"], _OPEN | os.O_DIRECTORY) for cover in covers]
     return [os.open("/proc/self/ns/mnt", _OPEN), *places]
+
+
+def _cover(cover: "dict[str, Any]") -> None:
+    lowers = ":".join(map(_escaped, cover["lower"]))
+    upper = f"lowerdir={lowers},upperdir={_escaped(cover['upper'])},workdir={_escaped(cover['work'])}"
+    try:
+        _mount("overlay", cover["place"], "overlay", 0, f"userxattr,volatile,{upper}", "overlay")
+    except Refused as refused:
+        if refused.code != errno.EINVAL:
+            raise
+        # `volatile` needs Linux 5.10
+        _mount("overlay", cover["place"], "overlay", 0, f"userxattr,{upper}", "overlay")
 
 
 def _escaped(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .namespaces import Mounted, Namespaces
 
 _UPPER, _WORK, _STAGING, _STAMP = "u", "w", "s", "stamp"
+_CACHE, _CACHE_WORK = "c", "d"
+"""The folders of what is written to caches."""
 _LONGEST_TICK, _PAUSE = 2.1, 0.0005
 """Seconds. FAT has ticks of two seconds."""
 
@@ -48,11 +50,23 @@ class Layer:
 
     _limits: Limits | None = None
     """Of the first command."""
+    caches: Sequence[Path] = ()
+    """Caches outside of the workspace that its commands may write, too. What they write there is dropped with it."""
 
-    def __init__(self, folder: Path, workspace: Path, hidden: Path | None = None, *, is_left: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        workspace: Path,
+        hidden: Path | None = None,
+        *,
+        is_left: bool = False,
+        caches: Sequence[Path] = (),
+    ) -> None:
         """`folder`: an empty or new folder of its own. `hidden`: a folder in the workspace or its git folder that the
         commands see empty, because it is rundry's. `is_left`: the folder has what an earlier process wrote.
+        `caches`: folders that exist, none inside another or the workspace.
         """
+        self.caches = caches
         self.folder, self.workspace, self._hidden = folder, workspace, hidden
         self.git = git_folders_of(workspace)
         self.places = covered(workspace, self.git)
@@ -88,8 +102,21 @@ class Layer:
             for n, place in enumerate(self.places)
         ]
         self._namespaces = namespaces
-        self._mounted = namespaces.mount(self.folder.parent, covers, [] if self._hidden is None else [self._hidden])
+        hidden = [] if self._hidden is None else [self._hidden]
+        self._mounted = namespaces.mount(self.folder.parent, covers, hidden, self._caches_covered())
         return self
+
+    def _caches_covered(self) -> list[Cover]:
+        """Return how the caches are covered: with new folders, because a used one of the kernel is refused."""
+        own, covers = self.folder.name, list[Cover]()
+        for n, place in enumerate(self.caches):
+            upper, work = f"{_CACHE}{n}", f"{_CACHE_WORK}{n}"
+            for name in (upper, work):
+                with suppress(FileNotFoundError):
+                    remove_tree(self.folder / name)
+                (self.folder / name).mkdir(mode=0o700)
+            covers.append(Cover(place, [str(place)], f"{own}/{upper}", f"{own}/{work}"))
+        return covers
 
     def _lowers(self, place: Path) -> list[str]:
         over = [] if self.between is None or place != self.workspace else [str(self.between)]
@@ -173,17 +200,20 @@ class Layer:
     @property
     def access(self) -> LayerAccess:
         """How a sandboxed command enters the layer."""
-        return LayerAccess(offline=self._open.words, online=self._open.online_words, places=self.places)
+        return self._access(self._open.words)
 
     def watch(self) -> Watch:
         """Return what kills a command at a limit of what all commands together may write here. Raises OSError."""
         self._limits = self._limits or limits_at(self.folder)
-        return Watch(self.uppers, self._limits)
+        return Watch([*self.uppers, *(self.folder / f"{_CACHE}{n}" for n in range(len(self.caches)))], self._limits)
 
     def access_in(self, network: int) -> LayerAccess:
         """How a sandboxed command enters the layer that uses another network than the run's."""
-        words = self._open.words_in(network)
-        return LayerAccess(offline=words, online=self._open.online_words, places=self.places)
+        return self._access(self._open.words_in(network))
+
+    def _access(self, offline: Sequence[str]) -> LayerAccess:
+        mounted = self._open
+        return LayerAccess(offline=offline, online=mounted.online_words, places=self.places, caches=mounted.caches)
 
     @property
     def root(self) -> int:

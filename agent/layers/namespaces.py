@@ -47,10 +47,19 @@ class Cover(NamedTuple):
 class Mounted:
     """A mounted layer, as long as this object is open."""
 
-    def __init__(self, words: Sequence[str], namespace: int, roots: Sequence[int], places: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        namespace: int,
+        roots: Sequence[int],
+        places: Sequence[Path],
+        caches: Sequence[Path] = (),
+    ) -> None:
         self._words, self._namespace = list(words), namespace
         self.places = places
         """The folders that the layer covers."""
+        self.caches = caches
+        """The caches that it covers too."""
         self.roots = list(roots)
         """A descriptor of each, as commands in the layer see it."""
 
@@ -155,15 +164,22 @@ class Namespaces:
         """Return the words before a command that uses this network."""
         return [*_in_network(self._joining(), network), "--"]
 
-    def mount(self, folder: Path, covers: Sequence[Cover], hidden: Sequence[Path] = ()) -> Mounted:
+    def mount(
+        self, folder: Path, covers: Sequence[Cover], hidden: Sequence[Path] = (), caches: Sequence[Cover] = ()
+    ) -> Mounted:
         """Mount a layer over some folders, for those processes alone that enter it. Raises NamespacesRefused.
 
-        `hidden`: folders that exist, and that these processes see empty.
+        `hidden`: folders that exist, and that these processes see empty. `caches`: further folders that exist, and
+        that are covered where the system allows it.
         """
-        asked = [{**cover._asdict(), "place": str(cover.place), "lower": list(cover.lower)} for cover in covers]
         empty = [str(place) for place in hidden]
-        namespace, *roots = self._ask({"make": "layer", "folder": str(folder), "covers": asked, "hidden": empty})
-        return Mounted(self._joining(), namespace, roots, [cover.place for cover in covers])
+        asked = {"covers": [*map(_words_of, covers)], "caches": [*map(_words_of, caches)], "hidden": empty}
+        namespace, *found = self._ask({"make": "layer", "folder": str(folder), **asked})
+        roots, of_caches = found[: len(covers)], found[len(covers) :]
+        places = [one.place for one, root in zip(caches, of_caches, strict=True) if _is_covered(one.place, root)]
+        for root in of_caches:
+            os.close(root)
+        return Mounted(self._joining(), namespace, roots, [cover.place for cover in covers], places)
 
     def seal(self, mounted: Mounted) -> None:
         """Make a layer read-only for all processes, permanently. Raises NamespacesRefused.
@@ -239,6 +255,18 @@ class Namespaces:
             self._end(f"it did not answer ({error})")
             raise NamespacesRefused("forker", self._broken) from None
         return list(found)
+
+
+def _words_of(cover: Cover) -> dict[str, object]:
+    return {**cover._asdict(), "place": str(cover.place), "lower": list(cover.lower)}
+
+
+def _is_covered(place: Path, root: int) -> bool:
+    """Return whether an open folder of a layer is another file system than the same folder outside."""
+    try:
+        return os.fstat(root).st_dev != place.stat().st_dev
+    except OSError:
+        return False
 
 
 def _in_network(words: Sequence[str], network: int) -> list[str]:

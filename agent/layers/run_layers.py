@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..protocol.text.counts import plural
+from ..sandbox.home_places import caches_at_home, fills_caches
 from .applier import Applier
 from .apply import carry_out
 from .copy_folder import COPIES, has_copy
@@ -167,8 +168,11 @@ class RunLayers:
                 return lost
         return []
 
-    def open(self, kind: str = "", prepare: Callable[[Layer], object] = lambda _: None) -> Layer:
-        """Mount a layer. `kind`: of a unit of work. `prepare`: called before it is mounted. Raises LayerRefused."""
+    def open(self, kind: str = "", prepare: Callable[[Layer], object] = lambda _: None, *, line: str = "") -> Layer:
+        """Mount a layer. `kind`: of a unit of work. `prepare`: called before it is mounted. Raises LayerRefused.
+
+        `line`: the command line for which alone it is.
+        """
         with self._lock:
             self._count += 1
             name = f"{f'{kind}-' if kind else ''}{self.run}-{boot_tag()}-{os.getpid()}-{self._count}"
@@ -178,7 +182,11 @@ class RunLayers:
             self._applier.start()
             root = self.workspace.root
             copies, hidden = self._copies, self.hidden
-            layer = CopyLayer(folder, root, copies, hidden) if self.has_copies else Layer(folder, root, hidden)
+            if self.has_copies:
+                layer = CopyLayer(folder, root, copies, hidden)
+            else:
+                caches = caches_at_home(os.environ, root) if kind or fills_caches(line) else []
+                layer = Layer(folder, root, hidden, caches=caches)
             prepare(layer)
             return layer.mount(self.namespaces)
         except BaseException as error:
@@ -197,7 +205,8 @@ class RunLayers:
             return CopyLayer(folder, self.workspace.root, self._copies, self.hidden, is_left=True)
         if self.namespaces is None:
             return None
-        return Layer(folder, self.workspace.root, self.hidden, is_left=True)
+        root = self.workspace.root
+        return Layer(folder, root, self.hidden, is_left=True, caches=caches_at_home(os.environ, root))
 
     def listed(
         self,

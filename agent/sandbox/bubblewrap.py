@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..host.program_search import find_program
+from ..host.real_paths import exists
 from ..repo.git_folders import repository_places
 from ..repo.protected_places import is_real_folder, read_only_places
 from . import sandbox_mounts as mounts
+from .command_access import npm_cache
 from .hidden_places import HiddenPlaces
+from .home_places import caches_to_make
 from .kernel_files import writable_kernel_entries
 from .start_command import INTERPRETER, restricted
 
@@ -26,6 +29,7 @@ BUBBLEWRAP_FAILED = 1
 """Exit code of bubblewrap if it cannot set up the sandbox."""
 MOST_READ_ONLY = 64
 """Maximum number of workspace files that get a mount; the others are only compared afterwards."""
+_OWN_CACHES = ".caches"
 _APART = ["--unshare-ipc", "--unshare-pid", "--unshare-uts"]
 """The cgroup namespace is shared: with its own, Java cannot find its limits in /sys/fs/cgroup, and Gradle fails."""
 
@@ -84,7 +88,7 @@ def bubblewrap(
     No outside process is visible, and none survives the command. `joined`: arguments that join the run's own loopback
     network; without them the command has its own. `env`: additional variables. `report`: the descriptor of a `SetUp`.
     """
-    variables = {"TMPDIR": "/tmp", "GOCACHE": "/tmp/.go-build", **(env or {})}
+    variables = {"TMPDIR": "/tmp", "GOCACHE": "/tmp/.go-build", **npm_cache(access, Path("/tmp")), **(env or {})}
     return [
         *(*joined, str(program)),
         *_mounts(layout, access),
@@ -118,6 +122,7 @@ def _mounts(layout: Layout, access: Access) -> list[str]:
     words += mounts.hide_parents(hidden, ws)
     # After the temp folder is mounted; otherwise a workspace below /tmp disappears.
     words += _workspace(layout, access) if stage is None else _staged(ws, stage)
+    words += _caches(layout, access)
     shows = instead is None or (layout.layers is not None and not layout.layers.is_relative_to(ws))
     is_hidden = access.layer is not None and copy is None  # the layer hides it
     if layout.layers is not None and layout.layers in visible and shows and not is_hidden:
@@ -227,6 +232,22 @@ def _workspace(layout: Layout, access: Access) -> list[str]:
         elif path.exists() and not path.is_symlink():
             binds += ["--ro-bind", str(path), str(path)]
     return binds
+
+
+def _caches(layout: Layout, access: Access) -> list[str]:
+    """Let commands fill the caches of package managers: those that their layer covers, if they see them.
+
+    One that does not exist at home is in the temp folder.
+    """
+    seen = mounts.Places([*layout.readable, *access.writable, layout.ws])
+    covered = () if access.layer is None or access.keeps_workspace else access.layer.caches
+    words = [word for one in covered if one in seen for word in ("--bind", str(one), str(one))]
+    own = layout.temp / _OWN_CACHES
+    for n, missing in enumerate(caches_to_make()):
+        if missing.parent not in seen and not exists(missing):
+            (own / str(n)).mkdir(parents=True, exist_ok=True)
+            words += ["--bind", str(own / str(n)), str(missing)]
+    return words
 
 
 def _files(access: Access, places: Sequence[Path]) -> list[Path]:

@@ -25,6 +25,8 @@ class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The same for the machine's network."""
     places: Sequence[Path]
     """The folders that the layer covers. The command can write to these; all else on the machine is as without it."""
+    caches: Sequence[Path] = ()
+    """Caches of package managers that it covers, too, so that the command can fill them. Nobody keeps that."""
     cwd: Path | None = None
     """The folder in which the command starts; entering a layer leads to the root."""
     copy: Path | None = None
@@ -64,6 +66,17 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_ACCESS = Access()
+_NPM_CACHE = "_cacache"
+
+
+def npm_cache(access: Access, temp: Path) -> dict[str, str]:
+    """Return the variable that gives npm a cache in the temp folder, unless it can write to the user's.
+
+    npm can do nothing with a cache that it cannot write to. `temp`: as the command sees it.
+    """
+    caches = () if access.layer is None else access.layer.caches
+    is_writable = any(place.name == _NPM_CACHE for place in caches) and not access.keeps_workspace
+    return {} if is_writable else {"npm_config_cache": str(temp / ".npm")}
 
 
 def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:

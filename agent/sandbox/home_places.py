@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -33,6 +34,7 @@ _SHARED = frozenset({".local", ".config", ".cache", "share", "state"})
 """Folders of several programs, which are never one installation."""
 _INSTALLED = ("lib", "lib64", "libexec", "pyvenv.cfg", "conda-meta", "release", "pkg/tool", "jmods")
 """What an installation has next to its programs, and a folder with somebody's own scripts has not."""
+_WORD = re.compile(r"[\w.+-]+")
 _SHEBANG = re.compile(rb"#!\s*(/[^\s\0]+)")
 _SECTION = re.compile(r"\s*\[\s*([A-Za-z0-9.-]+)")
 _PATH_OF_GIT = re.compile(
@@ -60,12 +62,23 @@ class _NotToolchains(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     groups: list[str]
 
 
+class _Caches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    home: list[str]
+    data: list[str]
+    cache: list[str]
+    programs: frozenset[str]
+    made: dict[str, list[str]]
+    most: int
+    variables: dict[str, list[str]]
+
+
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     home: dict[str, list[str]]
     config: _Names
     data: _Names
     state: _Names
     cache: _Names
+    caches: _Caches
     unless_it_holds_a_secret: _Settings
     not_toolchains: _NotToolchains
 
@@ -102,6 +115,39 @@ def home_places(env: Mapping[str, str], ws: Path) -> list[Path]:
             found[Path(os.path.normpath(path))] = None
             found[real] = None
     return list(found)
+
+
+def caches_at_home(env: Mapping[str, str], ws: Path) -> list[Path]:
+    """Return the existing caches of package managers that lie apart from the workspace; links are resolved."""
+    table = _table().caches
+    named = [(env.get(name, ""), below) for name, below in table.variables.items()]
+    found = [
+        Path(part, name)
+        for value, below in named
+        for part in value.split(os.pathsep)
+        if Path(part).is_absolute()
+        for name in below
+    ]
+    found += [Path.home() / name for name in table.home]
+    for kind, names in (("data", table.data), ("cache", table.cache)):
+        given = Path(env.get(f"XDG_{kind.upper()}_HOME", ""))
+        found += [(given if given.is_absolute() else Path.home() / _XDG[kind]) / name for name in names]
+    real = {place for path in found if (place := followed(path)) is not None and is_folder(place)}
+    apart = sorted(one for one in real if not (one.is_relative_to(ws) or ws.is_relative_to(one)))
+    inner = {one for one in apart if any(one != other and one.is_relative_to(other) for other in apart)}
+    return [one for one in apart if one not in inner][: table.most]
+
+
+def fills_caches(line: str) -> bool:
+    """Return whether a command line names a program that fills such a cache, or starts those that do."""
+    return not _table().caches.programs.isdisjoint(_WORD.findall(line))
+
+
+@cache
+def caches_to_make() -> list[Path]:
+    """Return the caches at home that the package managers of this machine make and need."""
+    made = _table().caches.made
+    return [Path.home() / name for program, names in made.items() if shutil.which(program) for name in names]
 
 
 def installations_of(program: Path) -> list[Path]:

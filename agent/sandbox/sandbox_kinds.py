@@ -16,7 +16,7 @@ from ..host.real_paths import followed, home_path, real_path
 from ..protocol.text.path_text import quoted_path
 from ..repo.git_folders import find_folders, repository_places
 from .bubblewrap import Layout, Stage, bubblewrap
-from .command_access import NO_ACCESS, Access
+from .command_access import NO_ACCESS, Access, npm_cache
 from .egress.allowed_hosts import HostList
 from .egress.proxy import Egress
 from .hidden_places import HiddenPlaces, HideRules
@@ -258,7 +258,7 @@ class Confinement:
         if layer is not None and layer.copy is not None:
             hidden, shown, layer = [*layer.places], [*layer.shown], None
             hidden_places = msgspec.structs.replace(hidden_places, hidden=[*hidden_places.hidden, *hidden])
-        covered = layer.places if layer is not None and not access.keeps_workspace else ()
+        covered = [*layer.places, *layer.caches] if layer is not None and not access.keeps_workspace else ()
         own = landlock(
             argv,
             ws,
@@ -272,7 +272,7 @@ class Confinement:
             show=[*self._settings.hide_rules.show, *repository_places(ws), *access.readable],
             keeps_workspace=access.keeps_workspace,
             apart=Apart(cwd=layer.cwd) if layer is not None else self._apart(),
-            env=access.layer.env if access.layer is not None else None,
+            env={**npm_cache(access, self.temp), **(access.layer.env if access.layer is not None else {})},
         )
         return [*self._joined(access), *own] if layer is not None else own
 

@@ -124,7 +124,7 @@ class CheckPlace:
 @asynccontextmanager
 async def place_of_check(ctx: RunContext, name: str, record: Record) -> AsyncGenerator[CheckPlace]:
     """Give a check its place during the block. Raises LayerRefused: then it must not run."""
-    layer = None if ctx.layers is None else await asyncio.to_thread(ctx.layers.open)
+    layer = None if ctx.layers is None else await asyncio.to_thread(ctx.layers.open, line=name)
     place = None
     try:
         place = CheckPlace(ctx, name, record, layer)

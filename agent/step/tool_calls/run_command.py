@@ -122,7 +122,7 @@ async def _attempt_in_layer(
     """
     if ctx.facts.changes.world is None:
         record(Snapshotted(world=None, layer=True))
-    layer = await asyncio.to_thread(layers.open)
+    layer = await asyncio.to_thread(layers.open, line=draft.command)
     printed, watch = Tail(), None
     try:
         watch = layer.watch()

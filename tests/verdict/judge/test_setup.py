@@ -1,5 +1,6 @@
 """Views have what `--setup` made before the first call, instead of the ignored folders of the workspace."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,21 @@ async def test_a_setup_that_fails_is_refused_before_the_first_call(project, driv
     run = driven(FIX, predicates=wanted("echo broken; exit 3"), budget=FEW)
     outcome = await run.run()
     assert outcome.reason == "refused" and "broken" in outcome.detail and not run.model.requests, run.story()
+
+
+async def test_what_the_setup_and_commands_write_to_a_cache_is_dropped(project, driven, tmp_path, monkeypatch):
+    """A later judge would read there what a run wrote."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "user").write_text("user\n")
+    monkeypatch.setenv("UV_CACHE_DIR", str(cache))
+    project(**FILES)
+    fills = f": uv && grep -q user {cache}/user && echo run > {cache}/new"
+    check = f"{CHECK} && test ! -e {cache}/new"
+    run = driven(f"{fills} && {INSTALL} && {FIX}", predicates=wanted(f"{fills} && {INSTALL}", check), budget=FEW)
+    assert is_done(run, await run.run())
+    assert judged(run)["grade"] == "judged", run.story()
+    assert os.listdir(cache) == ["user"]
 
 
 COPY = "mkdir -p dep && cp packages.lst dep/tool"
