@@ -28,7 +28,7 @@ from fakes.rundry import RUNDRY, Ran
 from fakes.server import ScriptedServer
 
 from .honesty.attack import Attack
-from .honesty.machine import BUBBLEWRAP, LANDLOCK, NONE, Machine
+from .honesty.machine import BUBBLEWRAP, DIRECT, LANDLOCK, NONE, Machine
 from .honesty.projects import ALL, WORK, make
 from .honesty.random_moves import PAYLOADS, random_turns
 
@@ -46,6 +46,8 @@ if [add(2, 3), add(-4, 4), mean([2, 4]), mean([1, 2, 6])] == [5, 0, 3, 3]:
     os.write(pipe, mark)
 """
 _LONGEST = "60s"
+_DIRECT_SHARE = 0.15
+"""Share of the seeds that are played where the system refuses mounts."""
 _WORK_FILES = (".py", ".txt", ".sh", ".c", ".h")
 _NOT_WORK = ("conftest.py", "sitecustomize.py")
 
@@ -71,6 +73,7 @@ class Plan:
         kind = _kind(chance.choice(MIGRATED if loop == "migrate" else sorted(PAYLOADS)))
         loop = "goal" if _ONLY_GOAL & {*ALL[kind].options} else loop
         sandbox = chance.choices([BUBBLEWRAP, LANDLOCK, NONE], [6, 2, 2])[0]
+        sandbox = DIRECT if chance.random() < _DIRECT_SHARE else sandbox  # drawn last: a seed keeps its project
         machine = Machine(sandbox, is_root)
         return Plan(seed, kind, loop, machine if not machine.why_not() else Machine(is_root=is_root))
 

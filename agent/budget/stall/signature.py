@@ -23,6 +23,7 @@ def _marks(*patterns: tuple[str, str]) -> _Marks:
 _OF_ONE_RUN = _marks(
     (r"\b\d+m ?\d+(?:\.\d+)?s\b", "<span>"),
     (r"\b\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|secs?|seconds?|mins?|minutes?)\b", "<span>"),
+    (r"\b(duration_ms:? )\d+(?:\.\d+)?", r"\1<span>"),  # node --test
     (r"\b0x[0-9a-fA-F]{4,}\b", "<address>"),
     (r"\b(pid|PID|process|Process|thread|Thread)([ =:#(]*)\d+", r"\1\2<pid>"),
     (r"\bpytest-\d+\b", "<temp>"),

@@ -18,6 +18,7 @@ from ...verdict.scope.run_scope import scope_option
 from ..loops.shared.judged_end import with_help
 
 if TYPE_CHECKING:
+    from ...protocol import Judged
     from ...step.resources.run_context import RunContext
 
 _UNFINISHED = frozenset({Reason.BUDGET, Reason.STAGNATION, Reason.OSCILLATION, Reason.TOOL_ERRORS})
@@ -43,10 +44,18 @@ def handed_over(ctx: RunContext, end: Finish) -> Finish:
     if command:
         helps.append(f"--setup {shlex.quote(command)}")
     if not helps:
-        return end
+        return _with_judgement(end, facts.verdicts.judgement)
     what = [*map(quoted_path, files[:_MOST]), *([f"what `{command}` installs"] if command else [])]
     why = f"{end.detail}; nobody was here to approve {', '.join(what)}"
     return replace(end, reason=Reason.HANDOFF, detail=with_help(why, helps), help=helps, limit=None)
+
+
+def _with_judgement(end: Finish, judged: Judged | None) -> Finish:
+    """Return the end of a run whose checks pass, and whose judge said which options the user can give."""
+    if judged is None or judged.passed or not judged.help:
+        return end
+    why = f"{end.detail}; the checks pass in the workspace, but not in a fresh place: {judged.detail}"
+    return replace(end, reason=Reason.HANDOFF, detail=with_help(why, judged.help), help=judged.help, limit=None)
 
 
 def _with_refused(ctx: RunContext, end: Finish, *, is_alone: bool) -> Finish:

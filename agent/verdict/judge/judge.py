@@ -285,11 +285,10 @@ class _Judge:
 
     def _fits(self) -> bool:
         """Return whether the checks fit into the time that is left, as long as they took in the workspace."""
-        left = self._case.left
-        known = self._case.facts.verdicts.checks
-        plants = self._case.facts.verdicts.plants
-        runs = {one: 2 if one in plants and plants[one].plan else 1 for one in self._goals.checks}
-        needed = sum(known[one].seconds * count for one, count in runs.items() if one in known)
+        left, known = self._case.left, self._case.facts.verdicts.checks
+        plants = {name: one for name, one in self._case.facts.verdicts.plants.items() if one.plan is not None}
+        needed = sum(known[one].seconds * (2 if one in plants else 1) for one in self._goals.checks if one in known)
+        needed += sum(plants[one].seconds for one in score_of(self._case.facts.spec) if one in plants)
         return left is None or left > needed
 
     async def _timed(self, taken: Taken) -> tuple[_Trial, float]:
@@ -483,14 +482,17 @@ class _Judge:
         others = [path for path in rests_on if path not in ignored]
         helps = list[str]()
         if why in ("undecided", "conditions"):
-            helps = [*(setup_help(self._case, ignored) if ignored else ()), *(scope_option(path) for path in others)]
+            files = [one.path for one in self._decided.undecided if one.what not in ("output", "git")]
+            helps = setup_help(self._case, ignored, [path for path in files if path not in ignored]) if ignored else []
+            scopes = [one for path in others if (one := scope_option(path)) not in helps]
+            helps += scopes[: max(0, _NAMED - len(helps))]
         return self._judgement(
             Judged(
                 grade="passed",
                 passed=False,
                 why=why,
                 detail=recorded_text(detail),
-                help=helps[:_NAMED],
+                help=helps,
                 output=output,
                 output_digest=hashlib.sha256(without_traces_of_run(output).encode()).hexdigest() if output else "",
                 rests_on=[*map(recorded_text, rests_on)],

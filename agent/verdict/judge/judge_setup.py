@@ -21,6 +21,7 @@ from ...journal.encoding import recorded_text
 from ...layers.effect_rows import decode_rows
 from ...layers.removing import remove_tree
 from ...protocol import JudgePreparing, SetupPrepared
+from ..scope.run_scope import scope_option
 from .checked import checked_in_view
 from .decided import is_below
 from .judge_view import Taken, ViewFailed, open_view
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .judge_case import Case
 
 _SHOWN = 2_000
+_MOST_SCOPES = 5
 
 
 async def prepare_setup(case: Case) -> None:
@@ -125,18 +127,23 @@ def _outside(case: Case, decided: Decided) -> dict[str, str]:
     }
 
 
-def setup_help(case: Case, paths: Sequence[str]) -> list[str]:
-    """Return the `--setup LINE` that would have made what a view does not have, as a command of the run did.
+def setup_help(case: Case, paths: Sequence[str], undecided: Sequence[str]) -> list[str]:
+    """Return the options that would have made what a view does not have: a `--setup LINE`, as a command of the run.
 
-    `paths`: ignored files and folders of output that the result rests on. Of a folder of output, the first command that
-    wrote there configured it; else the newest counts. Reads the journal.
+    Files that this command changed, too, need a `--scope` each: a setup reads them. `undecided`: files without a
+    decision. `paths`: ignored files and folders of output that the result rests on. Of a folder of output, the first
+    command that wrote there configured it; else the newest counts. Reads the journal.
     """
     changes = case.facts.changes
     built = (changes.unrecorded.built_by.get(path) for path in paths)
     ran = [(one.command, one.effects) for one in (*changes.standing, *changes.in_stage)]
     wrote = (command for command, effects in reversed(ran) if effects and _writes_below(case, effects.rows, paths))
     command = next(filter(None, built), None) or next(filter(None, wrote), None)
-    return [] if command is None else [f"--setup {shlex.quote(command)}"]
+    if command is None:
+        return []
+    files = {path for one in (*changes.standing, *changes.in_stage) if one.command == command for path in one.files}
+    scopes = [scope_option(path) for path in undecided if path in files]
+    return [f"--setup {shlex.quote(command)}", *scopes[:_MOST_SCOPES]]
 
 
 def _writes_below(case: Case, blob: str, paths: Sequence[str]) -> bool:

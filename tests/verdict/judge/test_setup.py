@@ -47,6 +47,29 @@ async def test_without_it_the_hand_off_names_the_command_that_made_them(project,
     assert judged(run)["help"] == [f"--setup '{FAKE}'"] and f"--setup '{FAKE}'" in outcome.detail
 
 
+INSTALLS = f"{FAKE}; echo 1 > package.json"
+OPTIONS = [f"--setup '{INSTALLS}'", "--scope /package.json"]
+
+
+async def test_without_it_the_hand_off_names_the_files_that_this_command_changed_too(project, driven):
+    project(**FILES | {"package.json": "{}"})
+    run = driven(INSTALLS, FIX, predicates=wanted(None), budget=FEW)
+    outcome = await run.run()
+    assert outcome.reason == "handoff" and outcome.evidence.help == OPTIONS, run.story()
+
+
+async def test_a_run_that_ends_at_a_limit_hands_over_what_the_judge_proposed(project, driven):
+    """The output of the red view is another one each time, so the run goes on to its limit."""
+    suite = "date +%N; test -e build/CMakeCache.txt && sh calc.sh | grep -q 4\n"
+    project(**FILES | {"package.json": "{}", "CMakeLists.txt": "x\n", "suite__a.sh": suite})
+    installs = "mkdir -p build && touch build/CMakeCache.txt; echo 1 > package.json"
+    run = driven(installs, FIX, predicates=wanted(None), budget=Budget(steps=4))
+    outcome = await run.run(within=60)
+    assert outcome.reason == "handoff" and outcome.limit is None, run.story()
+    options = [f"--setup '{installs}'", "--scope /package.json"]
+    assert outcome.evidence.help == options and options[0] in outcome.detail and "step budget" in outcome.detail
+
+
 async def test_what_the_run_wrote_where_the_setup_writes_is_not_there(project, driven):
     project(**FILES)
     run = driven(f"{FAKE}; {FIX}", predicates=wanted("mkdir -p dep && echo bad > dep/tool"), budget=FEW)
