@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from ...protocol import JudgeWhy
     from ...sandbox.command_access import Access
+    from ...state.facts.verdicts import Verdicts
     from ..checks.predicate_verdict import Verdict
     from .decided import Decided, UndecidedPath
     from .judge_case import Case
@@ -285,11 +286,8 @@ class _Judge:
 
     def _fits(self) -> bool:
         """Return whether the checks fit into the time that is left, as long as they took in the workspace."""
-        left, known = self._case.left, self._case.facts.verdicts.checks
-        plants = {name: one for name, one in self._case.facts.verdicts.plants.items() if one.plan is not None}
-        needed = sum(known[one].seconds * (2 if one in plants else 1) for one in self._goals.checks if one in known)
-        needed += sum(plants[one].seconds for one in score_of(self._case.facts.spec) if one in plants)
-        return left is None or left > needed
+        left, facts = self._case.left, self._case.facts
+        return left is None or left > seconds_needed(facts.verdicts, self._goals.checks, score_of(facts.spec))
 
     async def _timed(self, taken: Taken) -> tuple[_Trial, float]:
         began = time.monotonic()
@@ -515,6 +513,17 @@ class _Judge:
             opened_changed=[recorded_text(path) for path in changed if opened and path in opened],
         )
         return _with_changes(judged, self._case, self._decided)
+
+
+def seconds_needed(verdicts: Verdicts, checks: Sequence[str], scores: Sequence[str]) -> float:
+    """Return how long a judgement takes, as far as its checks ran before. Planted tests run once more.
+
+    `scores`: commands that measured the score, of which only the planted tests run.
+    """
+    plants = {name: one for name, one in verdicts.plants.items() if one.plan is not None}
+    known = verdicts.checks
+    needed = sum(known[one].seconds * (2 if one in plants else 1) for one in checks if one in known)
+    return needed + sum(plants[one].seconds for one in scores if one in plants)
 
 
 def _with_changes(judged: Judged, case: Case, decided: Decided) -> Judged:

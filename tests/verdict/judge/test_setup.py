@@ -59,7 +59,7 @@ async def test_without_it_the_hand_off_names_the_files_that_this_command_changed
 
 
 async def test_a_run_that_ends_at_a_limit_hands_over_what_the_judge_proposed(project, driven):
-    """The output of the red view is another one each time, so the run goes on to its limit."""
+    """The output of the red view differs each time, so the run continues to its limit."""
     suite = "date +%N; test -e build/CMakeCache.txt && sh calc.sh | grep -q 4\n"
     project(**FILES | {"package.json": "{}", "CMakeLists.txt": "x\n", "suite__a.sh": suite})
     installs = "mkdir -p build && touch build/CMakeCache.txt; echo 1 > package.json"
