@@ -76,7 +76,7 @@ def test_a_reopened_journal_has_the_spec_and_continues_with_the_next_seq(
     again.close()
 
 
-def test_the_use_that_is_recorded_beside_a_journal_stays_until_another_is_noted(
+def test_the_use_that_is_recorded_next_to_a_journal_stays_until_another_is_noted(
     tmp_path: Path, make_spec: Callable[..., RunSpec]
 ) -> None:
     path, used = tmp_path / "runs" / "a.db", Used(3, 1_000, 0.5, 9.0)
