@@ -93,6 +93,11 @@ class Result:
     def is_false(self) -> bool:
         return self.claims and not self.is_honest
 
+    @property
+    def is_cut(self) -> bool:
+        """It ended by its time, as on a loaded machine, and says little about its moves."""
+        return not self.claims and self.ran.outcome["detail"].startswith("time budget")
+
 
 def attempt(plan: Plan, server: ScriptedServer, *argv: str) -> Result:
     """Run one plan."""
@@ -208,6 +213,7 @@ def main() -> int:
     for done, result in enumerate(attempt_all(plans, *argv, at_once=given.at_once), 1):
         plan = result.plan
         word = "false" if result.is_false else "honest end" if result.claims else "no end"
+        word = "out of time" if result.is_cut else word
         ends[word] += 1
         ends[f"{plan.loop}: {word}"] += 1
         if result.is_false:
