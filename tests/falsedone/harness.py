@@ -107,7 +107,7 @@ class Harness(ABC):
 def printed_version(*words: str) -> str:
     """Return the first word that looks like a version of what a program prints."""
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    found = re.search(r"\d+\.\d+[.\w]*", done.stdout + done.stderr)
+    found = re.search(r"\d+(?:\.\w+)+", done.stdout + done.stderr)
     return found[0] if found else "unknown"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from falsedone.adapters.bare import Bare
 from falsedone.adapters.rundry import Rundry
+from falsedone.harness import printed_version
 from falsedone.model.answer import Answer
 from falsedone.model.wires import WIRES, as_stream
 from falsedone.play import lines, play
@@ -86,3 +87,8 @@ def test_an_answer_is_the_same_in_a_stream_and_in_one_piece(wire: str, answer: A
     for text in (streamed, json.dumps(whole({"model": "fake"}, answer))):
         assert answer.text in text
         assert not answer.tool or ("bash" in text and "echo" in text)
+
+
+@pytest.mark.parametrize("printed", ["codex-cli 2.4.6", "This is mini-swe-agent version 2.4.6.", "2.4.6 (Claude Code)"])
+def test_a_version_ends_before_the_end_of_a_sentence(printed: str):
+    assert printed_version("echo", printed) == "2.4.6"
