@@ -250,7 +250,7 @@ class Layer:
         try:
             found = touched(upper, below)
             git = GitPaths([*found.folders, *found.deleted], found.new)
-            ground = Ground(below, self.root, self.stamp_ns, self.older)
+            ground = Ground(below, self.stamp_ns, self.older)
             effects, left_out = list_effects(upper, ground, reads, git, 0 if since is None else since.time_ns)
             return [one for one in effects if not self._is_hidden(one.path)], left_out
         finally:

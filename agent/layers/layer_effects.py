@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from .copy_origin import is_copy_of
 from .git.setting_names import NO_GIT, GitPaths
 from .open_below import FOLDER, give_rights, open_below
 
@@ -78,14 +79,12 @@ class Ground(NamedTuple):
 
     below: int
     """An open folder with what lies below: the workspace, or a view of the layers below."""
-    view: int
-    """The open folder that the commands of the layer saw."""
     stamp_ns: int
     """The change time of a file that was written on the same file system right before the layer was mounted."""
     older: Mapping[bytes, int] = MappingProxyType[bytes, int]({})
     """Paths that were written at an earlier mount of the layer, with the stamp of the mount."""
     folders: Mapping[bytes, int] | None = None
-    """Inodes of the folders that the commands saw; None: the view has the same ones, as an overlay does."""
+    """Inodes of the folders that the commands saw; None: the overlay has written down which ones it copied."""
 
     def stamp_at(self, path: bytes) -> int:
         """Return the time at which what lies below a path was last seen as it was."""
@@ -110,7 +109,7 @@ class _Walk:
             folder = folder.rpartition(b"/")[0]
         newest = self._replaced.get(folder, 0)
         for one in reversed(unknown):
-            newest = self._replaced[one] = max(newest, _replaced_at(self.ground, one))
+            newest = self._replaced[one] = max(newest, _replaced_at(self, one))
         return newest
 
     def add(self, path: bytes, before: Seen | None, after: Side | None, conflict: str) -> None:
@@ -216,23 +215,24 @@ def _conflict(walk: _Walk, path: bytes, before: Seen | None) -> str:
     above = path.rpartition(b"/")[0]
     if walk.replaced_ns(above) < stamp:
         return ""
-    while _replaced_at(walk.ground, above) < stamp and b"/" in above:
+    while _replaced_at(walk, above) < stamp and b"/" in above:
         above = above.rpartition(b"/")[0]
     return f"{os.fsdecode(above)} was replaced while the command ran"
 
 
-def _replaced_at(ground: Ground, folder: bytes) -> int:
+def _replaced_at(walk: _Walk, folder: bytes) -> int:
     """Return the change time of a folder if another inode is there than the command saw; 0: it is the same.
 
-    The layer then has a folder of its own there, or somebody put another one in its place.
+    The layer then has a folder of its own there, or somebody put another one in its place. The view does not tell: when
+    a layer is sealed or mounted again, the kernel looks the folders up again.
     """
+    ground = walk.ground
     here = status_at(ground.below, folder)
     if here is None:
         return 0
     if ground.folders is not None:
         return here.st_ctime_ns if ground.folders.get(folder) != here.st_ino else 0
-    seen = status_at(ground.view, folder)
-    return here.st_ctime_ns if seen is None or here.st_ino != seen.st_ino else 0
+    return 0 if is_copy_of(walk.upper, folder, ground.below) else here.st_ctime_ns
 
 
 def is_same(one: Side, other: Side) -> bool:

@@ -347,7 +347,7 @@ class CopyLayer(Layer):
             found = touched(upper, below)
             git = GitPaths([*found.folders, *found.deleted], found.new)
             folders = {path: one.side.inode for path, one in self._source.entries.items() if one.side.type == "folder"}
-            ground = Ground(below, self._root, self.stamp_ns, self.older, folders)
+            ground = Ground(below, self.stamp_ns, self.older, folders)
             return list_effects(upper, ground, reads, git)
         finally:
             os.close(upper)

@@ -131,6 +131,42 @@ def test_a_folder_that_the_user_swaps_while_a_layer_is_open_is_not_followed(benc
     assert how != "another folder" or len(theirs(bench)) == 3
 
 
+@pytest.mark.parametrize("moment", ["sealed", "mounted again"])
+@pytest.mark.parametrize("command", ["echo x >> src/one.txt", "sed -i s/o/0/ src/one.txt", "rm src/one.txt"])
+@pytest.mark.parametrize("swapped", ["src", "above"])
+def test_an_older_folder_that_the_user_puts_in_the_place_of_another_stays(
+    bench: Bench, swapped: str, command: str, moment: str
+):
+    at = bench.ws if swapped == "src" else bench.ws / "above"
+    at.mkdir(exist_ok=True)
+    fill(at)
+    shutil.copytree(bench.ws / swapped, bench.ws / "other", symlinks=True)
+    next((bench.ws / "other").rglob("one.txt")).write_text("theirs\n")
+    layer = bench.layer()
+    assert bench.run(layer, f"cd {at.relative_to(bench.ws)}; {command}").returncode == 0
+    (bench.ws / swapped).rename(bench.folder / "away")
+    (bench.ws / "other").rename(bench.ws / swapped)
+    layer.seal(10)
+    if moment == "mounted again":
+        layer.mount_again(bench.namespaces, 10)
+    (found,) = layer.effects()[0]
+    assert found.path == str((at / "src/one.txt").relative_to(bench.ws))
+    assert found.conflict == f"{swapped} was replaced while the command ran"
+
+
+@pytest.mark.parametrize("moment", ["sealed", "mounted again"])
+def test_a_folder_in_which_the_user_worked_is_the_same_one(bench: Bench, moment: str):
+    fill(bench.ws)
+    layer = bench.layer()
+    assert bench.run(layer, "echo x >> src/one.txt; echo x > src/deep/made").returncode == 0
+    (bench.ws / "src/theirs").write_text("theirs\n")
+    (bench.ws / "src/deep").chmod(0o700)
+    layer.seal(10)
+    if moment == "mounted again":
+        layer.mount_again(bench.namespaces, 10)
+    assert {one.path: one.conflict for one in layer.effects()[0]} == {"src/one.txt": "", "src/deep/made": ""}
+
+
 BY_COMMAND = {
     "for a link": "mv src kept; ln -s kept src; echo x > src/made; echo y >> src/one.txt; rm src/deep/two.txt",
     "below for a link": "mv src/deep kept; ln -s ../kept src/deep; echo x > src/deep/made; rm -r src/deep/er",

@@ -44,6 +44,26 @@ async def test_what_the_user_adds_while_a_command_runs_stays_and_is_not_the_comm
     assert (evidence["grade"], evidence["undecided"]) == ("judged", ["first.txt"]), "what the user changed is decided"
 
 
+async def test_older_files_in_a_folder_that_the_user_puts_in_the_place_of_another_stay(place: Path):
+    work = place / "work"
+    for name, text in (("src", "old\n"), ("src.new", "written by the user\n")):
+        (work / name).mkdir()
+        (work / name / "one.txt").write_text(text)
+        (work / name / "two.txt").write_text(text)
+    run = headless(place, "sed -i s/old/model/ src/one.txt; rm src/two.txt; sleep 2.0581; echo x > made.txt")
+
+    async def user() -> None:
+        await begun("2.0581")
+        (work / "src").rename(work / "src.old")
+        (work / "src.new").rename(work / "src")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(user())
+        await run.run(within=60)
+    assert (work / "src/one.txt").read_text() == (work / "src/two.txt").read_text() == "written by the user\n"
+    assert by_commands(run) == {"made.txt"} and "src was replaced" in run.results("run_command")[0], run.story()
+
+
 def make_many(folder: Path) -> None:
     for number in range(31):
         inner = folder / f"many/{number}"

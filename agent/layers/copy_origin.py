@@ -1,0 +1,60 @@
+"""Tell which folder an overlay copied, from the handle of its inode that the kernel wrote down in the copy.
+
+A command in the layer can neither read nor write the attribute (overlayfs.rst, "user.overlay."). Where the file system
+has no handles, nothing is written down.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+
+from .open_below import FOLDER, open_below
+
+_ORIGIN = "user.overlay.origin"
+_MAGIC = b"\0\xfb"
+"""Version and magic byte of the attribute (`struct ovl_fb` in fs/overlayfs/overlayfs.h)."""
+_LENGTH, _TYPE, _HANDLE = 2, 4, 21
+"""Where it has its length, the type of the handle, and the handle."""
+_EMPTY_PATH = 0x1000
+
+
+class _FileHandle(ctypes.Structure):
+    """`struct file_handle` (name_to_handle_at(2)) with the most bytes that a handle can have."""
+
+    _fields_ = (("size", ctypes.c_uint), ("type", ctypes.c_int), ("data", ctypes.c_ubyte * 128))
+
+
+def is_copy_of(upper: int, path: bytes, below: int) -> bool:
+    """Return whether the folder of a layer is a copy of the one that lies below it now. Raises OSError.
+
+    False: it is not, or nobody can tell.
+    """
+    copy = open_below(upper, path, FOLDER)
+    try:
+        written = os.getxattr(copy, _ORIGIN)
+    except OSError:
+        return False
+    finally:
+        os.close(copy)
+    if len(written) <= _HANDLE or not written.startswith(_MAGIC) or written[_LENGTH] != len(written):
+        return False
+    return _handle(below, path) == (written[_TYPE], written[_HANDLE:])
+
+
+def _handle(folder: int, path: bytes) -> tuple[int, bytes] | None:
+    """Return type and bytes of the handle of what is at a path; None: there is none. Raises OSError."""
+    opened = open_below(folder, path, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        handle, mount = _FileHandle(size=128), ctypes.c_int()
+        if _libc().name_to_handle_at(opened, b"", ctypes.byref(handle), ctypes.byref(mount), _EMPTY_PATH):
+            return None
+        return handle.type, bytes(handle.data[: handle.size])
+    finally:
+        os.close(opened)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
