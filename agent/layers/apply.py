@@ -1,18 +1,20 @@
 """Carry accepted effects out in the workspace, each decided by what the workspace holds at that moment.
 
 A row is done if the path already is as it should be, is carried out if the path is as it was, and is a conflict
-otherwise. So rows can be repeated after a crash, and what somebody else wrote is never replaced. Undo carries out the
-inverse rows.
+otherwise. So rows can be repeated after a crash, and what somebody else wrote is never replaced. A row that was carried
+out before the crash is not carried out again: if its path is as it was, somebody brought that back. Undo carries out
+the inverse rows.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import mmap
 import os
 import stat
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
@@ -27,6 +29,7 @@ from ..host.files.write_file import remove_any_file, write_any_file, write_large
 from .effect_rows import Row
 from .layer_effects import IN_MEMORY, Side, is_same, side_at
 from .open_below import FOLDER
+from .unit_record import boot_id
 
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
@@ -37,6 +40,9 @@ MADE = "somebody else has made it"
 _RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 _READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
 """Everybody who may read a program may run it."""
+_BOOT_LENGTH = 36
+_GOES, _COMES = 1, 2
+"""The steps of a row."""
 _INNER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -60,7 +66,54 @@ class Result(msgspec.Struct, frozen=True, gc=False):
     """Why it was not carried out; empty: it was."""
 
 
-def carry_out(ws: Workspace, rows: Sequence[Row], source: Source, *, durable: bool = True) -> list[Result]:
+class Progress:
+    """Which rows of an order were carried out, known also after a kill of the process, but not after a power loss.
+
+    A row has one step, or two if the path changes its type: what is there goes, and what is new comes.
+    """
+
+    def __init__(self, marks: mmap.mmap | bytearray) -> None:
+        """`marks`: one byte for each row, behind `_BOOT_LENGTH` others."""
+        self._marks = marks
+
+    def has(self, row: int, step: int) -> bool:
+        """Return whether a step (1 or 2) of the row with this number was carried out."""
+        return bool(self._marks[_BOOT_LENGTH + row] & step)
+
+    def add(self, row: int, step: int) -> None:
+        """Note that a step was carried out."""
+        self._marks[_BOOT_LENGTH + row] |= step
+
+    @classmethod
+    def of_rows(cls, count: int) -> Self:
+        """Return the progress of rows that are carried out once, and are not repeated after a kill."""
+        return cls(bytearray(_BOOT_LENGTH + count))
+
+
+@contextmanager
+def stored_progress(file: Path, count: int) -> Generator[Progress]:
+    """Open the progress of an order of `count` rows, or begin it. Raises OSError.
+
+    The file is written through the memory, so that a mark costs no call and outlives the process. A power loss can
+    keep a mark and lose the change that it stands for, so marks count only until the machine starts again.
+    """
+    size = _BOOT_LENGTH + count
+    opened = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.posix_fallocate(opened, 0, size)  # a full disk is an error here, and not a signal at the first mark
+        with mmap.mmap(opened, size) as marks:
+            boot = boot_id().encode()
+            if marks[:_BOOT_LENGTH] != boot:
+                marks[_BOOT_LENGTH:] = bytes(count)
+                marks[:_BOOT_LENGTH] = boot
+            yield Progress(marks)
+    finally:
+        os.close(opened)
+
+
+def carry_out(
+    ws: Workspace, rows: Sequence[Row], source: Source, progress: Progress | None = None, *, durable: bool = True
+) -> list[Result]:
     """Carry the rows out, and return what became of each, in the order in which they were tried.
 
     Raises OSError if the workspace is gone, or the disk does not keep what was written.
@@ -68,31 +121,40 @@ def carry_out(ws: Workspace, rows: Sequence[Row], source: Source, *, durable: bo
     What is deleted goes first, the deepest first, so that a path can change its type; then what is new or changed, a
     folder before what is in it. At the end all of it is forced out to the disk, if it has to be `durable`.
     """
-    gone = [row for row in rows if row.after is None or _changes_type(row)]
+    progress = progress or Progress.of_rows(len(rows))
+    numbered = list(enumerate(rows))
+    gone = [(n, row) for n, row in numbered if row.after is None or _changes_type(row)]
     results = list[Result]()
     failed = set[str]()
-    for row in sorted(gone, key=lambda row: row.path, reverse=True):
+    for n, row in sorted(gone, key=lambda one: one[1].path, reverse=True):
         first = Row(path=row.path, before=row.before, after=None)
-        result = _tried(ws, first, source, also=row.after)
-        crash_point("apply: row")
+        result = _tried(ws, first, source, also=row.after, is_done=progress.has(n, _GOES))
         if result.conflict:
             failed.add(row.path)
+        else:
+            progress.add(n, _GOES)
+        crash_point("apply: row")
         if row.after is None or result.conflict:
             results.append(result)
     # Zero sorts before all that a name may contain, so that a folder comes right before what is in it.
-    written = sorted((one for one in rows if one.after is not None), key=lambda row: row.path.replace("/", "\0"))
+    written = sorted((one for one in numbered if one[1].after), key=lambda one: one[1].path.replace("/", "\0"))
     with _Making(ws.root, source) as making:
-        for row in written:
+        for n, row in written:
             path, after = row.path, row.after
             if path in failed or after is None:
                 continue
             is_new = row.before is None or row.before.type != after.type
-            if is_new and after.type == "file":
-                results.append(making.file(path, after))
-            elif is_new and after.type == "folder":
-                results.append(making.folder(path))
+            is_done = progress.has(n, _COMES)
+            if is_new and after.type == "file" and not is_done:
+                result = making.file(path, after)
+            elif is_new and after.type == "folder" and not is_done:
+                result = making.folder(path)
             else:
-                results.append(_tried(ws, Row(path=path, before=None, after=after) if is_new else row, source))
+                wanted = Row(path=path, before=None, after=after) if is_new else row
+                result = _tried(ws, wanted, source, is_done=is_done)
+            if not result.conflict:
+                progress.add(n, _COMES)
+            results.append(result)
             crash_point("apply: row")
     if durable:
         force_out(ws.root)
@@ -177,17 +239,17 @@ class _Making:
         return self._folder
 
 
-def _tried(ws: Workspace, row: Row, source: Source, also: Side | None = None) -> Result:
-    """Carry a row out. `also`: another state of the path in which nothing is left to do."""
+def _tried(ws: Workspace, row: Row, source: Source, also: Side | None = None, *, is_done: bool) -> Result:
+    """Carry a row out. `also`: another state of the path in which nothing is left to do. `is_done`: only look."""
     try:
-        return Result(row.path, _carried_out(ws, row, source, also))
+        return Result(row.path, _carried_out(ws, row, source, also, is_done=is_done))
     except (StaleFile, UnreadableFile, WriteFailed) as error:
         return Result(row.path, str(error).replace(f"{ws.root}/", "", 1).removeprefix(f"{row.path}: "))
     except OSError as error:
         return Result(row.path, error.strerror or str(error))
 
 
-def _carried_out(ws: Workspace, row: Row, source: Source, also: Side | None) -> str:
+def _carried_out(ws: Workspace, row: Row, source: Source, also: Side | None, *, is_done: bool) -> str:
     root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
     try:
         path = os.fsencode(row.path)
@@ -195,7 +257,11 @@ def _carried_out(ws: Workspace, row: Row, source: Source, also: Side | None) -> 
         now = None if seen is None else seen.side
         if _is(now, row.after) or (also is not None and _is(now, also)):
             return ""
-        if not _is(now, row.before):
+        if is_done:
+            return CHANGED
+        if _is_without_mode(now, row):  # a kill came between the new content and its execute bit
+            row = Row(path=row.path, before=now, after=row.after)
+        elif not _is(now, row.before):
             return CHANGED if row.before is not None else MADE
     finally:
         os.close(root)
@@ -210,6 +276,14 @@ def _carried_out(ws: Workspace, row: Row, source: Source, also: Side | None) -> 
     else:
         _write(ws, real, row, row.after, source)
     return ""
+
+
+def _is_without_mode(now: Side | None, row: Row) -> bool:
+    before, after = row.before, row.after
+    if now is None or before is None or after is None or not now.type == before.type == after.type == "file":
+        return False
+    has_content = bool(now.digest) and now.digest == after.digest != before.digest
+    return has_content and now.executable == before.executable != after.executable
 
 
 def _is(now: Side | None, wanted: Side | None) -> bool:

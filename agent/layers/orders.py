@@ -26,7 +26,7 @@ from ..host.files.temporary import temporary_name
 from ..host.files.write_file import NEW_FILE
 from ..host.leftovers import Displaced, Leftovers
 from ..host.workspace_paths import Workspace
-from .apply import Result, Source, carry_out, force_out
+from .apply import Result, Source, carry_out, force_out, stored_progress
 from .displaced_files import Kept
 from .effect_rows import Row, decode_rows, encode_rows
 from .git.apply_git_rows import carry_out_git, name_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .layer_effects import Side
 
 _ORDERS, _LOCK = "orders", "lock"
-_ORDER, _DONE, _LEFTOVERS, _STAGING = "order", "done", "leftovers", "s"
+_ORDER, _PROGRESS, _DONE, _LEFTOVERS, _STAGING = "order", "progress", "done", "leftovers", "s"
 
 GIT = ".git: "
 """Before the name of what a row of git changes, in a result."""
@@ -119,8 +119,11 @@ class Orders:
             leftovers = Leftovers(own / _LEFTOVERS, displaced)
             leftovers.sweep()
             ws = Workspace(Path(os.fsdecode(stored.workspace)), leftovers=leftovers)
-            with _source(stored, staging, self.kept) as source:
-                results = carry_out(ws, rows, source)
+            with (
+                _source(stored, staging, self.kept) as source,
+                stored_progress(own / _PROGRESS, len(rows)) as progress,
+            ):
+                results = carry_out(ws, rows, source, progress)
             results += _carried_out(stored, ws, leftovers, is_held_back=any(one.conflict for one in results))
             said = [(os.fsencode(one.path), one.conflict) for one in results]
             write_durably(own / _DONE, msgspec.msgpack.encode(said))

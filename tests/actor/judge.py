@@ -195,23 +195,11 @@ class Judge:
         return any(_covers(getattr(deed, kind), cell.name) and self._saw(deed, cell) for deed in self.deeds)
 
     def _saw(self, deed: Deed, cell: Cell) -> bool:
-        """Return whether a command saw what the user left in a cell, as far as this is known.
-
-        It began after that, or the user brought back what it saw when its change was accepted already (a stash in the
-        middle of an apply that was killed).
-        """
+        """Return whether a command began after the user left a cell as it is, as far as this is known."""
         if self.in_place or (self.in_units and cell.kind != "file"):
             return True
         since = self._since.get(cell, 0.0)
-        began = self.accepted.began.get(deed.mark, since)
-        if began >= since:
-            return True
-        accepted = [edge.at for edge in self.accepted.edges.get(cell, ()) if edge.used and began <= edge.at <= since]
-        return any({self._value_at(cell, at) for at in (began, one)} == {self._belief.get(cell)} for one in accepted)
-
-    def _value_at(self, cell: Cell, at: float) -> Value | None:
-        later = (value for when, value in self._earlier.get(cell, ()) if when > at)
-        return next(later, self._belief.get(cell))
+        return self.accepted.began.get(deed.mark, since) >= since
 
     def _content(self, value: Value | None) -> bytes:
         return b"" if value is None else self.looker.contents[value[-1]]

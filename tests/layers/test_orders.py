@@ -28,7 +28,8 @@ from .test_apply import contents, rows_of
 from .test_effects import fill
 
 SCRIPT = """rm -rf docs; echo now > docs; rm run.sh; mkdir -p run.sh/a; echo b > run.sh/a/b; rm -rf src/deep
-    ln -s docs src/deep; echo x >> src/one.txt; mkdir -p new/er; echo 1 > new/er/1; echo 2 > new/er/2"""
+    ln -s docs src/deep; echo x >> src/one.txt; chmod +x src/one.txt; mkdir -p new/er; echo 1 > new/er/1
+    echo 2 > new/er/2"""
 
 
 def order_of(bench: Bench, layer: Layer, rows: list[Row]) -> Order:
@@ -159,6 +160,42 @@ def test_an_order_that_was_cut_at_any_step_is_finished_by_the_next_process(bench
         reached += 1
         assert done.returncode == -signal.SIGKILL
     assert reached > 20
+
+
+def test_what_the_user_brings_back_after_a_kill_in_an_apply_stays_and_is_a_conflict(bench: Bench):
+    fill(bench.ws)
+    old, start, log = contents(bench.ws), bench.folder / "start", bench.folder / "log"
+    shutil.copytree(bench.ws, start, symlinks=True)
+
+    def cut(at: int) -> tuple[Orders, str]:
+        orders, name = ordered(bench)
+        argv = [sys.executable, "-c", CUT, str(bench.folder / "base"), name]
+        log.unlink(missing_ok=True)
+        more = {"RUNDRY_CRASH_AT": str(at), "RUNDRY_CRASH_LOG": str(log)}
+        subprocess.run(argv, env={**os.environ, **more}, check=False)
+        return orders, name
+
+    def bring_back() -> None:
+        shutil.rmtree(bench.ws)
+        shutil.copytree(start, bench.ws, symlinks=True)
+
+    cut(0)
+    points = [at for at, name in enumerate(log.read_text().splitlines(), 1) if name == "apply: row"]
+    brought = set[str]()
+    for at in points:
+        bring_back()
+        orders, name = cut(at)
+        seen = contents(bench.ws)
+        # A new folder comes again for what the order still has to make in it.
+        folders = {path for path in seen if path not in old and (bench.ws / path).is_dir()}
+        paths = {path for path in {*seen, *old} if seen.get(path) != old.get(path)} - folders
+        bring_back()
+        results = orders.carry_out(name)
+        now = contents(bench.ws)
+        assert {path: now.get(path) for path in paths} == {path: old.get(path) for path in paths}, at
+        assert {one.path for one in results if one.conflict} >= paths, (at, results)
+        brought |= paths
+    assert {"docs", "docs/link", "run.sh", "src/one.txt", "src/deep/two.txt", "new/er/1"} <= brought
 
 
 def test_two_processes_carry_the_same_order_out_one_after_the_other(bench: Bench):
