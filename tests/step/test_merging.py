@@ -145,3 +145,31 @@ def test_decorators_that_the_answer_leaves_out_are_kept():
     assert "the decorators of score were kept" in merged.notes
     changed = merge("@cached_property\ndef score(self):\n    return 1\n", old)
     assert changed is not None and "@cached_property" in changed.text and "@property" not in changed.text
+
+
+MODE = (
+    "import statistics\nSIZE = 2\nDOUBLE = SIZE * 2\n\ndef mode(values):\n    return statistics.mode(values * DOUBLE)\n"
+)
+
+
+def test_a_wanted_function_is_added_behind_the_last_definition_with_what_it_uses():
+    found = merge(
+        f"def gcd(a, b):\n    return a\n\n{MODE}\ndef main():\n    print(mode([1]))\n", FILE, {"mode"}.__contains__
+    )
+    assert found is not None
+    assert found.notes[-1:] == ["not taken from the answer, because nothing uses it: main"]
+    assert found.text.index("def gcd") < found.text.index("def mode") < found.text.index("print(gcd(1, 2))")
+    assert "import os\nimport statistics\n" in found.text
+    assert found.text.index("SIZE = 2") < found.text.index("DOUBLE = SIZE")
+    ast.parse(found.text)
+
+
+def test_a_text_that_only_adds_is_merged_if_the_answer_names_the_file_and_all_of_it_is_wanted():
+    assert merge(MODE, FILE, {"mode"}.__contains__) is None
+    assert merge(f"{MODE}\ndef main():\n    pass\n", FILE, {"mode"}.__contains__, is_addition=True) is None
+    assert merge(f"{MODE}\nprint(mode([1]))\n", FILE, {"mode"}.__contains__, is_addition=True) is None
+    found = merge(MODE, FILE, {"mode"}.__contains__, is_addition=True)
+    assert found is not None
+    lines = [line for line in found.text.split("\n") if line not in MODE.split("\n")]
+    assert [line for line in lines if line] == [line for line in FILE.split("\n") if line]
+    ast.parse(found.text)

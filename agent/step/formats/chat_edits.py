@@ -68,7 +68,7 @@ class ChatEdits(TextEdits):
                 continue
             is_part = space.count(text) > most
             shown = part_excerpt(path, text, most, space.count) if is_part else whole_excerpt(path, text)
-            self._shown[path] = ShownFile(path, text, is_part=is_part)
+            self._shown[path] = ShownFile(path, text, is_part=is_part, is_offer=True)
             if sent.get(path) != shown:
                 new.append(Prompted(kind="attached", text=shown, path=path))
         return new
@@ -116,7 +116,7 @@ class ChatEdits(TextEdits):
     def edited_by(self, said: str) -> list[str]:
         """Return the files that an answer would edit, if the chat were in a file format."""
         named = {path: text for path in self.named_files(self._facts.main) if (text := self._text(path)) is not None}
-        return list(self._edits(said, {path: ShownFile(path, text) for path, text in named.items()})[0])
+        return list(self._edits(said, {path: ShownFile(path, text, is_offer=True) for path, text in named.items()})[0])
 
     def named_files(self, conversation: Conversation) -> list[str]:
         """Return the existing text files that the newest message of the person that names any names."""
@@ -159,6 +159,7 @@ class ChatEdits(TextEdits):
             file = now.get(path) or shown.get(path) or self._unshown(path)
             if file is None:
                 continue
+            file = replace(file, is_named=bool(block.names))
             reading = read_block(block.text_for(file.text.partition("\n")[0]), file)
             if reading is not None and reading.text is not None:
                 now[path] = replace(file, text=reading.text)
@@ -171,7 +172,7 @@ class ChatEdits(TextEdits):
         """Return a file that was not shown; None: it is there, and is not text that the model may see."""
         text = self._text(path)
         if text is not None:
-            return ShownFile(path, text)
+            return ShownFile(path, text, is_offer=True)
         if self._existing(path) or self._tools.denial_of("read_file", path):
             return None
         return ShownFile(path, "", is_new=True)

@@ -136,7 +136,8 @@ class FileEdits(TextEdits):
             if text is None:
                 continue
             excerpt, is_part = self._excerpt(path, text, space)
-            self._shown, self._on_disk = ShownFile(path, text, is_part=is_part), self._text(path)
+            asked = "\n".join([self._facts.spec.task, *(check.output for check in self._red_checks())])
+            self._shown, self._on_disk = ShownFile(path, text, is_part=is_part, asked=asked), self._text(path)
             tokens = space.count(text)
             self.format = _fitting(form, self._shown, tokens)
             self._longest = 3 * min(tokens, _WHOLE) // 2 + _MORE_OUTPUT

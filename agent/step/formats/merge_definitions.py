@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -21,22 +21,30 @@ class Merged:
     """What the answer left out and the file keeps, or what was not taken from the answer; one line each."""
 
 
-def merge(new: str, original: str) -> Merged | None:
+def _nothing(name: str) -> bool:
+    del name
+    return False
+
+
+def merge(
+    new: str, original: str, is_wanted: Callable[[str], bool] = _nothing, *, is_addition: bool = False
+) -> Merged | None:
     """Merge the definitions of `new` into `original`, by their names. Lines end with a line feed alone.
 
     A definition of the same name is replaced, and keeps its docstring and decorators if the new one has none. A class
     keeps the methods that the new one does not have; a method that stands alone goes to the one class that has it. New
-    functions, constants and imports are added if a changed definition uses them. None: one of the texts is not Python,
-    nothing in `new` has a name of the file, or a name that changes is defined more than once.
+    functions, constants and imports are added if a changed definition uses them, and new functions and classes whose
+    names are wanted. None: one of the texts is not Python, nothing in `new` has a name of the file (unless
+    `is_addition`: then all that it defines must be wanted), or a name that changes is defined more than once.
     """
     new_tree, old_tree = parsed(textwrap.dedent(new)), parsed(original)
     if new_tree is None or old_tree is None:
         return None
     merger = _Merger(textwrap.dedent(new).split("\n"), original.split("\n"))
     merger.merge_bodies(new_tree.body, old_tree.body)
-    if not merger.replaced or not merger.is_certain:
+    if not merger.is_certain or not (merger.replaced or (is_addition and _only_adds(new_tree, is_wanted))):
         return None
-    merger.add(new_tree.body, old_tree)
+    merger.add(new_tree.body, old_tree, is_wanted)
     return Merged("\n".join(merger.result()), merger.notes)
 
 
@@ -162,26 +170,48 @@ class _Merger:
             return lines
         return textwrap.indent(textwrap.dedent("\n".join(lines)), " " * columns).split("\n")
 
-    def add(self, new: Sequence[ast.stmt], old: ast.Module) -> None:
-        """Add functions, constants and imports that the changed definitions use and the file does not have."""
+    def add(self, new: Sequence[ast.stmt], old: ast.Module, is_wanted: Callable[[str], bool]) -> None:
+        """Add what the file does not have: wanted definitions, and what these and the changed ones use."""
         present = {name for node in old.body for name in _bound(node)}
-        wanted, used = list[ast.stmt](), _used(self.replaced)
+        needed, wanted, used = list[ast.stmt](), list[Definition](), _used(self.replaced)
         for node in reversed(new):
             names = _bound(node)
             if node in self.replaced or not names or names <= present:
                 continue
-            if names & used and not any(name.startswith(_TESTS) for name in names):
+            is_used = bool(names & used) and not any(name.startswith(_TESTS) for name in names)
+            if is_used and self.replaced:
+                needed.insert(0, node)
+            elif isinstance(node, DEFINITIONS) and (is_used or is_wanted(node.name)):
                 wanted.insert(0, node)
-                used |= _used([node])
-            elif isinstance(node, DEFINITIONS):
-                self.notes.append(f"not taken from the answer, because nothing uses it: {node.name}")
-        imports = [node for node in wanted if isinstance(node, ast.Import | ast.ImportFrom)]
+            elif is_used:
+                needed.insert(0, node)
+            else:
+                if isinstance(node, DEFINITIONS):
+                    self.notes.append(f"not taken from the answer, because nothing uses it: {node.name}")
+                continue
+            used |= _used([node])
+        imports = [node for node in needed if isinstance(node, ast.Import | ast.ImportFrom)]
         if imports:
             at = _after_imports(old)
             self._edits.append((at, at, [line for node in imports for line in self._indented(node, 0)]))
-        for node in (node for node in wanted if node not in imports):
-            space = ["", ""] if isinstance(node, DEFINITIONS) else []
-            self._edits.append((self._first, self._first, [*self._indented(node, 0), *space]))
+        end = max((node.end_lineno or node.lineno for node in old.body if isinstance(node, DEFINITIONS)), default=None)
+        at = len(self.old_lines) if end is None else end
+        lines = list[str]()
+        for node in (node for node in needed if node not in imports):
+            lines += [*self._indented(node, 0), *(["", ""] if isinstance(node, DEFINITIONS) else [])]
+        if lines:
+            first = self._first if self.replaced else _after_imports(old)
+            self._edits.append((first, first, lines))
+        if wanted:
+            added = [line for node in wanted for line in ("", "", *self._indented(node, 0))]
+            self._edits.append((at, at, added))
+
+
+def _only_adds(new: ast.Module, is_wanted: Callable[[str], bool]) -> bool:
+    """Return whether a text only defines, and all its functions and classes, at least one, are wanted."""
+    added = [node for node in new.body if isinstance(node, DEFINITIONS)]
+    others = (node for node in new.body if node not in added and node is not docstring(new))
+    return bool(added) and all(is_wanted(node.name) for node in added) and all(_bound(node) for node in others)
 
 
 def _has_own_lines(node: ast.stmt, lines: Sequence[str]) -> bool:

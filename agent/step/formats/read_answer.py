@@ -9,6 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, cast
 
 from ...protocol import CONSTRAINED, FileFormat
@@ -41,6 +42,7 @@ _AFTER_DEFINITIONS = re.compile(
 """Begin lines, at the first column, that follow the definitions of an answer: a text, a test, an example."""
 _LIKE = 0.4
 """Likeness of lines from which a fenced text is the whole file, and not something else."""
+_TEST = "test"
 _SHORT = 6
 """A file of fewer lines, other than a Python program, may be replaced by any text."""
 
@@ -55,11 +57,26 @@ class ShownFile:
     """There is no such file yet."""
     is_part: bool = False
     """Only some of its lines were shown."""
+    asked: str = ""
+    """What was asked for, and what the checks printed: a new definition that this names belongs in the file."""
+    is_offer: bool = False
+    """A person decides on the change, so each new definition belongs in the file."""
+    is_named: bool = False
+    """The answer names the file above the code, so code that has none of its definitions is added to it."""
 
     @property
     def is_python(self) -> bool:
         """Whether it is a Python program without a syntax error."""
         return self.path.endswith((".py", ".pyi")) and parsed(self.text) is not None
+
+    def wants(self, name: str) -> bool:
+        """Return whether a new definition belongs in the file, although no other uses it.
+
+        Tests do only in a file of tests: models like to write some after their answer.
+        """
+        if name.startswith(_TEST) and _TEST not in PurePosixPath(self.path).name:
+            return False
+        return self.is_offer or re.search(rf"\b{re.escape(name)}\b", self.asked) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +201,7 @@ def _by_json(said: str, shown: ShownFile) -> Reading | None:
 def _by_fence(said: str, shown: ShownFile) -> Reading | None:
     matches = [match for match in FENCE.finditer(said) if match[3].strip()]
     fences = [match[3] for match in matches]
-    if shown.is_python and not fences and (merged := merge(said, shown.text)) is not None:
+    if shown.is_python and not fences and (merged := merge(said, shown.text, shown.wants)) is not None:
         return Reading(merged.text, notes=merged.notes)  # code without a fence
     if not fences:
         return None
@@ -194,7 +211,7 @@ def _by_fence(said: str, shown: ShownFile) -> Reading | None:
     if shown.is_python:
         text, notes, merged_any = shown.text, list[str](), False
         for match in matches:
-            merged = merge(_definitions(match), text)
+            merged = merge(_definitions(match), text, shown.wants, is_addition=shown.is_named)
             if merged is not None:
                 text, merged_any = merged.text, True
                 notes += merged.notes

@@ -135,6 +135,29 @@ async def test_code_below_the_name_of_its_file_is_an_edit(chat: Make, tmp_path: 
     assert core(tmp_path) == FIXED, run.story()
 
 
+PRODUCT = "def product(values):\n    result = 1\n    for value in values:\n        result *= value\n    return result\n"
+
+
+@pytest.mark.parametrize(
+    ("form", "answer"),
+    [
+        ("whole", f"```\n{CORE}\n\n{PRODUCT}```"),
+        ("functions", f"```python\n{CORE.partition('def mean')[0]}{PRODUCT}```\n"),
+        ("functions", f"calc/core.py\n```python\n{PRODUCT}```\n"),
+    ],
+)
+async def test_a_new_function_is_added_to_the_file(chat: Make, tmp_path: Path, form: EditFormat, answer: str):
+    """With the first answer a real model added a function, and it was read as no change."""
+    run = chat(say(answer), form=form, task="Add a function to calc/core.py that multiplies all values")
+    await talk(run, decide=decided("approve"))
+    assert core(tmp_path) == f"{CORE}\n\n{PRODUCT}", run.story()
+
+
+async def test_a_new_function_without_the_name_of_a_file_is_an_example(chat: Make, tmp_path: Path):
+    run = await talk(chat(say(f"```python\n{PRODUCT}```\n"), task="How would calc/core.py multiply values?"))
+    assert not run.of("proposal_opened") and core(tmp_path) == CORE, run.story()
+
+
 async def test_two_blocks_for_one_file_are_one_change_of_exactly_the_bytes_at_the_gate(chat: Make, tmp_path: Path):
     run = await talk(chat(say(f"First:\n{ADD}\nand then\n{MEAN}")), decide=decided("approve"))
     (opened,) = run.of("proposal_opened")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -74,6 +75,18 @@ DIFF = (
     "--- a/calc/core.py\n+++ b/calc/core.py\n@@ -1,3 +1,3 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"
 )
 WORSE = code("def add(a, b):\n    return a / b")
+
+
+async def test_a_new_function_that_the_task_or_the_check_names_is_added(calc: Make, tmp_path: Path):
+    check = "python3 -c 'from calc.core import product; assert product([2, 3]) == 6'"
+    product = "def product(values):\n    return values[0] * values[1]"
+    added = code(f"{(tmp_path / 'project/calc/core.py').read_text()}\n\n{product}\n\n\ndef main():\n    pass")
+    for task in ("make the check pass", "add a function product to calc/core.py"):
+        run = calc(added, until=check, task=task)
+        outcome = await run.run()
+        assert outcome.reason == "done" and product in core(tmp_path), run.story()
+        assert "def main" not in core(tmp_path)
+        subprocess.run(["git", "checkout", "-q", "."], cwd=tmp_path / "project", check=True)
 
 
 async def test_a_second_answer_begins_from_the_first_because_more_tests_pass(calc: Make, tmp_path: Path):
