@@ -32,9 +32,10 @@ from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, OutputsWritt
 from ...protocol.text.counts import plural
 from ...repo.protected_places import read_only_places
 from ...sandbox.visible_programs import program_places
+from .changed_in_place import Changed, ProtectedChange
 from .direct_look import WHOLE, Before, look, todo_commands, with_changed_since
 from .file_events import FileContents, contents_of, file_changed
-from .protected_changes import Changed, ProtectedChange, decide_protected
+from .protected_changes import decide_protected
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
@@ -56,10 +57,20 @@ _LINK_OF_GIT = "it is a link in a git folder, and git follows it"
 
 
 async def look_before(ctx: RunContext, record: Record) -> Before:
-    """Return the workspace before a command, with the contents of what the run wrote."""
+    """Return the workspace before a command, with the contents of what the run wrote.
+
+    What background commands changed until now is recorded, so that nothing falls between two comparisons.
+    """
     if ctx.facts.changes.world is None:
         record(Snapshotted(world=None, layer=True))
-    return await look_now(ctx)
+    before = await look_now(ctx)
+    seen = ctx.background.seen
+    if seen is None or seen.only != before.only:
+        return before
+    found = await _found(ctx, seen, before, EVERYWHERE, "background")
+    title = ctx.background.title
+    ctx.background.look_from(before)
+    return before._replace(earlier=_record(ctx, found, title, record, "background"))
 
 
 async def look_now(ctx: RunContext) -> Before:
@@ -157,7 +168,11 @@ async def record_changes(
     found = await _found(ctx, before, after, reach, by)
     if follows:
         ctx.background.look_from(after)
-    return _record(ctx, found, command, record, by)
+    changed, earlier = _record(ctx, found, command, record, by), before.earlier
+    if earlier is None:
+        return changed
+    protected, names = [*earlier.protected, *changed.protected], [*earlier.names, *changed.names]
+    return changed._replace(protected=protected, names=names)
 
 
 async def record_check_changes(ctx: RunContext, before: Before, check: str, record: Record) -> Changed:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...layers.start_copy import StartCopy
     from ...sandbox.sandbox import Sandbox
+    from .changed_in_place import Changed
 
 _OWN = ".git/rundry"
 WHOLE = frozenset({""})
@@ -50,6 +51,8 @@ class Before(NamedTuple):
     """What `git rebase --continue` would execute."""
     contents: Mapping[str, bytes] = {}
     """The small files and links that git or a tool runs or reads by itself, and that a command may overwrite."""
+    earlier: Changed | None = None
+    """What background commands had changed until then, and nobody decided about."""
 
     def is_hidden(self, path: bytes) -> bool:
         """Return whether commands must not read a path."""
