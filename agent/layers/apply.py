@@ -34,7 +34,7 @@ from .unit_record import boot_id
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
 
-CHANGED = "it is not as it was any more"
+CHANGED = "somebody changed it meanwhile"
 MADE = "somebody else has made it"
 """Why a row is not carried out whose path is neither as it was nor as it should be."""
 _RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH

@@ -128,7 +128,7 @@ async def test_what_somebody_changes_while_the_proposal_waits_is_a_conflict_and_
     run.on("proposal_opened", then_approve, command=None)
     await run.run(watched=True)
     assert (work / "kept.txt").read_text() == "theirs\n" and not (work / "gone.txt").exists()
-    assert "Applied: `gone.txt`" in run.heard() and "`kept.txt`: it is not as it was any more" in run.heard()
+    assert "Applied: `gone.txt`" in run.heard() and "`kept.txt`: somebody changed it meanwhile" in run.heard()
 
 
 async def test_a_decision_on_another_digest_is_refused(place, effects):

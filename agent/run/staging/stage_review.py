@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -27,6 +28,7 @@ from ...layers.occupied import Occupied
 from ...layers.remedies import LayerRefused
 from ...layers.unit import Unit, UnitElsewhere, UnitLost
 from ...protocol import EntryChoice, ProposalDecided, ProposalOpened, StageEnded, UserError
+from ...protocol.text.counts import plural
 from ...repo.real_git import RealGit, RealGitFailed
 from ...step.resources.run_stage import Stage, decided_on
 from ...step.resources.unit_watch import UnitWatch
@@ -301,7 +303,10 @@ def _commit_branch(stage: Stage, listed: Listed, name: str, task: str) -> str:
         with tempfile.TemporaryDirectory(dir=stage.unit.folder) as folder:
             more = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
             git.run("read-tree", "HEAD", more=more)
-            git.run("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch, more=more)
+            try:
+                git.run("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch, more=more)
+            except RealGitFailed as error:
+                raise UserError(f"--branch {name}: {_why_not_on_head(git, listed) or error}") from None
             tree = git.run("write-tree", more=more).decode().strip()
         subject = " ".join(task.split())[:_MOST_SUBJECT] or "Apply a stage"
         commit = git.run("commit-tree", tree, "-p", "HEAD", stdin=f"{subject}\n".encode()).decode().strip()
@@ -309,6 +314,18 @@ def _commit_branch(stage: Stage, listed: Listed, name: str, task: str) -> str:
     except (RealGitFailed, OSError, StaleFile) as error:
         raise UserError(f"--branch {name}: {error}") from None
     return commit
+
+
+def _why_not_on_head(git: RealGit, listed: Listed) -> str:
+    """Return why the stage does not fit the last commit; empty: it is not that files have uncommitted lines."""
+    status = git.run("status", "--porcelain=v1", "-z", "--untracked-files=all").split(b"\0")
+    uncommitted = {os.fsdecode(line[3:]) for line in status}
+    paths = [readable(one.path) for one in decided_on(listed) if one.path in uncommitted]
+    if not paths:
+        return ""
+    more = f" and {plural(len(paths) - 1, 'file')} more" if len(paths) > 1 else ""
+    what = "has changes that are not committed, and the stage begins with them"
+    return f"{paths[0]}{more} {what}. Commit them, or use --patch FILE"
 
 
 def _store_choices(folder: Path, entries: Sequence[EffectEntry], choices: Mapping[int, EntryChoice]) -> None:

@@ -152,6 +152,16 @@ async def test_a_patch_and_a_branch_leave_the_workspace_and_the_stage_as_they_ar
     assert git(place.project, "diff") == git(place.project, "diff", "HEAD", "fixed")
 
 
+async def test_a_branch_of_a_stage_that_needs_uncommitted_lines_is_refused_with_the_file(place: Place):
+    core = place.project / "calc/core.py"
+    core.write_text(core.read_text().replace("def add(a, b):\n", "def add(a, b):\n    # mine\n"))
+    assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
+    refused = place.apply("--branch", "fixed")
+    why = "calc/core.py has changes that are not committed, and the stage begins with them. Commit them, or use --patch"
+    assert refused.exit_code == 2 and f"--branch fixed: {why}" in refused.stderr, refused
+    assert not git(place.project, "branch", "--list", "fixed") and len(place.stages()) == 1
+
+
 async def test_a_stage_survives_a_kill_and_a_later_runner_works_on_in_it(place: Place):
     held = Held()
     turns = [FIX_ADD, call("run_command", command=f"echo before > made.txt; {held.line}"), FIX_MEAN]
