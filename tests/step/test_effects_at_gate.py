@@ -178,12 +178,16 @@ async def test_an_install_is_not_applied_without_a_person(place, driven):
 
 
 async def test_a_commit_is_shown_with_its_files_and_applied_with_them(repository, effects):
+    """A file that the user has staged goes into the commit, so it is named although the command did not change it."""
     identity = " ".join(IDENTITY)
+    (repository / "mine.txt").write_text("mine\n")
+    git(repository, "add", "mine.txt")
     run = effects(f"echo more >> kept.txt && git {identity} commit -qam 'first work' && git branch side && git tag v1")
     run.on("proposal_opened", decide("approve"), command=None)
     await run.run(watched=True)
     lines = shown(run)["git"]["lines"]
     assert "main: 1 commit" in lines and "  first work" in lines and "tag v1: new" in lines
+    assert lines[lines.index("  first work") + 1] == "  changes kept.txt, mine.txt"
     assert any(line.startswith("side: new branch") for line in lines)
     assert git(repository, "log", "--format=%s").split("\n")[:2] == ["first work", "start"]
     assert (repository / "kept.txt").read_text() == "one\nmore\n" and git(repository, "status", "--porcelain") == ""

@@ -99,6 +99,15 @@ class InsideGit:
             lines = out.read().decode("utf-8", "replace").split("\n")[:-1]
         return ["".join(one if one.isprintable() else "?" for one in line)[:_SUBJECT] for line in lines]
 
+    def paths(self, commit: str, known: Collection[str], most: int) -> list[bytes]:
+        """Return the files that those commits change, the newest commit first. Raises InsideFailed."""
+        with tempfile.TemporaryFile(dir=self._folder) as out:
+            argv = ("log", "--no-show-signature", "--format=", "--name-only", "--no-renames", "-z")
+            asked = "".join(f"{one}\n" for one in (commit, *(f"^{one}" for one in sorted(known))))
+            self._run((*argv, f"--max-count={most}", "--stdin"), asked.encode(), out, _CHECKED)
+            out.seek(0)
+            return list(dict.fromkeys(name for name in out.read().split(b"\0") if name))
+
     def run(self, argv: Sequence[str], stdin: bytes) -> None:
         """Run a command whose output nobody reads. Raises InsideFailed."""
         with tempfile.TemporaryFile(dir=self._folder) as out:

@@ -153,6 +153,8 @@ class Commits(msgspec.Struct, frozen=True, array_like=True):
     lost: int
     subjects: tuple[str, ...]
     """The first lines of the newest gained ones, the newest first, without control characters."""
+    paths: tuple[bytes, ...] = ()
+    """The files that the gained ones change, in their order."""
 
 
 class GitChanges(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from ...protocol.text.path_text import quoted_path
 from .git_rows import Commits, GitChanges, HeadRow, IndexRow, RefRow, StashRow, StateRow
 from .read_git_changes import operation
 
-_MOST_NAMED = 3
+_MOST_NAMED, _MOST_PATHS = 3, 8
 _SHORT = 7
 """Digits of a commit's name."""
 
@@ -53,6 +53,8 @@ def _subjects(told: Commits | None) -> Iterator[str]:
         yield from (f"  {subject}" for subject in told.subjects)
         if told.gained > len(told.subjects) > 0:
             yield f"  and {told.gained - len(told.subjects):,} more"
+        if told.paths:
+            yield f"  changes {first_names([quoted_path(os.fsdecode(path)) for path in told.paths], _MOST_PATHS)}"
 
 
 def _of_head(row: HeadRow) -> str:

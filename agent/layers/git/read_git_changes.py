@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 REF, STATE, LOG, PACKED = 4_096, 16_000_000, 64_000_000, 256_000_000
 """Most bytes of a file."""
-_MOST_TOLD, _MOST_COMMITS, _MOST_SUBJECTS = 20, 1_000, 20
-"""Branches whose commits are counted, commits that are counted of each, and those whose first line is shown."""
+_MOST_TOLD, _MOST_COMMITS, _MOST_SUBJECTS, _MOST_PATHS = 20, 1_000, 20, 1_000
+"""Branches whose commits are counted, and of each: commits, first lines of them, and files that they change."""
 STASH = "refs/stash"
 STATE_NAMES = (
     "MERGE_HEAD",
@@ -404,9 +404,10 @@ class _Reader:
                 known = {before} if before else {one for one in self._live_refs().values() if ID.fullmatch(one)}
                 gained = git.subjects(after, known, _MOST_COMMITS)
                 lost = git.subjects(before, {after}, _MOST_COMMITS) if before else []
+                paths = git.paths(after, known, _MOST_COMMITS) if gained else []
             except InsideFailed:
                 continue
-            found[name] = Commits(len(gained), len(lost), tuple(gained[:_MOST_SUBJECTS]))
+            found[name] = Commits(len(gained), len(lost), tuple(gained[:_MOST_SUBJECTS]), tuple(paths[:_MOST_PATHS]))
         return found
 
     def _moves(self) -> list[tuple[str, str, str]]:
