@@ -1,4 +1,4 @@
-"""Tell which folder an overlay copied, from the handle of its inode that the kernel wrote down in the copy.
+"""Tell which folder or file an overlay copied, from the handle of its inode that the kernel wrote down in the copy.
 
 A command in the layer can neither read nor write the attribute (overlayfs.rst, "user.overlay."). Where the file system
 has no handles, nothing is written down.
@@ -31,19 +31,28 @@ def is_copy_of(upper: int, path: bytes, below: int) -> bool:
 
     False: it is not, or nobody can tell.
     """
-    copy = open_below(upper, path, FOLDER)
+    origin = origin_of(upper, path, FOLDER)
+    return origin is not None and handle_of(below, path) == origin
+
+
+def origin_of(upper: int, path: bytes, flags: int) -> tuple[int, bytes] | None:
+    """Return type and bytes of the handle of what an overlay copied to this path. Raises OSError.
+
+    `flags`: how it is opened. None: it is no copy, or nobody can tell.
+    """
+    copy = open_below(upper, path, flags)
     try:
         written = os.getxattr(copy, _ORIGIN)
     except OSError:
-        return False
+        return None
     finally:
         os.close(copy)
     if len(written) <= _HANDLE or not written.startswith(_MAGIC) or written[_LENGTH] != len(written):
-        return False
-    return _handle(below, path) == (written[_TYPE], written[_HANDLE:])
+        return None
+    return written[_TYPE], written[_HANDLE:]
 
 
-def _handle(folder: int, path: bytes) -> tuple[int, bytes] | None:
+def handle_of(folder: int, path: bytes) -> tuple[int, bytes] | None:
     """Return type and bytes of the handle of what is at a path; None: there is none. Raises OSError."""
     opened = open_below(folder, path, os.O_PATH | os.O_NOFOLLOW)
     try:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from .copy_origin import is_copy_of
+from .copy_origin import handle_of, is_copy_of, origin_of
 from .git.setting_names import NO_GIT, GitPaths
 from .open_below import FOLDER, give_rights, open_below
 
@@ -156,6 +156,7 @@ def list_effects(
             _compare_folder(walk, path)
         elif not git.own(path):
             _compare(walk, path, status)
+    _find_deleted(walk)
     return sorted(walk.found, key=lambda one: one.path), walk.left_out
 
 
@@ -203,6 +204,31 @@ def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
         if folder is None or folder.st_ctime_ns >= ground.stamp_at(top):
             conflict = f"{os.fsdecode(above)} changed while the command ran"
     walk.add(path, before, None, conflict)
+
+
+def _find_deleted(walk: _Walk) -> None:
+    """Call a new file a conflict if it is the copy of a file that somebody deleted or moved while the command ran.
+
+    A copy of a file that the command itself moved is none: that file still lies below, at its old path. Only folders
+    below which changed are looked into.
+    """
+    below = walk.ground.below
+    copies = list[tuple[int, tuple[int, bytes]]]()
+    for number, one in enumerate(walk.found):
+        if one.before is None and one.after is not None and one.after.type == "file" and not one.conflict:
+            path = os.fsencode(one.path)
+            folder = status_at(below, path.rpartition(b"/")[0])
+            if folder is not None and folder.st_ctime_ns < walk.ground.stamp_at(path):
+                continue
+            if (origin := origin_of(walk.upper, path, _FILE)) is not None:
+                copies.append((number, origin))
+    if not copies:
+        return
+    known = [handle_of(below, os.fsencode(one.path)) for one in walk.found if one.before is not None]
+    for number, origin in copies:
+        if origin not in known and None not in known:
+            why = "it was deleted or moved while the command ran"
+            walk.found[number] = msgspec.structs.replace(walk.found[number], conflict=why)
 
 
 def _conflict(walk: _Walk, path: bytes, before: Seen | None) -> str:

@@ -110,6 +110,27 @@ def test_what_was_written_at_the_moment_of_a_mark_came_after_it(bench: Bench, ti
     assert [one.path for one in layer.effects(since=mark)[0]] == ([] if ticks else ["made"])
 
 
+@pytest.mark.parametrize(
+    ("command", "user", "conflicts"),
+    [
+        ("echo mine >> src/one.txt", "rm src/one.txt", {"src/one.txt"}),
+        ("echo mine > src/one.txt", "mv src/one.txt src/theirs.txt", {"src/one.txt"}),
+        ("echo mine >> src/deep/two.txt", "rm -r src/deep", {"src/deep/two.txt"}),
+        ("mv src/one.txt src/uno.txt; echo x >> src/uno.txt", "echo theirs > src/other.txt", set[str]()),
+        ("mv src/one.txt uno; mv src/deep/two.txt src/one.txt", "rm docs/link; echo > src/other", set[str]()),
+        ("echo mine > src/made; cp -p src/one.txt src/copy", "rm src/deep/two.txt; echo > src/other", set[str]()),
+    ],
+)
+def test_what_the_user_deleted_or_moved_after_the_command_had_changed_it_does_not_come_back(
+    bench: Bench, command: str, user: str, conflicts: set[str]
+):
+    fill(bench.ws)
+    layer = bench.layer()
+    assert bench.run(layer, command).returncode == 0
+    subprocess.run(["sh", "-ec", user], cwd=bench.ws, check=True)
+    assert {one.path for one in layer.effects()[0] if one.conflict} == conflicts
+
+
 def meanwhile(bench: Bench, command: str, user: str) -> dict[str, str]:
     """Return the conflicts by path, if the user does something while the command runs."""
     fill(bench.ws)

@@ -158,6 +158,16 @@ async def test_a_commit_in_a_layer_is_in_the_repository_and_nothing_of_the_users
     git(repository, "fsck", "--full", "--strict")
 
 
+async def test_a_folder_that_cannot_be_renamed_gets_a_line_of_advice_that_works(repository, driven):
+    (repository / "folder").mkdir()
+    (repository / "folder/a.txt").write_text("a\n")
+    git(repository, "add", "folder")
+    run = driven("git mv folder other", "mv folder other && git add -A folder other")
+    await run.run()
+    assert run.heard().count("`mv A B` and then `git add -A A B`") == 1, run.heard()
+    assert git(repository, "status", "--porcelain", "other", "folder") == "A  other/a.txt\n"
+
+
 async def test_commits_are_not_taken_if_a_file_of_the_command_is_refused(repository, driven):
     identity = " ".join(IDENTITY)
     run = driven(f"echo x > .envrc && git add .envrc && git {identity} commit -q -m work")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,6 +46,10 @@ ONLY_IN_UNIT = "The command was not run: what it changes must stay apart, so it 
 _MOST_NEEDS = 4
 """Most permissions that one command may need, one after the other."""
 _UNDECIDED = "Nothing that it changed was applied: the person interrupted the step before deciding on it."
+_MOVE_OF_FOLDER = (
+    "A folder that was there before the command cannot be renamed here. Use `mv`, which copies it; for git, "
+    "`mv A B` and then `git add -A A B`."
+)
 _MOST_NAMED = 20
 
 
@@ -188,7 +194,8 @@ class _LayeredAttempt:
             raise CommandEnded(how, f"{self.result.text}\n{_UNDECIDED}") from how
         is_watched = bool(required_commands(self._ctx.facts.spec.predicates.require))
         dropped = sorted(taken.dropped)[:_MOST_NAMED] if is_watched else []
-        return replace(self.result, disturbed=dropped).with_notes(taken.lines)
+        advice = [_MOVE_OF_FOLDER] if not self.result.ok and os.strerror(errno.EXDEV) in self.result.text else []
+        return replace(self.result, disturbed=dropped).with_notes([*advice, *taken.lines])
 
     async def close(self) -> None:
         """Drop what was not applied."""
