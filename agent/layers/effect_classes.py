@@ -127,9 +127,10 @@ class Group(NamedTuple):
             case "built":
                 return f"{folder or 'output'}: {count}, built, not reviewed"
             case "ignored_new":
-                paths = [quoted_path(one.effect.path) for one in self.entries if not _is_folder(one.effect)]
-                names = f" ({first_names(paths, 1)})" if paths else ""
-                return f"{plural(len(paths), 'new ignored file')}{names}"
+                files = [one.effect.path for one in self.entries if not _is_folder(one.effect)]
+                paths = [quoted_path(path) for path in files or [one.effect.path for one in self.entries]]
+                what = plural(len(paths), "new ignored file" if files else "new ignored folder")
+                return f"{what} ({first_names(paths, 1)})"
             case "bytecode":
                 return f"{count} of byte-code, dropped: Python could run them in place of their sources"
 

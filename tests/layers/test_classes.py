@@ -420,6 +420,18 @@ def test_what_git_ignores_follows_its_rules_before_the_command(ws: Path):
     assert again["data/d.db"] == again["data/b/y"] == "ignored_new" and again["data/b"] == "ignored_existed"
 
 
+@pytest.mark.parametrize(
+    ("paths", "title"),
+    [
+        (["data/a", "data/b", "data/c/"], "2 new ignored files (data/a and 1 more)"),
+        (["data/c/"], "1 new ignored folder (data/c)"),
+    ],
+)
+def test_new_ignored_files_are_counted_and_empty_folders_only_without_one(ws: Path, paths: list[str], title: str):
+    (group,) = sort(ws, [added(path) for path in paths])
+    assert group.kind == "ignored_new" and group.title == title
+
+
 def test_a_tracked_file_is_never_built_or_part_of_an_install(ws: Path):
     shell(ws, "mkdir -p target/debug vendor/a; touch target/debug/kept target/debug/app vendor/a/own.go vendor/a/x.go")
     shell(ws, "touch Cargo.toml go.mod; git add -f target/debug/kept vendor/a/own.go; git commit -qm vendored")
