@@ -188,6 +188,7 @@ async def test_a_commit_is_shown_with_its_files_and_applied_with_them(repository
     lines = shown(run)["git"]["lines"]
     assert "main: 1 commit" in lines and "  first work" in lines and "tag v1: new" in lines
     assert lines[lines.index("  first work") + 1] == "  changes kept.txt, mine.txt"
+    assert lines[-2:] == ["index: kept.txt", "also in new commits: mine.txt"]
     assert any(line.startswith("side: new branch") for line in lines)
     assert git(repository, "log", "--format=%s").split("\n")[:2] == ["first work", "start"]
     assert (repository / "kept.txt").read_text() == "one\nmore\n" and git(repository, "status", "--porcelain") == ""

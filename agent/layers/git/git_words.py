@@ -26,7 +26,7 @@ def git_lines(changes: GitChanges) -> list[str]:
             found += [_of_head(row), *_subjects(told)]
         elif isinstance(row, StateRow):
             found += _of_state(row)
-    return [*found, *_of_stash(changes), *_of_index(changes)]
+    return [*found, *_of_stash(changes), *_of_index(changes), *_of_others(changes)]
 
 
 def _of_ref(row: RefRow, told: Commits | None) -> Iterator[str]:
@@ -84,3 +84,12 @@ def _of_index(changes: GitChanges) -> list[str]:
     if not paths:
         return []
     return [f"index: {first_names([*map(quoted_path, paths)], _MOST_NAMED)}"]
+
+
+def _of_others(changes: GitChanges) -> list[str]:
+    """Name the files of new commits that the command did not stage, such as those that the user had staged."""
+    staged = {row.path for row in changes.rows if isinstance(row, IndexRow)}
+    others = dict.fromkeys(path for told in changes.commits.values() for path in told.paths if path not in staged)
+    if not others:
+        return []
+    return [f"also in new commits: {first_names([quoted_path(os.fsdecode(path)) for path in others], _MOST_NAMED)}"]
