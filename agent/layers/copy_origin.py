@@ -7,6 +7,7 @@ has no handles, nothing is written down.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from functools import cache
 
@@ -33,6 +34,23 @@ def is_copy_of(upper: int, path: bytes, below: int) -> bool:
     """
     origin = origin_of(upper, path, FOLDER)
     return origin is not None and handle_of(below, path) == origin
+
+
+def is_copy(upper: int, path: bytes) -> bool:
+    """Return whether the folder of a layer was there before, and the overlay copied it. Raises OSError.
+
+    The kernel writes the attribute for each copy, and leaves it empty where the file system has no handles.
+    """
+    opened = open_below(upper, path, FOLDER)
+    try:
+        os.getxattr(opened, _ORIGIN)
+    except OSError as error:
+        if error.errno == errno.ENODATA:
+            return False
+        raise
+    finally:
+        os.close(opened)
+    return True
 
 
 def origin_of(upper: int, path: bytes, flags: int) -> tuple[int, bytes] | None:

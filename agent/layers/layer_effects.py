@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from .copy_origin import handle_of, is_copy_of, origin_of
+from .copy_origin import handle_of, is_copy, is_copy_of, origin_of
 from .git.setting_names import NO_GIT, GitPaths
 from .open_below import FOLDER, give_rights, open_below
 
@@ -258,6 +258,8 @@ def _replaced_at(walk: _Walk, folder: bytes) -> int:
         return 0
     if ground.folders is not None:
         return here.st_ctime_ns if ground.folders.get(folder) != here.st_ino else 0
+    if not is_copy(walk.upper, folder) and not is_opaque(walk.upper, folder):
+        return 0  # the command made it, and nothing was there
     return 0 if is_copy_of(walk.upper, folder, ground.below) else here.st_ctime_ns
 
 

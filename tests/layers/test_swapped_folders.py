@@ -167,6 +167,19 @@ def test_a_folder_in_which_the_user_worked_is_the_same_one(bench: Bench, moment:
     assert {one.path: one.conflict for one in layer.effects()[0]} == {"src/one.txt": "", "src/deep/made": ""}
 
 
+@pytest.mark.parametrize("moment", ["open", "sealed", "mounted again"])
+def test_a_folder_that_both_make_gets_the_files_of_both(bench: Bench, moment: str):
+    layer = bench.layer()
+    assert bench.run(layer, "mkdir -p new/er; echo mine > new/er/mine").returncode == 0
+    (bench.ws / "new/er").mkdir(parents=True)
+    (bench.ws / "new/er/theirs").write_text("theirs\n")
+    if moment != "open":
+        layer.seal(10)
+    if moment == "mounted again":
+        layer.mount_again(bench.namespaces, 10)
+    assert {one.path: one.conflict for one in layer.effects()[0]} == {"new/er/mine": ""}
+
+
 BY_COMMAND = {
     "for a link": "mv src kept; ln -s kept src; echo x > src/made; echo y >> src/one.txt; rm src/deep/two.txt",
     "below for a link": "mv src/deep kept; ln -s ../kept src/deep; echo x > src/deep/made; rm -r src/deep/er",

@@ -67,7 +67,11 @@ def test_a_hook_that_changes_the_edit_is_reported_and_the_edit_is_restored(home:
 
 
 def test_a_hook_is_held_by_the_sandbox(home: Home, project: Path, tmp_path: Path):
-    hook(project, "pre-commit", f"#!/bin/sh\ntouch {home.root}/out .git/hooks/post-commit; test -e {home.root}/out\n")
+    hook(
+        project,
+        "pre-commit",
+        f"#!/bin/sh\ntouch {home.root}/out .git/hooks/post-commit; test -e .git/hooks/post-commit\n",
+    )
     with ScriptedServer([LEAK, DONE]) as server:
         ran = run(home, server, project, "--commit", "--commit-hooks", "--steps", "3")
     assert "the hook pre-commit failed" in ran.of("change_committed")[0]["why_not"]
