@@ -40,7 +40,7 @@ class Kind:
     answer: Callable[[Path], Answer]
     """The folder to the model."""
     repeats: int = 1
-    """Calls of the model that a crash may repeat: those that are under way at the same time."""
+    """Calls of the model that a crash may repeat: those of the works that are under way at the same time."""
     loose: Sequence[str] = ()
     """Files whose newest lines may be missing or there twice, because a command was under way."""
     has_model: bool = True
@@ -153,7 +153,8 @@ KINDS = {
             ["worked.txt"],
             False,
         ),
-        Kind("find", ["find", "search.toml"], of_lenses, lambda _: searching, 2),
+        # Two works are under way at the same time, and each begins again with its two calls.
+        Kind("find", ["find", "search.toml"], of_lenses, lambda _: searching, 4),
         Kind(
             "migrate",
             ["find", "--recipe", "migrate", "--gate", "auto", "--check", "grep -q new {file}", "*.txt"],
