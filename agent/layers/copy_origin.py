@@ -1,7 +1,8 @@
 """Tell which folder or file an overlay copied, from the handle of its inode that the kernel wrote down in the copy.
 
 A command in the layer can neither read nor write the attribute (overlayfs.rst, "user.overlay."). Where the file system
-has no handles, nothing is written down.
+has no handles, the kernel leaves it empty (`ovl_set_origin` in fs/overlayfs/copy_up.c), so a copy still differs from what
+a command made.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class _FileHandle(ctypes.Structure):
 def is_copy_of(upper: int, path: bytes, below: int) -> bool:
     """Return whether the folder of a layer is a copy of the one that lies below it now. Raises OSError.
 
-    False: it is not, or nobody can tell.
+    If nobody can tell, it is not.
     """
     origin = origin_of(upper, path, FOLDER)
     return origin is not None and handle_of(below, path) == origin
@@ -39,40 +40,39 @@ def is_copy_of(upper: int, path: bytes, below: int) -> bool:
 def is_copy(upper: int, path: bytes) -> bool:
     """Return whether the folder of a layer was there before, and the overlay copied it. Raises OSError.
 
-    The kernel writes the attribute for each copy, and leaves it empty where the file system has no handles.
+    If nobody can tell, it was.
     """
-    opened = open_below(upper, path, FOLDER)
-    try:
-        os.getxattr(opened, _ORIGIN)
-    except OSError as error:
-        if error.errno == errno.ENODATA:
-            return False
-        raise
-    finally:
-        os.close(opened)
-    return True
+    return _attribute(upper, path, FOLDER) is not None
 
 
 def origin_of(upper: int, path: bytes, flags: int) -> tuple[int, bytes] | None:
-    """Return type and bytes of the handle of what an overlay copied to this path. Raises OSError.
+    """Return type and bytes of the handle of what an overlay copied to this path, if it is known. Raises OSError.
 
-    `flags`: how it is opened. None: it is no copy, or nobody can tell.
+    `flags`: those with which the path is opened.
     """
-    copy = open_below(upper, path, flags)
-    try:
-        written = os.getxattr(copy, _ORIGIN)
-    except OSError:
-        return None
-    finally:
-        os.close(copy)
+    written = _attribute(upper, path, flags) or b""
     if len(written) <= _HANDLE or not written.startswith(_MAGIC) or written[_LENGTH] != len(written):
         return None
     return written[_TYPE], written[_HANDLE:]
 
 
+def _attribute(upper: int, path: bytes, flags: int) -> bytes | None:
+    """Return the attribute; empty if it cannot be read, None if there is none. Raises OSError."""
+    opened = open_below(upper, path, flags)
+    try:
+        return os.getxattr(opened, _ORIGIN)
+    except OSError as error:
+        return None if error.errno == errno.ENODATA else b""
+    finally:
+        os.close(opened)
+
+
 def handle_of(folder: int, path: bytes) -> tuple[int, bytes] | None:
-    """Return type and bytes of the handle of what is at a path; None: there is none. Raises OSError."""
-    opened = open_below(folder, path, os.O_PATH | os.O_NOFOLLOW)
+    """Return type and bytes of the handle of what is at a path, if that is there and has one. Raises OSError."""
+    try:
+        opened = open_below(folder, path, os.O_PATH | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError):  # somebody deleted it right now
+        return None
     try:
         handle, mount = _FileHandle(size=128), ctypes.c_int()
         if _libc().name_to_handle_at(opened, b"", ctypes.byref(handle), ctypes.byref(mount), _EMPTY_PATH):

@@ -224,9 +224,11 @@ def _find_deleted(walk: _Walk) -> None:
                 copies.append((number, origin))
     if not copies:
         return
-    known = [handle_of(below, os.fsencode(one.path)) for one in walk.found if one.before is not None]
+    known = {handle_of(below, os.fsencode(one.path)) for one in walk.found if one.before is not None}
+    if known == {None}:  # what lies below is a view, whose files have no handles
+        return
     for number, origin in copies:
-        if origin not in known and None not in known:
+        if origin not in known:
             why = "it was deleted or moved while the command ran"
             walk.found[number] = msgspec.structs.replace(walk.found[number], conflict=why)
 
