@@ -1,8 +1,8 @@
 """Tell which folder or file an overlay copied, from the handle of its inode that the kernel wrote down in the copy.
 
 A command in the layer can neither read nor write the attribute (overlayfs.rst, "user.overlay."). Where the file system
-has no handles, the kernel leaves it empty (`ovl_set_origin` in fs/overlayfs/copy_up.c), so a copy still differs from what
-a command made.
+has no handles, the kernel leaves it empty (`ovl_set_origin` in fs/overlayfs/copy_up.c), so that a copy still differs
+from what a command made.
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ class Merged:
     """What the answer left out and the file keeps, or what was not taken from the answer; one line each."""
 
 
-def _nothing(name: str) -> bool:
+def _never(name: str) -> bool:
     del name
     return False
 
 
 def merge(
-    new: str, original: str, is_wanted: Callable[[str], bool] = _nothing, *, is_addition: bool = False
+    new: str, original: str, is_wanted: Callable[[str], bool] = _never, *, is_addition: bool = False
 ) -> Merged | None:
     """Merge the definitions of `new` into `original`, by their names. Lines end with a line feed alone.
 
