@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -17,6 +18,7 @@ from .suite import Action, Behaviour, Project, Replace, Run, Write
 SECONDS = 300
 """A run of a harness, and a command of this suite, may take this long."""
 PATH = os.pathsep.join([os.path.dirname(os.path.normpath(sys.executable)), os.environ.get("PATH", os.defpath)])
+_PREPARING = threading.Lock()
 _GIT = ["git", "-c", "user.name=User", "-c", "user.email=user@example.org"]
 
 
@@ -97,8 +99,13 @@ def is_true(behaviour: Behaviour, place: Path) -> bool:
         return done.returncode == 0 and done.stdout.strip() == behaviour.prints
 
 
-@cache
 def _template(project: Project) -> Path:
+    with _PREPARING:  # plays at the same time wait for the first one, which installs the packages
+        return _prepared(project)
+
+
+@cache
+def _prepared(project: Project) -> Path:
     folder = Path(mkdtemp(prefix="falsedone-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     place, home = folder / "project", folder / "home"
