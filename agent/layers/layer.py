@@ -322,7 +322,7 @@ def next_tick(file: Path) -> int:
 
     A file that changed before the call then has an earlier one. The clock of a file system has ticks of up to 10 ms.
     """
-    first = now = _touched(file)
+    first, now = _touched(file), _touched(file)  # Linux 6.13 gives the second write a finer time
     until = time.monotonic() + _LONGEST_TICK
     while now == first and time.monotonic() < until:
         time.sleep(_PAUSE)

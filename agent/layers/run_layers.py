@@ -20,6 +20,7 @@ from .effect_rows import Row
 from .git.git_rows import GitChanges, StateRow
 from .git.read_git_changes import GitReport, read_git
 from .layer import Layer, wait_until_unused
+from .layer_effects import Effect
 from .left_layers import lost_at_restart
 from .live_folders import live_folders
 from .namespaces import NamespacesRefused
@@ -227,14 +228,21 @@ class RunLayers:
         if seals:
             layer.seal(_SECONDS)
         effects, left_out = layer.effects()
+        groups, held = self._classified(layer, effects, env) if effects else ([], {})
+        report = GitReport([], []) if inside is None else read_git(layer, inside, tuple(self._operations))
+        lines = [*left_out, *report.not_taken, *(line for one in report.repositories for line in one.not_taken)]
+        return Listed(groups, lines, held, report.repositories)
+
+    def _classified(
+        self, layer: Layer, effects: Sequence[Effect], env: Mapping[str, str]
+    ) -> tuple[list[Group], dict[str, bytes]]:
+        """Return the effects in groups, and the contents of those that an order holds itself."""
         with layer.written() as written:
             held = {one.path: written.load(one.path, one.after) for one in effects if one.after and is_held(one.after)}
         room = self.orders.kept.room() if any(one.before and one.before.type == "file" for one in effects) else 0
         made = frozenset(self._made)
         known = read_surroundings(self.workspace, effects, lambda path, _: held[path], env, made=made, room=room)
-        report = GitReport([], []) if inside is None else read_git(layer, inside, tuple(self._operations))
-        lines = [*left_out, *report.not_taken, *(line for one in report.repositories for line in one.not_taken)]
-        return Listed(classify(effects, known), lines, held, report.repositories)
+        return classify(effects, known), held
 
     def order(
         self,

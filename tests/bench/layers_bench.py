@@ -114,9 +114,8 @@ async def _timed(sandbox: Sandbox, root: Path, layers: RunLayers, line: str, how
         done = await sandbox.run(line, root, access, cwd=root, env=env, timeout=60.0)
     if layer is not None:
         await asyncio.to_thread(layers.listed, layer, os.environ)
+        await asyncio.to_thread(layer.drop)
     took = 1000 * (time.perf_counter() - begin)
-    if layer is not None:
-        layer.drop()
     if done.exit_code != 0:
         raise AssertionError(done.error or done.output)
     return took
