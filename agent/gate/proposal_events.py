@@ -105,6 +105,7 @@ def _effects(common: ProposalOpened, draft: EffectsDraft) -> ProposalOpened:
             entries=entries,
             along=draft.along,
             along_waits=draft.along_waits,
+            never=[*draft.never],
         ),
     )
 

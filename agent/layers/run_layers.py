@@ -20,7 +20,6 @@ from .effect_rows import Row
 from .git.git_rows import GitChanges, StateRow
 from .git.read_git_changes import GitReport, read_git
 from .layer import Layer, wait_until_unused
-from .layer_effects import Effect
 from .left_layers import lost_at_restart
 from .live_folders import live_folders
 from .namespaces import NamespacesRefused
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
     from .apply import Result
     from .git.git_in_layer import Inside
+    from .layer_effects import Effect
     from .namespaces import Namespaces
     from .start_copy import StartCopy
 

@@ -145,11 +145,13 @@ def test_the_words_name_each_kind_of_entry():
             EffectEntry(path="big", change="added", size=8_100_000, no_undo=True),
             EffectEntry(path="node_modules", kind="install", count=412, size=2_000, lines=["412 new", ".bin/x: runs"]),
             EffectEntry(path="", kind="git", lines=["main: 2 commits", "  second"]),
+            EffectEntry(path="a\nb\\xff", change="added", is_text=True),
         ],
         along="3 new ignored files",
         along_waits=True,
+        never=["p: a pipe", "q: a pipe", "r: a pipe", "s: a pipe"],
     )
-    assert effects_title(effects) == "5 files, 1 install, git"
+    assert effects_title(effects) == "6 files, 1 install, git"
     assert effect_lines(effects) == [
         "changed a.py +12 −4",
         "deleted b −3",
@@ -162,7 +164,9 @@ def test_the_words_name_each_kind_of_entry():
         "git",
         "    main: 2 commits",
         "      second",
+        'new "a\\012b\\377" (empty)',
         "with it: 3 new ignored files",
+        "never applied: p: a pipe, q: a pipe, r: a pipe and 1 more",
     ]
 
 

@@ -103,6 +103,21 @@ async def test_a_rejection_drops_all_of_it_what_is_ignored_too(repository, effec
     assert "Not applied: `kept.txt`: rejected by the person: no" in run.heard()
 
 
+async def test_what_is_never_applied_is_shown_before_the_decision(place, effects):
+    run = effects("echo more >> kept.txt; mkfifo pipe")
+    run.on("proposal_opened", decide("approve"), command=None)
+    await run.run(watched=True)
+    (line,) = effects_of(run)["never"]
+    assert line.startswith("pipe: ") and f"Never applied: {line}." in run.heard()
+
+
+async def test_a_head_that_stays_is_not_named_as_applied(repository, effects):
+    run = effects("echo more >> kept.txt; git add kept.txt")
+    run.on("proposal_opened", decide("approve"), command=None)
+    await run.run(watched=True)
+    assert "Applied: `kept.txt`; git: `kept.txt`." in run.heard()
+
+
 async def test_only_ignored_new_files_need_no_approval(repository, effects):
     (repository / ".gitignore").write_text("*.log\n")
     run = effects("echo x > new.log")

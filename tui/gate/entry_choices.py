@@ -33,7 +33,7 @@ MARKS_IN = "your version of {path} still has conflict marks: open it and press {
 def is_single(effects: CommandEffects) -> bool:
     """Return whether there is one text and nothing else, so that its diff is shown immediately."""
     first = effects.entries[0]
-    return len(effects.entries) == 1 and has_text(first) and not effects.along
+    return len(effects.entries) == 1 and has_text(first) and not effects.along and not effects.never
 
 
 def has_text(entry: EffectEntry) -> bool:

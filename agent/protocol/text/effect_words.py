@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from .counts import plural
+from .counts import first_names, plural
 from .path_text import quoted_path
 
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 _CHANGES = {"added": "new", "changed": "changed", "deleted": "deleted"}
 _UNITS = ("bytes", "kB", "MB", "GB")
+_MOST_NAMED = 3
+_STORED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
+"""A byte of a path that is not UTF-8, as an entry has it."""
 
 
 def effects_title(effects: CommandEffects) -> str:
@@ -26,9 +30,14 @@ def effects_title(effects: CommandEffects) -> str:
 def entry_name(entry: EffectEntry) -> str:
     """Return the name of an entry: its path, `git`, or `.` for the workspace itself."""
     if entry.kind == "git":
-        return f"git in {quoted_path(entry.path)}" if entry.path else "git"
+        return f"git in {_quoted(entry.path)}" if entry.path else "git"
     slash = "/" if entry.kind in ("folder", "install", "tree") else ""
-    return f"{quoted_path(entry.path)}{slash}" if entry.path else "."
+    return f"{_quoted(entry.path)}{slash}" if entry.path else "."
+
+
+def _quoted(path: str) -> str:
+    """Return a path of an entry as git writes it, so that it looks the same wherever it is named."""
+    return quoted_path(_STORED_BYTE.sub(lambda found: chr(0xDC00 + int(found[1], 16)), path))
 
 
 def entry_change(entry: EffectEntry) -> str:
@@ -50,7 +59,7 @@ def entry_facts(entry: EffectEntry) -> list[str]:
     found = list[str]()
     match entry.kind:
         case "link":
-            found.append(f"link to {quoted_path(entry.target)}" if entry.target else "link")
+            found.append(f"link to {_quoted(entry.target)}" if entry.target else "link")
         case "folder":
             found.append("empty folder" if entry.count == 1 else plural(entry.count, "empty folder"))
         case "install" | "tree":
@@ -99,10 +108,13 @@ def effect_lines(effects: CommandEffects) -> list[str]:
 
 
 def along_lines(effects: CommandEffects) -> list[str]:
-    """Return the line about what is applied without a choice; none if there is nothing."""
-    if not effects.along:
-        return []
-    return [f"with it: {effects.along}" if effects.along_waits else f"applied without a question: {effects.along}"]
+    """Return a line about what is applied without a choice, and one about what is dropped in every case."""
+    lines = list[str]()
+    if effects.along:
+        lines.append(f"{'with it' if effects.along_waits else 'applied without a question'}: {effects.along}")
+    if effects.never:
+        lines.append(f"never applied: {first_names(effects.never, _MOST_NAMED)}")
+    return lines
 
 
 def size_words(size: int) -> str:

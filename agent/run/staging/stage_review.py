@@ -264,7 +264,7 @@ def _shown(ctx: RunContext, listed: Listed) -> tuple[Sorted, ProposalOpened]:
     found = sort_effects(ctx.gate, ctx.workspace.root, listed, ctx.guard, is_hook=False)
     with ctx.journal.transaction():
         found.asking = with_blobs(found.asking, ctx.journal.keep)
-    draft = effects_draft(ctx, found, _COMMAND)
+    draft = effects_draft(ctx, found, _COMMAND, ())  # the notes have what is never applied
     return found, _opened(ctx, draft)
 
 

@@ -17,6 +17,7 @@ from ...gate.notes_for_model import comment_line
 from ...gate.ruling import EntryRuling
 from ...layers.effect_rows import Row, encode_for_digest, encode_git
 from ...layers.git.apply_git_rows import name_of
+from ...layers.git.git_rows import HeadRow
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from ...layers.run_layers import Listed, RunLayers
     from ..resources.run_context import RunContext
 
-_MOST_NAMED, _MOST_LINES = 5, 20
+_MOST_NAMED, _MOST_LINES, _MOST_NEVER = 5, 20, 100
 _WHOLE = EntryRuling()
 NOBODY = "somebody has to approve it"
 """Why an effect of a hook is not applied."""
@@ -187,7 +188,7 @@ async def decide_effects(
     else:
         with ctx.journal.transaction():
             found.asking = with_blobs(found.asking, ctx.journal.keep)
-        draft = effects_draft(ctx, found, command)
+        draft = effects_draft(ctx, found, command, listed.left_out)
         opening = ctx.gate.propose(draft, call_id="", record=with_waiting(record)) if ask is None else ask(draft)
         ruling = await ctx.activity.interruptible(opening)
         if ruling.approved or not draft.along_waits or ruling.refused_by == "policy":
@@ -200,8 +201,8 @@ async def decide_effects(
     return decided
 
 
-def effects_draft(ctx: RunContext, found: Sorted, command: str) -> EffectsDraft:
-    """Return the draft of a proposal about sorted effects."""
+def effects_draft(ctx: RunContext, found: Sorted, command: str, left_out: Sequence[str]) -> EffectsDraft:
+    """Return the draft of a proposal about sorted effects. `left_out`: what is never applied."""
     parts = found.asking
     rows = [*(row_of(effect) for part in parts for effect in part.effects), *found.folders, *found.passing]
     git = [*(part.git for part in parts if part.git is not None), *found.git]
@@ -210,6 +211,7 @@ def effects_draft(ctx: RunContext, found: Sorted, command: str) -> EffectsDraft:
         entries=tuple(part.draft for part in parts),
         along=readable(found.along),
         along_waits=ctx.gate.asks_for_effects,
+        never=[readable(line) for line in left_out[:_MOST_NEVER]],
         rows=encode_for_digest(rows) + encode_git(git),
     )
 
@@ -235,8 +237,13 @@ def _refuse(decided: Decided, parts: Sequence[Part], why: str) -> None:
 
 
 def _not_git(part: Part, why: str) -> str:
-    rows = () if part.git is None else part.git.rows
-    return f"nothing of git ({named(list(dict.fromkeys(name_of(row) for row in rows)))}): {why}"
+    return f"nothing of git ({'' if part.git is None else _names_of(part.git)}): {why}"
+
+
+def _names_of(git: GitChanges) -> str:
+    """Name what changes in a repository. HEAD is often among the rows only because the others need it as it is."""
+    changed = (row for row in git.rows if not isinstance(row, HeadRow) or row.before != row.after)
+    return named(list(dict.fromkeys(name_of(row) for row in changed)))
 
 
 def _take_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
@@ -250,7 +257,7 @@ def _take_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
                 decided.refused.append(_not_git(part, own.reason or "the person skipped it"))
         elif part.git is not None:
             decided.git.append(part.git)
-            decided.counted.append(f"{GIT_WORDS}{named(list(dict.fromkeys(name_of(row) for row in part.git.rows)))}")
+            decided.counted.append(f"{GIT_WORDS}{_names_of(part.git)}")
         else:
             _take_entry(decided, part, own)
     decided.chosen = ruling.note_for_model
