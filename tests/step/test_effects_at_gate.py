@@ -118,6 +118,33 @@ async def test_a_head_that_stays_is_not_named_as_applied(repository, effects):
     assert "Applied: `kept.txt`; git: `kept.txt`." in run.heard()
 
 
+async def test_what_a_submodule_gains_is_named_by_its_folder(repository, effects):
+    lib = repository.parent / "lib"
+    lib.mkdir()
+    git(lib, "init", "-q", "-b", "main")
+    git(lib, *IDENTITY, "commit", "-q", "--allow-empty", "-m", "one")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(lib), "vendor/lib")
+    git(repository, *IDENTITY, "commit", "-qm", "lib")
+    who = " ".join(IDENTITY)
+    run = effects(
+        f"cd vendor/lib && git switch -qc work && git {who} commit -q --allow-empty -m two; git branch -f main"
+    )
+    run.on("proposal_opened", decide("approve"), command=None)
+    await run.run(watched=True)
+    (entry,) = [one for one in effects_of(run)["entries"] if one.get("kind") == "git"]
+    assert entry["path"] == "vendor/lib" and "work: new branch, 1 commit" in entry["lines"]
+    assert "git: `refs/heads/main`, `refs/heads/work`, `HEAD` in `vendor/lib`." in run.heard()
+
+
+async def test_a_stash_that_was_popped_leaves_only_the_old_head(repository, effects):
+    (repository / "kept.txt").write_text("mine\n")
+    run = effects(f"git {' '.join(IDENTITY)} stash -q; git stash pop -q; echo x > new.txt")
+    run.on("proposal_opened", decide("approve"), command=None)
+    await run.run(watched=True)
+    (entry,) = [one for one in effects_of(run)["entries"] if one.get("kind") == "git"]
+    assert entry["lines"] == ["ORIG_HEAD"] and "git: `ORIG_HEAD`." in run.heard()
+
+
 async def test_only_ignored_new_files_need_no_approval(repository, effects):
     (repository / ".gitignore").write_text("*.log\n")
     run = effects("echo x > new.log")

@@ -487,7 +487,8 @@ def name_of(row: GitRow) -> str:
         case StashRow():
             return "the stash"
         case StateRow():
-            return "the operation in progress"
+            names = {*row.before, *row.after}
+            return ", ".join(names) if names <= {"ORIG_HEAD"} else "the operation in progress"
         case IndexRow():
             return os.fsdecode(row.path)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from ...protocol.text.counts import first_names, plural
 from ...protocol.text.path_text import quoted_path
+from .apply_git_rows import name_of
 from .git_rows import Commits, GitChanges, HeadRow, IndexRow, RefRow, StashRow, StateRow
 from .read_git_changes import operation
 
@@ -27,6 +29,23 @@ def git_lines(changes: GitChanges) -> list[str]:
         elif isinstance(row, StateRow):
             found += _of_state(row)
     return [*found, *_of_stash(changes), *_of_index(changes), *_of_others(changes)]
+
+
+def repository_of(changes: GitChanges, workspace: Path) -> str:
+    """Return the folder of the workspace in which the repository is, or the name of the submodule; empty: neither."""
+    common = Path(os.fsdecode(changes.common))
+    if common.is_relative_to(workspace):
+        inside = common.relative_to(workspace).as_posix()
+    else:
+        inside = common.as_posix().partition("/.git/")[2]
+    module = f"/{inside}".partition("/modules/")[2]
+    return module.replace("/modules/", "/") or inside.removesuffix(".git").rstrip("/")
+
+
+def names_of(changes: GitChanges) -> list[str]:
+    """Return what changes in a repository. Some rows are there only because others need that part as it is."""
+    rows = (row for row in changes.rows if not isinstance(row, HeadRow | StateRow) or row.before != row.after)
+    return list(dict.fromkeys(name_of(row) for row in rows))
 
 
 def _of_ref(row: RefRow, told: Commits | None) -> Iterator[str]:
@@ -66,10 +85,15 @@ def _head(value: str) -> str:
 
 
 def _of_state(row: StateRow) -> list[str]:
+    if row.before == row.after:
+        return []
     if row.what:
-        return [f"{row.what} in progress"] if row.before != row.after else []
+        return [f"{row.what} in progress"]
     begun = operation(row.before)
-    return [f"{begun} ends"] if begun else []
+    if begun:
+        return [f"{begun} ends"]
+    names = {*row.before, *row.after}
+    return [first_names(sorted(one for one in names if row.before.get(one) != row.after.get(one)), _MOST_NAMED)]
 
 
 def _of_stash(changes: GitChanges) -> list[str]:

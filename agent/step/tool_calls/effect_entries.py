@@ -19,7 +19,7 @@ from ...layers.effect_classes import EXECUTABLE
 from ...layers.effect_rows import Row
 from ...layers.git.apply_git_rows import name_of
 from ...layers.git.git_rows import StateRow
-from ...layers.git.git_words import git_lines
+from ...layers.git.git_words import git_lines, names_of, repository_of
 from ...layers.layer_effects import IN_MEMORY, Effect
 from ...protocol import EffectEntry, EntryChange, EntryKind, ExecuteBit
 from ...protocol.text.counts import plural
@@ -137,7 +137,7 @@ def sort_effects(gate: Gate, root: Path, listed: Listed, guard: Guard, *, is_hoo
         found.asking += [entries.of_files([one]) for one in asking.clashing]
     found.asking += [entries.of_files(some) for some in _joined(asking.files)]
     _place_folders(found, entries, asking.folders)
-    _sort_git(gate, found, listed, is_hook=is_hook)
+    _sort_git(gate, root, found, listed, is_hook=is_hook)
     found.asking.sort(key=_place)
     return found
 
@@ -188,6 +188,11 @@ def named(paths: Sequence[str]) -> str:
     shown = ", ".join(f"`{readable(path)}`" for path in paths[:_MOST_NAMED])
     more = len(paths) - _MOST_NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def git_summary(changes: GitChanges, place: str) -> str:
+    """Name for the model what changes in a repository. `place`: where it is, as an entry has it."""
+    return f"{named(names_of(changes))}{f' in `{place}`' if place else ''}"
 
 
 def readable(path: str) -> str:
@@ -438,17 +443,18 @@ def _mode(before: Side | None, after: Side | None) -> ExecuteBit:
     return "executable" if is_run else "not executable" if before is not None and before.type == "file" else ""
 
 
-def _sort_git(gate: Gate, found: Sorted, listed: Listed, *, is_hook: bool) -> None:
+def _sort_git(gate: Gate, root: Path, found: Sorted, listed: Listed, *, is_hook: bool) -> None:
     """Sort what repositories gain. Their commits have files of the command, so these must be applied too."""
     for changes in listed.git:
         if not changes.rows:
             continue
         why, verdict = _why_not_git(found, changes), gate.judge_effect("git", [], is_hook=is_hook)
-        name = named(list(dict.fromkeys(name_of(row) for row in changes.rows)))
+        place = readable(repository_of(changes, root))
+        name = git_summary(changes, place)
         if verdict.action == "deny":
             found.refused.append(f"git ({name}): {'; '.join(verdict.why)}")
         elif verdict.action == "ask" or (found.asking and not why):
-            shown = EffectEntry(path="", kind="git", lines=git_lines(changes), conflict=why, count=len(changes.rows))
+            shown = EffectEntry(path=place, kind="git", lines=git_lines(changes), conflict=why, count=len(changes.rows))
             found.asking.append(Part(EntryDraft(shown=shown, kind="git"), git=changes))
         elif why:
             found.refused.append(f"git ({name}): {why}")

@@ -16,8 +16,6 @@ from ...gate.effects_draft import EffectsDraft
 from ...gate.notes_for_model import comment_line
 from ...gate.ruling import EntryRuling
 from ...layers.effect_rows import Row, encode_for_digest, encode_git
-from ...layers.git.apply_git_rows import name_of
-from ...layers.git.git_rows import HeadRow
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
@@ -26,7 +24,7 @@ from ...protocol.text.counts import plural
 from ...state.facts.standing_changes import GIT_WORDS
 from ...state.recorder import with_waiting
 from .apply_effects import Accepted, apply_effects
-from .effect_entries import Part, Sorted, is_folder, named, readable, row_of, sort_effects, with_blobs
+from .effect_entries import Part, Sorted, git_summary, is_folder, named, readable, row_of, sort_effects, with_blobs
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
@@ -237,13 +235,7 @@ def _refuse(decided: Decided, parts: Sequence[Part], why: str) -> None:
 
 
 def _not_git(part: Part, why: str) -> str:
-    return f"nothing of git ({'' if part.git is None else _names_of(part.git)}): {why}"
-
-
-def _names_of(git: GitChanges) -> str:
-    """Name what changes in a repository. HEAD is often among the rows only because the others need it as it is."""
-    changed = (row for row in git.rows if not isinstance(row, HeadRow) or row.before != row.after)
-    return named(list(dict.fromkeys(name_of(row) for row in changed)))
+    return f"nothing of git ({'' if part.git is None else git_summary(part.git, part.draft.shown.path)}): {why}"
 
 
 def _take_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
@@ -257,7 +249,7 @@ def _take_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
                 decided.refused.append(_not_git(part, own.reason or "the person skipped it"))
         elif part.git is not None:
             decided.git.append(part.git)
-            decided.counted.append(f"{GIT_WORDS}{_names_of(part.git)}")
+            decided.counted.append(f"{GIT_WORDS}{git_summary(part.git, shown.path)}")
         else:
             _take_entry(decided, part, own)
     decided.chosen = ruling.note_for_model
