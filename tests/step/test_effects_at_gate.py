@@ -136,13 +136,13 @@ async def test_what_a_submodule_gains_is_named_by_its_folder(repository, effects
     assert "git: `refs/heads/main`, `refs/heads/work`, `HEAD` in `vendor/lib`." in run.heard()
 
 
-async def test_a_stash_that_was_popped_leaves_only_the_old_head(repository, effects):
+async def test_a_stash_that_was_popped_leaves_only_what_git_keeps_of_it(repository, effects):
     (repository / "kept.txt").write_text("mine\n")
     run = effects(f"git {' '.join(IDENTITY)} stash -q; git stash pop -q; echo x > new.txt")
     run.on("proposal_opened", decide("approve"), command=None)
     await run.run(watched=True)
     (entry,) = [one for one in effects_of(run)["entries"] if one.get("kind") == "git"]
-    assert entry["lines"] == ["ORIG_HEAD"] and "git: `ORIG_HEAD`." in run.heard()
+    assert entry["lines"] == ["AUTO_MERGE, ORIG_HEAD"] and "git: `AUTO_MERGE, ORIG_HEAD`." in run.heard()
 
 
 async def test_only_ignored_new_files_need_no_approval(repository, effects):

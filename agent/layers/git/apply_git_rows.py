@@ -487,8 +487,8 @@ def name_of(row: GitRow) -> str:
         case StashRow():
             return "the stash"
         case StateRow():
-            names = {*row.before, *row.after}
-            return ", ".join(names) if names <= {"ORIG_HEAD"} else "the operation in progress"
+            is_operation = bool(row.what or operation(row.before))
+            return "the operation in progress" if is_operation else ", ".join(sorted({*row.before, *row.after}))
         case IndexRow():
             return os.fsdecode(row.path)
 
