@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from sampling import PROGRAM_SHARE, RUN_SHARE, named_as_proof, outside_of_sample, share_of
+from sampling import PROGRAM_SHARE, RUN_SHARE, SEED, named_as_proof, outside_of_sample, share_of
 
 settings.register_profile("full", max_examples=100, deadline=None)  # a loaded machine is slow
 settings.register_profile("quarter", max_examples=25, deadline=None)
@@ -28,6 +28,11 @@ def home(tmp_path: Path) -> Iterator[object]:
     home = Home(tmp_path)
     yield home
     home.end_runners()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which samples ran."""
+    terminalreporter.write_line(f"samples of seed {SEED} (another: RUNDRY_SAMPLE_SEED=N)")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections import Counter
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-SEED = 1
+SEED = int(os.environ.get("RUNDRY_SAMPLE_SEED", "1"))
+"""Another number chooses other samples."""
 PROGRAM_SHARE = 4
 """By default, one in this number of a file's tests that start the program (fixture `home` or `attack`) is run."""
 RUN_SHARE = 2
