@@ -13,7 +13,7 @@ import msgspec
 
 from ..host.real_paths import real_path
 from ..host.watch_files import watch_files
-from ..protocol import Clock, Decide, GateMode, Record, Rule, RuleAdded, Waiting
+from ..protocol import Clock, Decide, GateMode, Rule, RuleAdded, Waiting
 from ..state.common.person_requests import next_proposal_id
 from .decision import refused_to_client, rule_on_decision
 from .draft import Draft, EffectsDraft, FileDraft, digest_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
     from ..layers.effect_classes import Class
     from ..protocol.text.hunks import Split
+    from ..state.recorder import Events
     from .session_policy import GatedTree, SessionPolicy
 
 _CHECK_EVERY = 1.0
@@ -105,7 +106,7 @@ class Gate:
         draft: Draft,
         *,
         call_id: str,
-        record: Record,
+        events: Events,
         can_stay_open: bool = False,
         stored: StoredProposal | None = None,
         place: Place = SINGLE_FILE,
@@ -119,14 +120,14 @@ class Gate:
         verdict = self._judge(draft)
         future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
         if stored is not None:
-            return await self._open_again(stored.waiting(draft, verdict, record, future))
-        name, digest, parts = self._announce(draft, verdict, call_id, record, place)
-        waiting = OpenProposal(name, draft, digest, parts, verdict, record, future, can_stay_open)
+            return await self._open_again(stored.waiting(draft, verdict, events, future))
+        name, digest, parts = self._announce(draft, verdict, call_id, events, place)
+        waiting = OpenProposal(name, draft, digest, parts, verdict, events, future, can_stay_open)
         if verdict.action != "ask" or not self._attended():
             ruling = by_policy(draft, verdict, self.policy.on_ask)
             if ruling.handoff and can_stay_open:
                 return self._postpone(waiting, "; ".join(verdict.why))
-            record(decided(name, ruling, self._keep))
+            events.record(decided(name, ruling, self._keep))
             return ruling
         self._open[name] = waiting
         return await self._wait(waiting)
@@ -144,7 +145,7 @@ class Gate:
             why = self.decide(command) or why
         if waiting.is_decided() or self._attended():
             if not waiting.is_decided():
-                waiting.record(Waiting(why="gate"))
+                waiting.events.record(Waiting(why="gate"))
             return await self._wait(waiting)
         del self._open[waiting.id]
         return self._postpone(waiting, why)
@@ -163,12 +164,12 @@ class Gate:
         self.postponed.proposals[waiting.id] = waiting
         return left_open(waiting.draft, why)
 
-    def record_person_action(self, draft: Draft, *, call_id: str, record: Record) -> Ruling:
+    def record_person_action(self, draft: Draft, *, call_id: str, events: Events) -> Ruling:
         """Record an action of the person in control like any proposal, approved by that person."""
         verdict = Verdict(action="allow", why=["the person is in control"])
-        name, _, _ = self._announce(draft, verdict, call_id, record)
+        name, _, _ = self._announce(draft, verdict, call_id, events)
         ruling = approved(draft, by="person")
-        record(decided(name, ruling, self._keep))
+        events.record(decided(name, ruling, self._keep))
         return ruling
 
     def decide(self, command: Decide) -> str | None:
@@ -199,7 +200,7 @@ class Gate:
         elif command.session and waiting.verdict.rule is not None:
             rule = run_rule(waiting.verdict.rule)
             self.policy.add(rule)
-            waiting.record(RuleAdded(rule=rule))
+            waiting.events.record(RuleAdded(rule=rule))
         waiting.decide(ruling)
         return None
 
@@ -277,26 +278,27 @@ class Gate:
         return self.policy.judge(draft, self._tree)
 
     def _announce(
-        self, draft: Draft, verdict: Verdict, call_id: str, record: Record, place: Place = SINGLE_FILE
+        self, draft: Draft, verdict: Verdict, call_id: str, events: Events, place: Place = SINGLE_FILE
     ) -> tuple[str, str, Split | None]:
-        """Record the new proposal; return its id, its digest and its hunks."""
+        """Record the new proposal, and that the run waits if it asks; return its id, its digest and its hunks."""
         name = next_proposal_id(call_id, self._given_ids())
         digest = digest_of(draft, self._tree.sandbox)
         parts = split_bytes(draft.before, draft.after) if isinstance(draft, FileDraft) else None
-        record(
-            opened(
-                draft,
-                verdict,
-                parts,
-                self._keep,
-                proposal_id=name,
-                call_id=call_id,
-                digest=digest,
-                sandbox=self._tree.sandbox,
-                who=self._tree.who,
-                place=place,
-            )
+        proposal = opened(
+            draft,
+            verdict,
+            parts,
+            self._keep,
+            proposal_id=name,
+            call_id=call_id,
+            digest=digest,
+            sandbox=self._tree.sandbox,
+            who=self._tree.who,
+            place=place,
         )
+        events.record(proposal)
+        if proposal.asks:
+            events.record(Waiting(why="gate"))
         return name, digest, parts
 
     async def _wait(self, waiting: OpenProposal) -> Ruling:
@@ -316,7 +318,7 @@ class Gate:
         finally:
             del self._open[waiting.id]
             if ruling is not None:
-                waiting.record(decided(waiting.id, ruling, self._keep))
+                waiting.events.record(decided(waiting.id, ruling, self._keep))
 
 
 class _Reviser:
@@ -367,7 +369,7 @@ class _Reviser:
         verdict, digest = self._policy.judge(draft, self._tree), digest_of(draft, self._tree.sandbox)
         waiting.replace_draft(draft, verdict, digest)
         why = self._whose(draft)
-        waiting.record(rebased(draft, waiting.parts, self._keep, proposal_id=waiting.id, digest=digest, why=why))
+        waiting.events.record(rebased(draft, waiting.parts, self._keep, proposal_id=waiting.id, digest=digest, why=why))
         if verdict.action == "deny":
             waiting.decide(by_policy(draft, verdict, self._policy.on_ask))
 
@@ -377,7 +379,7 @@ class _Reviser:
         if not waiting.enter_conflict(conflict, digest):
             return
         why = f"{self._whose(draft)}: {conflict.why}"
-        waiting.record(in_conflict(draft, conflict, self._keep, proposal_id=waiting.id, digest=digest, why=why))
+        waiting.events.record(in_conflict(draft, conflict, self._keep, proposal_id=waiting.id, digest=digest, why=why))
         if not self._attended() and not waiting.can_stay_open:
             waiting.decide(send_back(draft, conflict.why, by="policy"))
 

@@ -6,13 +6,14 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..protocol import Decide, ProposalOpened, Record
+from ..protocol import Decide, ProposalOpened
 from .draft import Draft, FileDraft
 from .rebase import Conflict
 from .text_diff import split_bytes
 
 if TYPE_CHECKING:
     from ..protocol.text.hunks import Split
+    from ..state.recorder import Events
     from .policy import Verdict
     from .ruling import Ruling
 
@@ -27,7 +28,7 @@ class OpenProposal:
     parts: Split | None
     """The hunks of a file change; None for a command, and for content that is not text."""
     verdict: Verdict
-    record: Record
+    events: Events
     ruling: asyncio.Future[Ruling]
     can_stay_open: bool = False
     """Whether it can stay open in the journal when its runner ends, until a person decides."""
@@ -71,13 +72,13 @@ class StoredProposal:
     conflict: str | None = None
     """Digest of the conflict that was shown after that version; None: there was none."""
 
-    def waiting(self, draft: Draft, verdict: Verdict, record: Record, ruling: asyncio.Future[Ruling]) -> OpenProposal:
+    def waiting(self, draft: Draft, verdict: Verdict, events: Events, ruling: asyncio.Future[Ruling]) -> OpenProposal:
         """Return the proposal in the form in which it waits at the gate of this runner."""
         digest, conflict = self.opened.digest, None
         if self.conflict is not None:
             digest, conflict = self.conflict, Conflict(why="")
         name = self.opened.proposal_id
-        return OpenProposal(name, draft, digest, None, verdict, record, ruling, can_stay_open=True, conflict=conflict)
+        return OpenProposal(name, draft, digest, None, verdict, events, ruling, can_stay_open=True, conflict=conflict)
 
 
 @dataclass(slots=True)

@@ -250,7 +250,6 @@ from .events.run import (
 from .events.stamped import (
     Event as Event,
     KnownEvent as KnownEvent,
-    Record as Record,
     Stamped as Stamped,
     Unknown as Unknown,
     decode_event as decode_event,

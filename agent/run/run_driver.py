@@ -154,9 +154,9 @@ class RunDriver:
         """Return a hand-off instead of a success if protected files changed, and nobody decided about them."""
         if decision.reason not in _SUCCESSES:
             return decision
-        ctx, record = self._ctx, self._ctx.events.bound(None, None)
+        ctx, events = self._ctx, self._ctx.events.bound(None, None)
         with suppress(PersonInterrupted):
-            await record_background_changes(ctx, record)
+            await record_background_changes(ctx, events)
         left = [] if ctx.watched() else self._facts.changes.approvals.unreviewed
         if not left:
             return decision

@@ -25,7 +25,8 @@ from .items.item_keys import file_of, item_key
 
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
-    from ..protocol import CheckFinished, Record
+    from ..protocol import CheckFinished
+    from ..state.recorder import Events
     from ..step.resources.run_context import RunContext
 
 FILE = "{file}"
@@ -77,19 +78,19 @@ def check_of(command: str, path: str) -> str:
 
 
 async def check(
-    ctx: RunContext, command: str, path: str, record: Record, *, checks: CheckRunner, compares: bool = True
+    ctx: RunContext, command: str, path: str, events: Events, *, checks: CheckRunner, compares: bool = True
 ) -> CheckFinished:
     """Run the check with its own time-out. The caller keeps the run's deadline. Several can run at the same time.
 
     `compares`: record what it changes in the workspace itself; False: the caller does. Raises ChecksUnavailable.
     """
     line = check_of(command, path)
-    await refresh_unit(ctx, record)
+    await refresh_unit(ctx, events)
     async with AsyncExitStack() as stack:
-        place = await stack.enter_async_context(place_of_check(ctx, line, record))
-        await stack.enter_async_context(background_suspended(ctx, record))
+        place = await stack.enter_async_context(place_of_check(ctx, line, events))
+        await stack.enter_async_context(background_suspended(ctx, events))
         if compares:
-            await stack.enter_async_context(written_in_place(ctx, place, line, record))
+            await stack.enter_async_context(written_in_place(ctx, place, line, events))
         with prepared_environment(ctx.sandbox, ctx.env) as environment:
             result = await checks.run(ctx, line, msgspec.structs.replace(environment, layer=place.access))
         await place.ended()

@@ -17,7 +17,6 @@ from ..protocol import (
     ItemFailed,
     ItemQueued,
     QueueReason,
-    Record,
     Work,
     WorkFinished,
     WorkResult,
@@ -32,6 +31,7 @@ from .items.frontier import CHUNK
 from .items.item_state import Candidate, Row, State
 
 if TYPE_CHECKING:
+    from ..state.recorder import Events
     from ..state.search.finder_facts import FinderFacts
     from ..step.resources.run_context import RunContext
     from .items.item_intake import ItemIntake
@@ -100,18 +100,20 @@ class FileScan:
 
     async def run(self, work: Work) -> WorkResult:
         """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
-        record, tally = self._ctx.events.bound(None, work.work), _Tally()
-        record(WorkStarted(kind=SCAN, about=SCAN))
+        events, tally = self._ctx.events.bound(None, work.work), _Tally()
+        events.record(WorkStarted(kind=SCAN, about=SCAN))
         try:
             with self._ctx.usage.running():
                 async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
-                    await self._ctx.activity.interruptible(self._check_all(record, tally))
+                    await self._ctx.activity.interruptible(self._check_all(events, tally))
         except (PersonInterrupted, TimeoutError) as how:
-            record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
+            events.record(
+                WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True)
+            )
             end = None if isinstance(how, PersonInterrupted) else no_room(self._ctx) or OUT_OF_TIME
             return WorkResult(work=work.work, exhausted=end, interrupted=end is None)
         reason = f"{plural(tally.checked, 'file')} checked, {tally.new + tally.known:,} fail"
-        record(
+        events.record(
             WorkFinished(
                 kind=SCAN,
                 about=SCAN,
@@ -124,21 +126,21 @@ class FileScan:
         )
         return WorkResult(work=work.work, fault=tally.broken)
 
-    async def _check_all(self, record: Record, tally: _Tally) -> None:
+    async def _check_all(self, events: Events, tally: _Tally) -> None:
         files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._ctx.workspace)
         if unmet and not finder_facts(self._ctx).scan_pass:
             tally.broken = no_file_matches(unmet, self._ctx.workspace.root)
             return
         in_order = sorted(files.items(), key=lambda file: file[1].split("/"))
         rest = enumerate(in_order)
-        async with self._written(record), asyncio.TaskGroup() as group:
+        async with self._written(events), asyncio.TaskGroup() as group:
             for _ in range(min(self._ctx.facts.search.checks, len(files))):
-                group.create_task(self._check_some(rest, record, tally))
+                group.create_task(self._check_some(rest, events, tally))
         if tally.unstartable:
             tally.broken = _unstartable_text(tally.unstartable[0][2])
-        self._fail_vanished(record, tally)
+        self._fail_vanished(events, tally)
 
-    def _fail_vanished(self, record: Record, tally: _Tally) -> None:
+    def _fail_vanished(self, events: Events, tally: _Tally) -> None:
         """Record that done files failed that do not exist as files any more: a check of nothing passes."""
         root, after = self._ctx.workspace.root, 0
         while rows := self._intake.frontier.page(State.DONE, after=after, limit=CHUNK):
@@ -148,20 +150,20 @@ class FileScan:
                 for row, why in gone:
                     tally.known += 1
                     self._intake.frontier.set_aside(row.key, why, row.attempts + 1)
-                    record(ItemFailed(key=row.key, error=why, attempts=row.attempts + 1, final=True))
+                    events.record(ItemFailed(key=row.key, error=why, attempts=row.attempts + 1, final=True))
 
-    def _written(self, record: Record) -> AbstractAsyncContextManager[None]:
+    def _written(self, events: Events) -> AbstractAsyncContextManager[None]:
         """Return what records the changes that the checks make in the workspace itself."""
         ctx = self._ctx
-        return nullcontext() if ctx.layers is not None else written_in_place(ctx, None, self._command, record)
+        return nullcontext() if ctx.layers is not None else written_in_place(ctx, None, self._command, events)
 
-    async def _check_some(self, rest: Iterator[tuple[int, tuple[str, str]]], record: Record, tally: _Tally) -> None:
+    async def _check_some(self, rest: Iterator[tuple[int, tuple[str, str]]], events: Events, tally: _Tally) -> None:
         """Check files. Results are taken in the order of the paths, so that the files are fixed in this order."""
         for number, (key, path) in rest:
             if len(tally.unstartable) > _MOST_UNSTARTABLE or tally.broken is not None:
                 return
             try:
-                checked = await check(self._ctx, self._command, path, record, checks=self._checks, compares=False)
+                checked = await check(self._ctx, self._command, path, events, checks=self._checks, compares=False)
             except ChecksUnavailable as why:
                 tally.broken = str(why)
                 return
@@ -169,55 +171,55 @@ class FileScan:
             tally.arrived[number] = key, path, checked
             while (one := tally.arrived.pop(tally.following, None)) is not None:
                 tally.following += 1
-                self._record_in_order(*one, record, tally)
+                self._record_in_order(*one, events, tally)
 
-    def _record_in_order(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
+    def _record_in_order(self, key: str, path: str, checked: CheckFinished, events: Events, tally: _Tally) -> None:
         if checked.error is not None and not tally.has_started:
             tally.unstartable.append((key, path, checked))
             return
         tally.has_started = True
         unstartable, tally.unstartable = tally.unstartable, []
         for one in unstartable:
-            self._record_failure(*one, record, tally)
+            self._record_failure(*one, events, tally)
         if self._acceptance.apply(key, path, checked).passed:
-            self._record_pass(key, record)
+            self._record_pass(key, events)
         else:
-            self._record_failure(key, path, checked, record, tally)
+            self._record_failure(key, path, checked, events, tally)
 
-    def _record_pass(self, key: str, record: Record) -> None:
+    def _record_pass(self, key: str, events: Events) -> None:
         """Record that a file passes. A file that failed permanently and passes now is worked once
         more, for one check.
         """
         row = self._intake.frontier.find(key)
         if row is not None and row.state is State.SET_ASIDE:
-            self._requeue(row, "retry", record)
+            self._requeue(row, "retry", events)
 
-    def _record_failure(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
+    def _record_failure(self, key: str, path: str, checked: CheckFinished, events: Events, tally: _Tally) -> None:
         row = self._intake.frontier.find(key)
         if row is None:
             tally.new += 1
             with self._ctx.events.together():
-                self._intake.add_items([Candidate("file", path)], SCAN, record)
+                self._intake.add_items([Candidate("file", path)], SCAN, events)
             return
         tally.known += 1
         if row.state is State.DONE:
-            self._requeue_regressed(row, checked, record)
+            self._requeue_regressed(row, checked, events)
 
-    def _requeue_regressed(self, row: Row, checked: CheckFinished, record: Record) -> None:
+    def _requeue_regressed(self, row: Row, checked: CheckFinished, events: Events) -> None:
         """Queue a done file that fails again, up to a limit."""
         times = finder_facts(self._ctx).regressed.get(row.key, 0)
         if times < self._ctx.facts.search.retries:
-            self._requeue(row, "regressed", record)
+            self._requeue(row, "regressed", events)
             return
         error = f"it fails again each time, after it was done {times + 1} times: {why_failed(checked)}"
         with self._ctx.events.together():
             self._intake.frontier.set_aside(row.key, error, times + 1)
-            record(ItemFailed(key=row.key, error=error, attempts=times + 1, final=True))
+            events.record(ItemFailed(key=row.key, error=error, attempts=times + 1, final=True))
 
-    def _requeue(self, row: Row, reason: QueueReason, record: Record) -> None:
+    def _requeue(self, row: Row, reason: QueueReason, events: Events) -> None:
         with self._ctx.events.together():
             self._intake.frontier.requeue(row.key, SCAN, attempts=0)
-            record(
+            events.record(
                 ItemQueued(key=row.key, kind=row.kind, value=row.value, source=SCAN, reason=reason, was=row.state.value)
             )
 

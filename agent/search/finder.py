@@ -90,7 +90,7 @@ class Finder:
         """Record the seeds as seen and queue them."""
         seeds = [Candidate(seed.kind, seed.value) for seed in self.spec.seeds]
         with self.ctx.events.together():
-            self.intake.add_items(seeds, "seed", self.ctx.events.record, reason="seed")
+            self.intake.add_items(seeds, "seed", self.ctx.events, reason="seed")
 
     def resume(self, *, after_end: bool = False) -> None:
         """Queue again what a dead runner was working on, and queue the seeds that it did not reach.
@@ -141,9 +141,9 @@ class Finder:
             return await self._items.perform(work)
         if work.kind != "lens":
             return await self._model_work.perform(work)
-        self._scope.begin(self.ctx.events.record)
+        self._scope.begin(self.ctx.events)
         result = await self._model_work.perform(work)
-        await self._scope.place(self.facts, work.about, self.ctx.events.record)
+        await self._scope.place(self.facts, work.about, self.ctx.events)
         return result
 
     def checks_to_judge(self) -> list[str]:
@@ -161,7 +161,7 @@ class Finder:
         if any(flight.about == key for flight in self.facts.flights.values()):
             return False
         self._items.offered.pop(key, None)
-        return self.intake.skip(key, self.ctx.events.record)
+        return self.intake.skip(key, self.ctx.events)
 
     def answer(self) -> str | None:
         """Return the confirmed findings as a text, or None if there is nothing to report."""
@@ -232,21 +232,21 @@ class Finder:
             self._record_item_passes(state)
 
     def _judge(self, state: FinderState) -> None:
-        record = self.ctx.events.record
+        events = self.ctx.events
         asked = self.spec.sceptics if self.has_model else 0
         for finding in [self.facts.findings[key] for key in self.facts.unjudged]:
             if finding.wants_evidence is not None or len(finding.votes) + len(finding.failures) < asked:
                 continue
             if not asked:
                 reasons = ["no verifier was asked"]
-                record(FindingJudged(key=finding.key, verdict="confirmed", by="none", reasons=reasons))
+                events.record(FindingJudged(key=finding.key, verdict="confirmed", by="none", reasons=reasons))
                 continue
             given_up = sum(count > self.spec.retries for count in finding.failures.values())
             if len(finding.votes) + given_up < asked:
                 continue
             verdict = verdict_of(finding.votes, asked)
             if verdict is not None:
-                record(
+                events.record(
                     FindingJudged(
                         key=finding.key,
                         verdict=verdict,

@@ -16,7 +16,6 @@ from ..protocol import (
     CheckStarted,
     FinderSpec,
     ItemFailed,
-    Record,
     Work,
     WorkFinished,
     WorkResult,
@@ -32,6 +31,7 @@ from .fix_items import TOOLS, fixer_prompt, fixer_system, fixer_tools, joined_wo
 from .item_trees import ItemTree, ItemTrees, TreeFailed
 
 if TYPE_CHECKING:
+    from ..state.recorder import Events
     from ..step.resources.run_context import RunContext
     from .items.item_intake import ItemIntake
     from .items.item_state import Item
@@ -55,45 +55,45 @@ class Migrate:
 
     async def fix(self, work: Work, item: Item) -> WorkResult:
         """Work a file until it passes its check, or queue it again, or mark it as failed permanently."""
-        ctx, record = self._ctx, self._ctx.events.bound(None, work.work)
+        ctx, events = self._ctx, self._ctx.events.bound(None, work.work)
         with ctx.events.together():
-            record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
+            events.record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
         ctx.stalls.forget(work.work)
         try:
-            return await self._fix(work, item, record)
+            return await self._fix(work, item, events)
         except PersonInterrupted:
-            return self._return_to_queue(item, record, WorkResult(work=work.work, interrupted=True))
+            return self._return_to_queue(item, events, WorkResult(work=work.work, interrupted=True))
         except TimeoutError:
             end = no_room(ctx) or OUT_OF_TIME
-            return self._return_to_queue(item, record, WorkResult(work=work.work, exhausted=end))
+            return self._return_to_queue(item, events, WorkResult(work=work.work, exhausted=end))
         except (TreeFailed, ChecksUnavailable) as error:
-            return self._return_to_queue(item, record, WorkResult(work=work.work, fault=str(error)))
+            return self._return_to_queue(item, events, WorkResult(work=work.work, fault=str(error)))
 
-    async def _fix(self, work: Work, item: Item, record: Record) -> WorkResult:
+    async def _fix(self, work: Work, item: Item, events: Events) -> WorkResult:
         """Fix the file apart from the run's tree until its check passes there too.
 
         Raises PersonInterrupted, TreeFailed, and TimeoutError at the run's deadline.
         """
         ctx, steps = self._ctx, 0
         path = path_of(item.key, ctx.workspace.root)
-        checked = await self._check(item.key, path, record)
+        checked = await self._check(item.key, path, events)
         while not checked.passed:
             if (why := why_not_file(path, ctx.workspace.root)) is not None:
-                return self._failed(work, item, why, record, final=True)
+                return self._failed(work, item, why, events, final=True)
             if checked.suspect is not None and (steps or item.key in finder_facts(ctx).suspects.accepted):
-                return self._undecided(work, item, checked, record)
-            record(checked)
+                return self._undecided(work, item, checked, events)
+            events.record(checked)
             if steps >= ctx.facts.spec.item_steps:
-                return self._failed(work, item, _after(steps, f"the check fails: {why_failed(checked)}"), record)
-            found = await self._in_tree(work, item, path, checked, steps, record)
+                return self._failed(work, item, _after(steps, f"the check fails: {why_failed(checked)}"), events)
+            found = await self._in_tree(work, item, path, checked, steps, events)
             if isinstance(found, WorkResult):
                 return found
             steps = found
-            checked = await self._check(item.key, path, record)
-        return self._done(work, item, checked, record, steps)
+            checked = await self._check(item.key, path, events)
+        return self._done(work, item, checked, events, steps)
 
     async def _in_tree(
-        self, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, record: Record
+        self, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, events: Events
     ) -> WorkResult | int:
         """Run steps in a worktree until its changes are merged. Returns the number of steps so far, or the end."""
         assert self._trees is not None  # the caller checked it
@@ -101,14 +101,14 @@ class Migrate:
             tree = await self._trees.acquire(item.key, path, work.work)
         why = "its work was interrupted"
         try:
-            found = await self._steps_in(tree, work, item, path, checked, steps, record)
+            found = await self._steps_in(tree, work, item, path, checked, steps, events)
             why = "its changes were merged" if isinstance(found, int) else "its changes were not merged"
             return found
         finally:
             await tree.release(why)
 
     async def _steps_in(
-        self, tree: ItemTree, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, record: Record
+        self, tree: ItemTree, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, events: Events
     ) -> WorkResult | int:
         """Run steps in this worktree until its changes are merged. After a conflict, start from the run's files."""
         ctx, inner = tree.ctx, msgspec.structs.replace(work, work=tree.work)
@@ -121,9 +121,9 @@ class Migrate:
             result = await perform(ctx, self._order(ctx, inner, prompt), TOOLS)
             result, steps = msgspec.structs.replace(result, work=work.work), steps + 1
             if result.interrupted or result.exhausted is not None or result.handoff is not None:
-                return self._return_to_queue(item, record, result)
+                return self._return_to_queue(item, events, result)
             if result.fault is not None:
-                return self._faulted(work, item, result, record)
+                return self._faulted(work, item, result, events)
             checked = await self._check_in(ctx, path)
             if checked.passed or checked.suspect is not None:
                 conflicts = [*await tree.merge()]
@@ -135,27 +135,27 @@ class Migrate:
                 if checked.passed:
                     return steps
         why = f"its changes conflict: {conflicts[0]}" if conflicts else f"the check still fails: {why_failed(checked)}"
-        return self._failed(work, item, _after(steps, why), record)
+        return self._failed(work, item, _after(steps, why), events)
 
     async def _check_in(self, ctx: RunContext, path: str) -> CheckFinished:
         """Check a file in a worktree and record the result there."""
-        record = ctx.events.record
-        record(CheckStarted(command=check_of(self._command, path)))
-        checked = _of_file(await self._run_check(ctx, path, record), path, ctx.workspace.root)
-        record(checked)
+        events = ctx.events
+        events.record(CheckStarted(command=check_of(self._command, path)))
+        checked = _of_file(await self._run_check(ctx, path, events), path, ctx.workspace.root)
+        events.record(checked)
         return checked
 
-    async def _check(self, key: str, path: str, record: Record) -> CheckFinished:
+    async def _check(self, key: str, path: str, events: Events) -> CheckFinished:
         """Check a file and record the result; a pass is recorded together with its consequences."""
         command = check_of(self._command, path)
-        record(CheckStarted(command=command))
-        checked = self._acceptance.apply(key, path, await self._run_check(self._ctx, path, record))
+        events.record(CheckStarted(command=command))
+        checked = self._acceptance.apply(key, path, await self._run_check(self._ctx, path, events))
         return _of_file(checked, path, self._ctx.workspace.root)
 
-    async def _run_check(self, ctx: RunContext, path: str, record: Record) -> CheckFinished:
+    async def _run_check(self, ctx: RunContext, path: str, events: Events) -> CheckFinished:
         with ctx.usage.running():
             async with asyncio.timeout(ctx.usage.seconds_for_work()):
-                return await ctx.activity.interruptible(check(ctx, self._command, path, record, checks=self._checks))
+                return await ctx.activity.interruptible(check(ctx, self._command, path, events, checks=self._checks))
 
     def _order(self, ctx: RunContext, work: Work, prompt: str) -> Work:
         return msgspec.structs.replace(
@@ -175,43 +175,43 @@ class Migrate:
         is_silent = last_output is not None and ctx.facts.conversation(work.work).messages[-1].role == "assistant"
         return fixer_prompt(path, person_answer, checked, last_output, is_silent=is_silent, was_tried=item.attempts > 0)
 
-    def _undecided(self, work: Work, item: Item, checked: CheckFinished, record: Record) -> WorkResult:
+    def _undecided(self, work: Work, item: Item, checked: CheckFinished, events: Events) -> WorkResult:
         """Mark the item as failed permanently until a person decides. The model's changes stay in its file."""
         path, error = path_of(item.key, self._ctx.workspace.root), why_failed(checked)
         with self._ctx.events.together():
-            record(checked)
+            events.record(checked)
             content = self._acceptance.content(path)
-            record(ItemFailed(key=item.key, error=error, attempts=item.attempts, final=True, content=content))
+            events.record(ItemFailed(key=item.key, error=error, attempts=item.attempts, final=True, content=content))
             self._intake.frontier.set_aside(item.key, error, item.attempts)
-            record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=True))
+            events.record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=True))
         return WorkResult(work=work.work)
 
-    def _done(self, work: Work, item: Item, checked: CheckFinished, record: Record, steps: int) -> WorkResult:
+    def _done(self, work: Work, item: Item, checked: CheckFinished, events: Events, steps: int) -> WorkResult:
         with self._ctx.events.together():
-            record(checked)
+            events.record(checked)
             self._intake.frontier.finish(item.key)
             reason = "the check passes" if steps else "the check passes already"
-            record(WorkFinished(kind="item", about=item.key, ok=True, reason=reason))
+            events.record(WorkFinished(kind="item", about=item.key, ok=True, reason=reason))
         return WorkResult(work=work.work, steps=steps)
 
-    def _faulted(self, work: Work, item: Item, result: WorkResult, record: Record) -> WorkResult:
+    def _faulted(self, work: Work, item: Item, result: WorkResult, events: Events) -> WorkResult:
         """End the run if the model is permanently unavailable, because every other file would fail too."""
         if result.retryable or result.stalled:
-            return self._failed(work, item, result.fault or "", record)
-        return self._return_to_queue(item, record, result)
+            return self._failed(work, item, result.fault or "", events)
+        return self._return_to_queue(item, events, result)
 
-    def _failed(self, work: Work, item: Item, error: str, record: Record, *, final: bool = False) -> WorkResult:
+    def _failed(self, work: Work, item: Item, error: str, events: Events, *, final: bool = False) -> WorkResult:
         final = final or item.attempts >= self._ctx.facts.search.retries
         with self._ctx.events.together():
-            self._intake.record_failure(item, error, record, final=final)
-            record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=final))
+            self._intake.record_failure(item, error, events, final=final)
+            events.record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=final))
         return WorkResult(work=work.work)
 
-    def _return_to_queue(self, item: Item, record: Record, result: WorkResult) -> WorkResult:
+    def _return_to_queue(self, item: Item, events: Events, result: WorkResult) -> WorkResult:
         """Return the item to the front of the queue: nothing was learned about it."""
         with self._ctx.events.together():
             self._intake.frontier.roll_back([item.key])
-            record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
+            events.record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
         return result
 
 

@@ -26,7 +26,7 @@ def handle_search_command(finder: Finder, command: FinderCommand) -> str | None:
     """Execute a person's command to the search. Returns None, or why it was refused."""
     match command:
         case Judge() | Merge():
-            return judge(finder.facts, command, finder.ctx.events.record, has_model=finder.has_model)
+            return judge(finder.facts, command, finder.ctx.events, has_model=finder.has_model)
         case AddItem():
             return _add_item(finder, command)
         case SkipItem(key=key):
@@ -48,10 +48,10 @@ def _add_item(finder: Finder, command: AddItem) -> str | None:
         return "the item is empty"
     with finder.ctx.events.together():
         found = [Candidate(command.kind, command.value)]
-        counts = finder.intake.add_items(found, "person", finder.ctx.events.record, reason="person")
+        counts = finder.intake.add_items(found, "person", finder.ctx.events, reason="person")
         if counts.new:
             return None
-        return finder.intake.requeue(found[0], finder.ctx.events.record)
+        return finder.intake.requeue(found[0], finder.ctx.events)
 
 
 def _add_lens(finder: Finder, command: AddLens) -> str | None:

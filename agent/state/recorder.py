@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
 from ..budget.ledger import USAGE_EVENTS
 from ..journal.integrity.durable import must_be_flushed
-from ..protocol import CallAdmitted, Event, FileChanged, ProposalOpened, Record, Stamped, Waiting
+from ..protocol import CallAdmitted, Event, FileChanged, Stamped
 from .facts.checkpoint import free_memory
 
 if TYPE_CHECKING:
@@ -21,6 +21,27 @@ if TYPE_CHECKING:
 
 Listener = Callable[[Stamped], None]
 """Receives each event after it was folded into the facts."""
+
+
+class Events(Protocol):
+    """Where a part of a run writes its events: the `Recorder`, or what it binds to a step or a work."""
+
+    def record(self, event: Event) -> object:
+        """Write the event to the journal."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StepEvents:
+    """Writes the events of one step or one work."""
+
+    recorder: Recorder
+    step: int | None
+    work: str | None
+
+    def record(self, event: Event) -> None:
+        """Append the event with this step and this work. See `Recorder.record`."""
+        self.recorder.record(event, step=self.step, work=self.work)
 
 
 @dataclass(slots=True)
@@ -113,9 +134,9 @@ class Recorder:
         for stamped in recorded:
             self._publish(stamped)
 
-    def bound(self, step: int | None, work: str | None) -> Record:
-        """Return a function that records an event with this step and this work."""
-        return lambda event: self.record(event, step=step, work=work)
+    def bound(self, step: int | None, work: str | None) -> StepEvents:
+        """Return what records events with this step and this work."""
+        return StepEvents(self, step, work)
 
     def _placed(self, event: Event) -> Event:
         return replace(event, staged=True) if self.stages and isinstance(event, FileChanged) else event
@@ -128,15 +149,3 @@ class Recorder:
             self._journal.note_used(self._facts.spending.used)
         for listener in (*self._own, *self._listeners):
             listener(stamped)
-
-
-def with_waiting(record: Record) -> Record:
-    """Return a `record` that also records that the run waits, when a proposal opens that a person must decide."""
-
-    def record_both(event: Event) -> Stamped:
-        stamped = record(event)
-        if isinstance(event, ProposalOpened) and event.asks:
-            record(Waiting(why="gate"))
-        return stamped
-
-    return record_both

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from ..budget.stall.argument_paths import normalise_call
 from ..budget.stall.observation import Call, Observation
-from ..protocol import Record, StallDetected
+from ..protocol import StallDetected
 from ..protocol.tools.traits import TOOL_TRAITS
 
 if TYPE_CHECKING:
     from ..protocol import ToolCall
     from ..state.facts.run_facts import RunFacts
+    from ..state.recorder import Events
     from ..tools.parse import Parsed
     from ..tools.tool_result import ToolResult
     from .model_call.stream import Reply
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def detect_stalls(
-    ctx: RunContext, reply: Reply, outcome: CallResults, record: Record, *, work: str | None
+    ctx: RunContext, reply: Reply, outcome: CallResults, events: Events, *, work: str | None
 ) -> StallDetected | None:
     """Run the detectors and record a stall (docs/requirements.md 4.5).
 
@@ -40,7 +41,7 @@ def detect_stalls(
         return None
     response = "hint" if finding.response == "hint" else ctx.stall_ends()
     stall = StallDetected(kind=finding.kind, signature=finding.signature, response=response)
-    record(stall)
+    events.record(stall)
     return stall
 
 

@@ -12,7 +12,6 @@ from ..protocol import (
     Interrupted,
     Interruptible,
     Prompted,
-    Record,
     StallDetected,
     StepFinished,
     StepStarted,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from ..budget.admission import Grant
     from ..budget.quota import Quotas
     from ..state.facts.run_facts import RunFacts
-    from ..state.recorder import Recorder
+    from ..state.recorder import Events, Recorder
     from .model_call.stream import Reply
     from .prompt.fit_conversation import Fitted
     from .resources.run_context import RunContext
@@ -153,11 +152,11 @@ async def _step(
 ) -> CallResults | WorkResult:
     """Run one step and record it from start to end."""
     number = ctx.facts.next_step
-    record = ctx.events.bound(number, work.work)
-    record(StepStarted(number=number))
+    events = ctx.events.bound(number, work.work)
+    events.record(StepStarted(number=number))
     runs: Interruptible = "model"
     try:
-        reply = await call(ctx, work.work, specs, record, fitted, grant, edits=edits)
+        reply = await call(ctx, work.work, specs, events, fitted, grant, edits=edits)
         if isinstance(reply, Failed):
             return WorkResult(work=work.work, steps=1, fault=reply.text, retryable=reply.retryable)
         if isinstance(reply, Exhausted):
@@ -166,23 +165,23 @@ async def _step(
         await ctx.activity.interruptible(ctx.before_acting())
         names = [spec.name for spec in specs] if edits is None else TOOLS
         outcome = await ctx.calls.perform(
-            ctx, reply.calls, record, step=number, work=work.work, names=names, endings=endings
+            ctx, reply.calls, events, step=number, work=work.work, names=names, endings=endings
         )
         if outcome.left_open:
             return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
         for note in () if edits is None else edits.notes:
-            record(note)
+            events.record(note)
         runs = "check"
         if edits is not None and edits.has_tries:
-            await _check_candidate(ctx, outcome, record)
+            await _check_candidate(ctx, outcome, events)
             return _handed_off(ctx.quotas, work, outcome) or outcome
-        stall = await _check_after_step(ctx, work, reply, outcome, record)
+        stall = await _check_after_step(ctx, work, reply, outcome, events)
         return _handed_off(ctx.quotas, work, outcome) or _stalled(ctx.events, work, stall) or outcome
     except PersonInterrupted as how:
-        record(Interrupted(what=runs, detail=str(how)))
+        events.record(Interrupted(what=runs, detail=str(how)))
         return WorkResult(work=work.work, steps=1, interrupted=True)
     finally:
-        record(StepFinished(number=number, seconds=ctx.usage.count_seconds(), world=ctx.facts.world))
+        events.record(StepFinished(number=number, seconds=ctx.usage.count_seconds(), world=ctx.facts.world))
 
 
 def _handed_off(quotas: Quotas, work: Work, outcome: CallResults) -> WorkResult | None:
@@ -208,32 +207,32 @@ def _stalled(events: Recorder, work: Work, stall: StallDetected | None) -> WorkR
     return None
 
 
-async def _check_candidate(ctx: RunContext, outcome: CallResults, record: Record) -> None:
+async def _check_candidate(ctx: RunContext, outcome: CallResults, events: Events) -> None:
     """Run the checks if an answer in a file format changed something. The loop compares the answers."""
     await ctx.fingerprint.refresh()
     if any(result.ok for _, _, result in outcome.results):
-        await verify(ctx, record, claim=True)  # also with `--verify on-claim`
+        await verify(ctx, events, claim=True)  # also with `--verify on-claim`
     ctx.activity.raise_if_interrupted()
 
 
 async def _check_after_step(
-    ctx: RunContext, work: Work, reply: Reply, outcome: CallResults, record: Record
+    ctx: RunContext, work: Work, reply: Reply, outcome: CallResults, events: Events
 ) -> StallDetected | None:
     """Run checks and detectors after the step. Returns what a detector found."""
-    if notes := await record_background_changes(ctx, record):
-        record(Prompted(kind="background", text="\n".join(notes)))
+    if notes := await record_background_changes(ctx, events):
+        events.record(Prompted(kind="background", text="\n".join(notes)))
     if reply.finish == "length" and reply.calls and not reply.calls[0].from_text:
-        record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
+        events.record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
     if work.work is None and not reply.calls and reply.finish == "stop":
         nudge = await nudge_about_code(ctx, reply.text)
         if nudge is not None:
-            record(Prompted(kind="nudge", text=nudge))
+            events.record(Prompted(kind="nudge", text=nudge))
     if work.work is None and not reply.calls:
-        await offer_format(ctx, record)
-    await send_folder_instructions(ctx, outcome, record, work.work)
+        await offer_format(ctx, events)
+    await send_folder_instructions(ctx, outcome, events, work.work)
     await ctx.fingerprint.refresh()
     claim = not reply.calls or outcome.ended_with == "finish"
-    await verify(ctx, record, claim=claim)
-    stall = detect_stalls(ctx, reply, outcome, record, work=work.work)
+    await verify(ctx, events, claim=claim)
+    stall = detect_stalls(ctx, reply, outcome, events, work=work.work)
     ctx.activity.raise_if_interrupted()
     return stall

@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING
 
 from ..extend.mcp.failed import McpFailed
 from ..gate.draft import McpDraft
-from ..state.recorder import with_waiting
 from .resources.activity import PersonInterrupted
 
 if TYPE_CHECKING:
     from ..extend.mcp.client import McpClient
     from ..extend.mcp.mcp_servers import ListChange
-    from ..protocol import Record
+    from ..state.recorder import Events
     from .resources.run_context import RunContext
 
 _LISTING = "mcp"
 """The tool in a proposal about a server's list of tools."""
 
 
-async def review_lists(ctx: RunContext, record: Record) -> None:
+async def review_lists(ctx: RunContext, events: Events) -> None:
     """Ask about servers whose list of tools changed. New and changed tools are offered only after an approval.
 
     Raises PersonInterrupted.
@@ -27,30 +26,30 @@ async def review_lists(ctx: RunContext, record: Record) -> None:
     servers = ctx.tools.mcp
     async with servers.reviewing:
         for client in servers.waiting():
-            await _review(ctx, client, record)
+            await _review(ctx, client, events)
 
 
-async def _review(ctx: RunContext, client: McpClient, record: Record) -> None:
+async def _review(ctx: RunContext, client: McpClient, events: Events) -> None:
     servers = ctx.tools.mcp
     try:
         change = await ctx.activity.interruptible(servers.change_of(client))
     except McpFailed:
         return  # the client has reported it
     if change is None:
-        record(servers.changed(client))
+        events.record(servers.changed(client))
         return
     try:
-        asking = ctx.gate.propose(_plan(change), call_id="", record=with_waiting(record))
+        asking = ctx.gate.propose(_plan(change), call_id="", events=events)
         ruling = await ctx.activity.interruptible(asking)
     except PersonInterrupted:
         servers.decide_later(change)
         raise
     if ruling.approved:
         problem = servers.accept(change)
-        record(servers.changed(client, f"{change.title}: accepted{f'; {problem}' if problem else ''}"))
+        events.record(servers.changed(client, f"{change.title}: accepted{f'; {problem}' if problem else ''}"))
     else:
         servers.decline(change)
-        record(servers.changed(client, f"{change.title}: not accepted, so they are not offered"))
+        events.record(servers.changed(client, f"{change.title}: not accepted, so they are not offered"))
 
 
 def _plan(change: ListChange) -> McpDraft:

@@ -17,7 +17,7 @@ from rundry.agent.gate.ruling import Ruling
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.host.files.file_states import FileState
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.protocol import Decide, Event, GateMode, GatePolicy, ProposalOpened, Rule, Stamped
+from rundry.agent.protocol import Decide, Event, GateMode, GatePolicy, ProposalOpened, Rule
 
 
 @dataclass
@@ -35,9 +35,8 @@ class Place:
         self.blobs[sha] = data
         return sha
 
-    def record(self, event: Event) -> Stamped:
+    def record(self, event: Event) -> None:
         self.events.append(event)
-        return Stamped(len(self.events), 0.0, None, None, event)
 
     def gate(
         self,
@@ -81,7 +80,7 @@ class Place:
 
     async def begin(self, gate: Gate, draft: FileDraft | CommandDraft, **more: Any) -> asyncio.Task[Ruling]:
         """Brings the draft before the gate, up to where it waits."""
-        task = asyncio.ensure_future(gate.propose(draft, call_id="call_1", record=self.record, **more))
+        task = asyncio.ensure_future(gate.propose(draft, call_id="call_1", events=self, **more))
         for _ in range(5):
             await asyncio.sleep(0)
         return task

@@ -159,7 +159,7 @@ def test_an_edit_that_the_mode_would_approve_never_reaches_the_file_outside_unas
 
 
 async def _pass(place, draft):
-    return await place.gate(GateMode.EDITS).propose(draft, call_id="c", record=place.record)
+    return await place.gate(GateMode.EDITS).propose(draft, call_id="c", events=place)
 
 
 @pytest.mark.parametrize(

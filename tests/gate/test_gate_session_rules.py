@@ -17,7 +17,7 @@ async def test_a_command_allowed_for_the_session_passes_from_then_on_and_is_not_
     assert (await task).approved
     assert [event.rule.command for event in place.of(RuleAdded)] == ["pytest -q"]
     assert place.of(ProposalDecided)[-1].rule is None
-    passing = gate.propose(place.command("pytest -q -x"), call_id="c", record=place.record)
+    passing = gate.propose(place.command("pytest -q -x"), call_id="c", events=place)
     assert (await asyncio.wait_for(passing, 5)).by == "policy"
     assert saved == []
     gate.policy.remove(place.of(RuleAdded)[0].rule)

@@ -178,7 +178,7 @@ async def test_always_writes_the_rule_that_was_shown_and_the_next_one_passes(pla
     assert (await task).approved
     assert place.of(ProposalDecided)[0].rule == shown == "allow edit_file: a.py"
     assert written == [Rule(verdict="allow", tool="edit_file", path="a.py")]
-    again = await gate.propose(place.replacing("a.py", b"y", b"Y"), call_id="call_2", record=place.record)
+    again = await gate.propose(place.replacing("a.py", b"y", b"Y"), call_id="call_2", events=place)
     assert (again.approved, again.by) == (True, "policy")
 
 
@@ -190,7 +190,7 @@ async def test_a_rule_that_cannot_be_written_holds_for_the_session_and_says_so(p
     task = await place.begin(gate, place.command("make"))
     assert gate.decide(place.decide("approve", always=True)) is None
     assert "read-only" in (await task).reason
-    assert (await gate.propose(place.command("make"), call_id="c", record=place.record)).approved
+    assert (await gate.propose(place.command("make"), call_id="c", events=place)).approved
 
 
 async def test_danger_is_never_always(place):
@@ -207,9 +207,7 @@ async def test_danger_is_never_always(place):
 
 async def test_what_the_policy_lets_pass_is_opened_and_decided_all_the_same(place):
     place.file("a.py", b"x")
-    ruling = await place.gate(GateMode.EDITS).propose(
-        place.replacing("a.py", b"x", b"y"), call_id="c", record=place.record
-    )
+    ruling = await place.gate(GateMode.EDITS).propose(place.replacing("a.py", b"x", b"y"), call_id="c", events=place)
     assert ruling.approved
     opened, decided = place.events
     assert (opened.asks, decided.decision, decided.by) == ([], "approve", "policy")
@@ -218,7 +216,7 @@ async def test_what_the_policy_lets_pass_is_opened_and_decided_all_the_same(plac
 @pytest.mark.parametrize(("on_ask", "handoff"), [("refuse", False), ("handoff", True)])
 async def test_with_nobody_there_what_would_ask_is_refused_or_handed_over(place, on_ask, handoff):
     place.attended = False
-    ruling = await place.gate(on_ask=on_ask).propose(place.command("make"), call_id="c", record=place.record)
+    ruling = await place.gate(on_ask=on_ask).propose(place.command("make"), call_id="c", events=place)
     assert (ruling.approved, ruling.handoff, ruling.refused_by) == (False, handoff, "policy")
     assert "nobody is here" in ruling.note_for_model
     assert place.of(ProposalOpened)[0].asks

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 from fakes.in_process.driven import Driven
+from fakes.recorded_events import RecordedEvents
 from fakes.turns import call, finish, say
 
-from rundry.agent.protocol import Event, LockAwaited, LockObtained, Predicates, Stamped, Stop
+from rundry.agent.protocol import LockAwaited, LockObtained, Predicates, Stop
 from rundry.agent.step.resources.last_line import last_line
 from rundry.agent.step.resources.watched_lock import WatchedLock
 
@@ -61,13 +62,8 @@ def test_the_last_line_is_as_a_terminal_leaves_it_and_never_ends_in_half_a_word(
 
 
 async def test_a_wait_for_a_lock_of_the_run_is_recorded_with_its_holder_once_it_is_long():
-    told: list[Event] = []
-
-    def record(event: Event) -> Stamped:
-        told.append(event)
-        return Stamped(seq=len(told), at=0.0, step=None, work=None, event=event)
-
-    lock, first, inside = WatchedLock("the files of the workspace", record), asyncio.Event(), asyncio.Event()
+    told = RecordedEvents()
+    lock, first, inside = WatchedLock("the files of the workspace", told), asyncio.Event(), asyncio.Event()
 
     async def hold() -> None:
         async with lock.held("an undo"):

@@ -14,7 +14,7 @@ from rundry.agent.gate.draft import CommandDraft, Draft, FileDraft
 from rundry.agent.gate.gate import Gate
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.protocol import Event, GateMode, GatePolicy, Stamped
+from rundry.agent.protocol import Event, GateMode, GatePolicy
 from rundry.agent.sandbox.command_environment import command_env
 from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.tools.carry_out import carry_out, draft_of, plan_again, read
@@ -33,9 +33,8 @@ class Bench:
     blobs: dict[str, bytes]
     events: list[Event] = field(default_factory=list)
 
-    def record(self, event: Event) -> Stamped:
+    def record(self, event: Event) -> None:
         self.events.append(event)
-        return Stamped(len(self.events), 0.0, None, None, event)
 
     def file(self, name: str, content: bytes | str) -> Path:
         path = self.root / name
@@ -65,9 +64,9 @@ class Bench:
         """Pass the draft through the gate and carry it out; if its file changed in between, plan it and ask again."""
         if by_person:
             return await carry_out(
-                draft, self.gate.record_person_action(draft, call_id="call_1", record=self.record), self.ctx
+                draft, self.gate.record_person_action(draft, call_id="call_1", events=self), self.ctx
             )
-        ruling = await self.gate.propose(draft, call_id="call_1", record=self.record)
+        ruling = await self.gate.propose(draft, call_id="call_1", events=self)
         result = await carry_out(draft, ruling, self.ctx)
         if not result.stale or not isinstance(draft, FileDraft):
             return result

@@ -17,6 +17,7 @@ from .failed import McpFailed
 from .tool_listing import Listing, McpTool
 
 if TYPE_CHECKING:
+    from ...state.recorder import Events
     from .call_results import CallText
 
 MOST_NAMED = 10
@@ -202,10 +203,10 @@ class McpServers:
             outputs=[*client.outputs],
         )
 
-    def record_changes(self, record: Callable[[McpServerChanged], object]) -> None:
+    def record_changes(self, events: Events) -> None:
         """Record the state of each server whenever it changes, until `close`."""
         for client in self.clients.values():
-            client.on_change = lambda client: record(self.changed(client))
+            client.on_change = lambda client: events.record(self.changed(client))
 
     async def close(self) -> None:
         """End all servers. Their end is not recorded."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, get_args
 
 import msgspec
@@ -64,9 +63,6 @@ class Stamped(msgspec.Struct, frozen=True):
     work: str | None
     event: Event
 
-
-Record = Callable[[Event], Stamped]
-"""Writes an event to the journal. The caller that passes it on binds it to a step."""
 
 _kinds: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownEvent)}
 _names: dict[type[Any], str] = {kind: name for name, kind in _kinds.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,17 +16,13 @@ from .undo_context import UndoContext
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
-    from ...protocol import Event, Stamped
+    from ...protocol import Event
+    from ...state.facts.run_facts import RunFacts
 
 
 def context_after_end(journal: Journal) -> UndoContext:
     """Return the parts of a run that has no runner. It writes to the journal."""
     facts = fold(journal.spec, journal.read())
-
-    def record(event: Event) -> Stamped:
-        stamped = journal.append(event, durable=must_be_flushed(event))
-        facts.apply(stamped)
-        return stamped
 
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(
@@ -36,4 +33,13 @@ def context_after_end(journal: Journal) -> UndoContext:
             journal.spec.gate, journal.path.parent, held_out=journal.spec.predicates.holdout_files
         ),
     )
-    return UndoContext(journal, facts, workspace, Snapshots(store), record)
+    return UndoContext(journal, facts, workspace, Snapshots(store), _EventsAfterEnd(journal, facts))
+
+
+@dataclass(frozen=True, slots=True)
+class _EventsAfterEnd:
+    journal: Journal
+    facts: RunFacts
+
+    def record(self, event: Event) -> None:
+        self.facts.apply(self.journal.append(event, durable=must_be_flushed(event)))

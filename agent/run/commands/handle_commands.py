@@ -211,7 +211,7 @@ async def _act_for_user(
         case Act():
             return await act(run, command)
         case StopCommand(name=name):
-            stopped = await run.ctx.background.stop(name, "person", run.ctx.events.record)
+            stopped = await run.ctx.background.stop(name, "person", run.ctx.events)
             if stopped is None:
                 return f"nothing runs in the background under `{name}`"
             run.messages.send(

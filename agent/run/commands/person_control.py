@@ -97,7 +97,7 @@ class _UserAction:
 
     def __init__(self, run: LiveRun) -> None:
         self._run, self._ctx = run, run.ctx
-        self._record = run.ctx.events.bound(None, None)
+        self._events = run.ctx.events.bound(None, None)
         self._tools = copy.copy(run.ctx.tools)
         self._tools.seconds_left = lambda: None  # the person's time does not count against the budget
         self._tools.contents = None
@@ -108,7 +108,7 @@ class _UserAction:
         if parsed.error is not None:
             return parsed.error
         call = ToolCall(f"hand_{self._ctx.facts.manual.used + 1}", command.tool, json.dumps(command.arguments))
-        self._record(
+        self._events.record(
             ToolCalled(call_id=call.call_id, tool=call.tool, arguments=parsed.raw or command.arguments, by="person")
         )
         before = self._ctx.clock.monotonic()
@@ -118,7 +118,7 @@ class _UserAction:
             result = ToolResult(ok=False, text="interrupted: it may have been done in part", summary="interrupted")
         except RundryError as error:
             result = ToolResult(ok=False, text=str(error), summary="failed")
-        self._record(
+        self._events.record(
             ToolFinished(
                 call_id=call.call_id,
                 tool=call.tool,
@@ -153,20 +153,20 @@ class _UserAction:
         if isinstance(draft, FileDraft) and expects is not None and (draft.before.sha256 or "") != expects:
             text = f"{draft.path} changed on disk while you edited it, so nothing was written: edit it again"
             return ToolResult(ok=False, text=text, summary="changed meanwhile")
-        ruling = ctx.gate.record_person_action(draft, call_id=call.call_id, record=self._record)
+        ruling = ctx.gate.record_person_action(draft, call_id=call.call_id, events=self._events)
         if isinstance(draft, CommandDraft):
-            before = await look_before(ctx, self._record)
+            before = await look_before(ctx, self._events)
             try:
                 result = await ctx.activity.interruptible(carry_out(draft, ruling, self._tools))
                 return result.with_notes(_refused(ctx.workspace, ctx.sandbox, draft, result))
             finally:
                 ctx.files.mark_changed()
-                await record_changes(ctx, before, draft.command, self._record)
+                await record_changes(ctx, before, draft.command, self._events)
         folders = missing_folders(ctx.workspace.root, draft.path) if isinstance(draft, FileDraft) else None
         result = await ctx.activity.interruptible(carry_out(draft, ruling, self._tools))
         for change in result.files:
             ctx.files.mark_changed()
-            self._record(
+            self._events.record(
                 FileChanged(
                     path=change.path,
                     by="person",
@@ -186,7 +186,7 @@ class _UserAction:
         if run.facts.spec.predicates.exist:
             await ctx.fingerprint.refresh()
             try:
-                await verify(ctx, self._record, claim=True, baseline=True)
+                await verify(ctx, self._events, claim=True, baseline=True)
             except PersonInterrupted:
                 return
             if met(run.states.state(())) is None:

@@ -171,7 +171,7 @@ def model_switched(
 
 def set_edit_format(run: LiveRun, form: EditFormat) -> str | None:
     """Choose the edit format from the next answer on. Returns None, or why this run cannot use it."""
-    spec, answers, record = run.facts.spec, run.facts.answers, run.ctx.events.record
+    spec, answers, events = run.facts.spec, run.facts.answers, run.ctx.events
     if run.facts.ended is not None:
         return "the run has ended: resume it, then choose the edit format"
     if misfit := edit_format_misfit(spec, form):
@@ -181,9 +181,9 @@ def set_edit_format(run: LiveRun, form: EditFormat) -> str | None:
     used, why = choose_format(msgspec.structs.replace(spec, edit_format=form), run.ctx.models.current)
     with run.ctx.events.together():
         _describe_format(run, used)
-        record(EditFormatChosen(format=form, why=CHOSEN, by="person"))
+        events.record(EditFormatChosen(format=form, why=CHOSEN, by="person"))
         if form == AUTO_FORMAT:
-            record(EditFormatChosen(format=used, why=why))
+            events.record(EditFormatChosen(format=used, why=why))
     return None
 
 

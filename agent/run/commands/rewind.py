@@ -68,7 +68,7 @@ async def rewind_after_end(context: UndoContext, command: Rewind) -> str | None:
     if isinstance(gone, str):
         return gone
     for event in gone:
-        context.record(event)
+        context.events.record(event)
     _forget(context, gone)
     return None
 

@@ -45,7 +45,7 @@ async def handle_after_end(path: Path) -> None:
             await finish_undo_after_end(context)
             for command_id, command in journal.inbox.take():
                 why = await _handle(context, command)
-                context.record(_answer(command_id, command, why))
+                context.events.record(_answer(command_id, command, why))
         finally:
             journal.close()
 
@@ -60,7 +60,7 @@ async def _handle(context: UndoContext, command: Command | None) -> str | None:
             finder = context.facts.finder
             if finder is None:
                 return f"{context.facts.spec.loop.a_run} has no findings or items"
-            return judge(finder, command, context.record, has_model=context.facts.spec.model.name != NO_MODEL)
+            return judge(finder, command, context.events, has_model=context.facts.spec.model.name != NO_MODEL)
         case _:
             return STALE
 

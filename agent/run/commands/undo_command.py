@@ -91,8 +91,8 @@ async def finish_undo_after_end(context: UndoContext) -> None:
 
 def _record_after_end(context: UndoContext, undone: Undone) -> None:
     note = undo_prompt(undone, context.facts)
-    context.record(undone)
-    context.record(note)
+    context.events.record(undone)
+    context.events.record(note)
     forget_undo(context, undone)
 
 
@@ -204,7 +204,7 @@ async def _restore_all(context: UndoContext, plan: Iterable[FileRestore]) -> tup
             for restore in (restore for restore, why in zip(batch, said, strict=True) if why is None):
                 files.append(restore.path)
                 if not _is_recorded(context.facts, restore):
-                    context.record(restore.moved())
+                    context.events.record(restore.moved())
     return files, kept
 
 

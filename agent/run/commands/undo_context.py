@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,9 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
     from ...layers.run_layers import RunLayers
-    from ...protocol import Event, Stamped
     from ...repo.old_snapshots.snapshots import Snapshots
     from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Events
     from ..live.live_run import LiveRun
 
 
@@ -24,7 +23,7 @@ class UndoContext:
     facts: RunFacts
     workspace: Workspace
     snapshots: Snapshots
-    record: Callable[[Event], Stamped]
+    events: Events
     layers: RunLayers | None = None
     """The layers of a run that has a runner and uses them."""
 
@@ -33,4 +32,4 @@ def undo_context(run: LiveRun) -> UndoContext:
     """Return the parts of a run that has a runner."""
     ctx = run.ctx
     layers = ctx.layers or ctx.units
-    return UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record, layers)
+    return UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events, layers)

@@ -66,7 +66,7 @@ async def undo_effects(
         path=path,
         by=by,
     )
-    context.record(accepted)
+    context.events.record(accepted)
     crash_point("undo: accepted")
     order = Order(
         workspace=context.workspace.root, rows=found.rows, contents=found.contents, git=found.git, is_undo=True
@@ -180,7 +180,7 @@ def _record(context: UndoContext, name: str, row: Row) -> None:
     event = file_changed(context.journal, stored_contents(context.journal, row), "undo")
     known = context.facts.changes.files.get(name)
     if known is None or known[1] != event.new or event.new == event.old:
-        context.record(event)
+        context.events.record(event)
 
 
 def _git_outcome(git: Sequence[GitChanges], results: Sequence[Result]) -> tuple[list[str], list[GitChanges]]:

@@ -62,7 +62,7 @@ def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit 
         state=state_of_run(facts or ctx.facts, ctx.usage),
         background=ctx.background.names(),
         until=None if left is None else time.monotonic() + left,
-        record=ctx.events.bound(None, None),
+        events=ctx.events.bound(None, None),
         unit=unit,
     )
 
@@ -128,7 +128,7 @@ async def prepare_planted(ctx: RunContext, items: Sequence[str] = ()) -> None:
     case = case_of(ctx)
     await _interruptible(ctx, prepare_plants_of_items(case, items) if items else prepare_plants(case))
     if line := cost_line(case, items):
-        case.record(JudgePlanned(line=line))
+        case.events.record(JudgePlanned(line=line))
 
 
 async def _interruptible(ctx: RunContext, preparing: Coroutine[Any, Any, None]) -> None:

@@ -76,7 +76,7 @@ async def confirm_result(ctx: RunContext) -> None:
     seconds = wanted.timeout if left is None else max(1.0, min(wanted.timeout, left))
     began = time.monotonic()
     with ctx.usage.running():
-        trying = run_trial(result, _commands(ctx.facts), seconds, any_=wanted.any, record=ctx.events.bound(None, None))
+        trying = run_trial(result, _commands(ctx.facts), seconds, any_=wanted.any, events=ctx.events.bound(None, None))
         trial = await ctx.activity.interruptible(trying)
     took = time.monotonic() - began
     if trial.result is Confirmed.FAILED and seconds < wanted.timeout and took >= seconds:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...protocol import Judged, JudgementAccepted, Prompted, UndecidedAccepted, UndecidedRejected
-from ...state.recorder import with_waiting
 from ...step.checks.feedback import judged_feedback
 from ...step.checks.judged_check import background_suspended
 from ...step.resources.activity import PersonInterrupted
@@ -31,13 +30,13 @@ async def judge_result(run: LiveRun) -> None:
     async with run.files_lock.held("the judge"):
         with ctx.activity.in_progress():
             try:
-                record = ctx.events.bound(None, None)
-                async with background_suspended(ctx, record):
+                events = ctx.events.bound(None, None)
+                async with background_suspended(ctx, events):
                     with ctx.usage.running():
                         found = await ctx.activity.interruptible(_judgement(run))
-                record(found)
+                events.record(found)
                 if found.why == "holdout":  # else the model would not know why the person resumes the run
-                    record(Prompted(kind="check", text=judged_feedback(found)))
+                    events.record(Prompted(kind="check", text=judged_feedback(found)))
             except PersonInterrupted:
                 if ctx.usage.deadline_passed():
                     late = Judged(grade="passed", passed=False, why="budget", detail="the deadline passed")
@@ -71,7 +70,7 @@ async def _ask_about_undecided(run: LiveRun) -> bool:
     asked = {*verdicts.rejected, *verdicts.proposed}
     if judged.undecided_digest in asked or len(verdicts.proposed) >= _MOST_PROPOSALS:
         return False
-    record = ctx.events.bound(None, None)
+    events = ctx.events.bound(None, None)
     try:
         draft = await undecided_draft(await case_now(ctx), judged.rests_on)
     except ViewFailed:  # the judge names the reason when it runs again
@@ -80,19 +79,19 @@ async def _ask_about_undecided(run: LiveRun) -> bool:
         return False
     with ctx.activity.in_progress():
         try:
-            opening = ctx.gate.propose(draft.effects, call_id="", record=with_waiting(record))
+            opening = ctx.gate.propose(draft.effects, call_id="", events=events)
             ruling = await ctx.activity.interruptible(opening)
         except PersonInterrupted:
             run.pauses.after_interrupt()
             return True
     if ruling.approved:
         taken = [path for at, path in enumerate(draft.paths) if not _is_skipped(ruling.entries.get(at))]
-        record(UndecidedAccepted(paths=taken, by=ruling.by))
+        events.record(UndecidedAccepted(paths=taken, by=ruling.by))
         return True
     if ruling.refused_by != "person":
         return False
-    record(UndecidedRejected(digest=judged.undecided_digest, reason=ruling.reason or "", by=ruling.by))
-    record(Prompted(kind="check", text=judged_feedback(judged, ruling.note_for_model)))
+    events.record(UndecidedRejected(digest=judged.undecided_digest, reason=ruling.reason or "", by=ruling.by))
+    events.record(Prompted(kind="check", text=judged_feedback(judged, ruling.note_for_model)))
     return True
 
 

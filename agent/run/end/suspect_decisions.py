@@ -91,7 +91,7 @@ def _queue_items(run: LiveRun, *, is_accepted: bool, said: str = "") -> None:
             if row is None:
                 continue
             if is_accepted:
-                ctx.events.bound(None, work_of(key))(CheckAccepted(command=one.check.command))
+                ctx.events.record(CheckAccepted(command=one.check.command), work=work_of(key))
             frontier.requeue(key, "person", attempts=0)
             was = row.state.value
             ctx.events.record(

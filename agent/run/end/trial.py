@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...protocol import Confirmed, Record
+from ...protocol import Confirmed
 from ...step.resources.last_line import output_reported
 from ...verdict.checks.check_environment import prepared_environment
 from ...verdict.checks.run_check import CheckResult, run_check
@@ -17,6 +18,9 @@ from ...verdict.counting.counted import Counted
 from .checkout import Checkout, Result, checkout
 from .checkout_failed import CheckoutFailed
 from .dependencies import unchanged
+
+if TYPE_CHECKING:
+    from ...state.recorder import Events
 
 _NAMED = 3
 """Maximum number of missing tests that a reason names."""
@@ -31,20 +35,20 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_trial(
-    result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False, record: Record | None = None
+    result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False, events: Events | None = None
 ) -> Trial:
     """Run the commands. Each (with `any_`: one of them) must pass within `seconds`. Never raises CheckoutFailed.
 
-    `record` gets the newest line of output while they run.
+    `events` gets the newest line of output while they run.
     """
     try:
-        return await _tried(result, commands, seconds, any_=any_, record=record)
+        return await _tried(result, commands, seconds, any_=any_, events=events)
     except CheckoutFailed as why:
         return Trial(result=Confirmed.NOT_CONFIRMED, detail=str(why))
 
 
 async def _tried(
-    result: Result, commands: Sequence[str], seconds: float, *, any_: bool, record: Record | None
+    result: Result, commands: Sequence[str], seconds: float, *, any_: bool, events: Events | None
 ) -> Trial:
     root = str(result.workspace.root)
     async with checkout(result) as made:
@@ -52,7 +56,7 @@ async def _tried(
             raise CheckoutFailed(
                 f"`{named}` names the workspace by its absolute path, and only bubblewrap can replace that"
             )
-        ran = [await _run(made, command, seconds, record) for command in commands]
+        ran = [await _run(made, command, seconds, events) for command in commands]
     failed = [one for one in ran if not one.passed]
     if not failed or (any_ and len(failed) < len(ran)):
         _refuse_fewer_tests(result, [one for one in ran if one.passed], any_=any_)
@@ -64,8 +68,8 @@ async def _tried(
     return Trial(result=Confirmed.FAILED, detail=_why(first), output=first.output)
 
 
-async def _run(made: Checkout, command: str, seconds: float, record: Record | None) -> CheckResult:
-    reporting = nullcontext() if record is None else output_reported(record, command)
+async def _run(made: Checkout, command: str, seconds: float, events: Events | None) -> CheckResult:
+    reporting = nullcontext() if events is None else output_reported(events, command)
     with prepared_environment(made.sandbox, made.env) as environment, reporting as report:
         return await run_check(
             command,

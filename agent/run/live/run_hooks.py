@@ -56,7 +56,7 @@ async def _refused(run: LiveRun, event: HookEvent) -> str | None:
     """Run the hooks, and return what the refusing one said, or None. An interrupt ends the running hook."""
     with run.ctx.activity.in_progress():
         try:
-            ran = await run_hooks(run.ctx, event, run.ctx.events.record)
+            ran = await run_hooks(run.ctx, event, run.ctx.events)
         except PersonInterrupted:
             return None
     return next((says(one) for one in ran if one.result == "refused"), None)

@@ -39,13 +39,13 @@ async def result_in_place(ctx: RunContext) -> InPlace:
 
     Notes in the ledger what nobody decided on.
     """
-    before, record = ctx.facts.verdicts.judgement, ctx.events.record
+    before, events = ctx.facts.verdicts.judgement, ctx.events
     with ctx.activity.in_progress():
-        await verify(ctx, record, claim=True, compared=False)
+        await verify(ctx, events, claim=True, compared=False)
         held, why = met(LoopState(ctx.facts)), ""
         if held is not None and ctx.judges:
             judged = await _judgement(ctx, before)
-            record(judged)
+            events.record(judged)
             why = "" if judged.passed else judged.detail
         if held is not None and not why and ctx.facts.spec.predicates.confirming:
             await confirm_result(ctx)

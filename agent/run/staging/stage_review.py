@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ from .stage_patch import patch_of, write_patch
 if TYPE_CHECKING:
     from ...gate.effects_draft import EffectsDraft
     from ...layers.run_layers import Listed, RunLayers
-    from ...protocol import Decide, EffectEntry, Event, Stamped
+    from ...protocol import Decide, EffectEntry, Event
     from ...step.resources.run_context import RunContext
     from ...step.tool_calls.effect_entries import Sorted
     from ...step.tool_calls.effects_at_gate import Taken
@@ -100,25 +100,10 @@ class StageReview:
 
         Raises UserError if the decision is not possible; then nothing was applied.
         """
-        ctx = self._ctx
-        refused = list[str]()
-
-        def record(event: Event) -> Stamped:
-            stamped = ctx.events.record(event)
-            if isinstance(event, ProposalOpened):
-                asyncio.get_running_loop().call_soon(decide, event)
-            return stamped
-
-        def decide(asked: ProposalOpened) -> None:
-            own = msgspec.structs.replace(decision, proposal_id=asked.proposal_id)
-            why = ctx.gate.decide(own)
-            if why is not None:
-                refused.append(why)
-                ctx.gate.cancel_all(why)
-
-        taken = await take_listed(ctx, self._stage.layers, self._stage.unit.layer, self._listed, _COMMAND, record)
-        if refused:
-            raise UserError(refused[0])
+        ctx, events = self._ctx, _DecidedEvents(self._ctx, decision)
+        taken = await take_listed(ctx, self._stage.layers, self._stage.unit.layer, self._listed, _COMMAND, events)
+        if events.refused:
+            raise UserError(events.refused[0])
         self._person.is_here = False
         conflicts = {entry.kind for entry in _entries(self.shown) if entry.conflict}
         is_partial = any(choice.skip or choice.hunks is not None for choice in decision.entries.values())
@@ -211,11 +196,32 @@ async def open_stage(
                 yield review
 
 
+@dataclass(frozen=True, slots=True)
+class _DecidedEvents:
+    """Records events, and applies the decision to the proposal as soon as it is open."""
+
+    ctx: RunContext
+    decision: Decide
+    refused: list[str] = field(default_factory=list[str])
+    """Why the decision is not possible."""
+
+    def record(self, event: Event) -> None:
+        self.ctx.events.record(event)
+        if isinstance(event, ProposalOpened):
+            asyncio.get_running_loop().call_soon(self._decide, event)
+
+    def _decide(self, asked: ProposalOpened) -> None:
+        why = self.ctx.gate.decide(msgspec.structs.replace(self.decision, proposal_id=asked.proposal_id))
+        if why is not None:
+            self.refused.append(why)
+            self.ctx.gate.cancel_all(why)
+
+
 @asynccontextmanager
 async def _reviewed(ctx: RunContext, layers: RunLayers, folder: Path, person: Person) -> AsyncGenerator[StageReview]:
     for name in list(ctx.facts.requests.ends_with_runner):
         ctx.events.record(ProposalDecided(proposal_id=name, decision="reject", by="policy", reason=_KILLED))
-    notes = await finish_accepted(ctx, layers, ctx.events.record)
+    notes = await finish_accepted(ctx, layers, ctx.events)
     try:
         unit = await asyncio.to_thread(Unit.left, layers, folder, is_final=True)
     except UnitLost as lost:

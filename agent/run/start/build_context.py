@@ -119,7 +119,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         journal,
         clock,
         live=journal.spec.gate.sandbox.live,
-        record=events.record,
+        events=events,
         send=core.messages.send,
     )
     tools = tool_context(tree, journal, facts, core.models, background, core.usage)

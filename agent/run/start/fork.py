@@ -233,7 +233,7 @@ async def _take_back(path: Path, changes: Sequence[RecordedChange]) -> Undone:
         context = context_after_end(journal)
         by_name = [name for change in changes for name in change.files]
         undone = await revert_changes(context, changes, confirmed=by_name)
-        context.record(msgspec.structs.replace(undone, changes=0))  # the new run has not made them
+        context.events.record(msgspec.structs.replace(undone, changes=0))  # the new run has not made them
         forget_undo(context, undone)
         return undone
     finally:

@@ -46,7 +46,7 @@ async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, lis
     except BaseException:
         await servers.close()
         raise
-    servers.record_changes(ctx.events.record)
+    servers.record_changes(ctx.events)
     return replace(ctx, tools=replace(ctx.tools, mcp=servers)), notes
 
 

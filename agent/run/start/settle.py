@@ -16,7 +16,6 @@ from ...protocol import (
     Interrupted,
     ProposalDecided,
     ProposalOpened,
-    Record,
     StepFinished,
     ToolCall,
     ToolFinished,
@@ -32,7 +31,7 @@ from ...tools.parse import parse_arguments
 if TYPE_CHECKING:
     from ...gate.gate import Gate
     from ...state.facts.run_facts import RunFacts
-    from ...state.recorder import Recorder
+    from ...state.recorder import Events, Recorder
     from ...step.resources.run_context import RunContext
     from ..live.live_run import LiveRun
 
@@ -65,18 +64,18 @@ async def settle(run: LiveRun, *, said: str | None = None, by: str = PERSON) -> 
     dangling, number = facts.main.unanswered(), facts.open_step
     if number is None and not dangling:
         return ()
-    record = ctx.events.bound(facts.step, None)
-    _close_lost(run.facts, dangling, record)
+    events = ctx.events.bound(facts.step, None)
+    _close_lost(run.facts, dangling, events)
     try:
         with ctx.activity.in_progress():
-            return await _answer(run, dangling, (said, by), record)
+            return await _answer(run, dangling, (said, by), events)
     except PersonInterrupted as how:
-        record(Interrupted(what="tool", detail=str(how)))
+        events.record(Interrupted(what="tool", detail=str(how)))
         run.pauses.after_interrupt()
         return ()
     finally:
         if number is not None:
-            record(StepFinished(number=number, seconds=ctx.usage.count_seconds(), world=facts.world))
+            events.record(StepFinished(number=number, seconds=ctx.usage.count_seconds(), world=facts.world))
 
 
 async def settle_open(run: LiveRun) -> Sequence[WorkResult]:
@@ -85,34 +84,34 @@ async def settle_open(run: LiveRun) -> Sequence[WorkResult]:
 
 
 async def _answer(
-    run: LiveRun, dangling: Sequence[ToolCall], message: tuple[str | None, str], record: Record
+    run: LiveRun, dangling: Sequence[ToolCall], message: tuple[str | None, str], events: Events
 ) -> Sequence[WorkResult]:
     ctx, facts = run.ctx, run.facts
     said, by = message
     if not said and (queued := next(iter(facts.queue.values()), None)) is not None:
         said, by = queued.text, queued.by
     if said and not ctx.watched() and (waiting := _undecided(run.facts, run.ctx.gate, dangling)):
-        _answer_with(run.ctx.gate, dangling, waiting, (said, by), record)
+        _answer_with(run.ctx.gate, dangling, waiting, (said, by), events)
         return ()
     handoff: str | None = None
     again: list[ToolCall] = []
     for call in dangling:
         opened = facts.requests.approved.get(call.call_id)
         if opened is None and _is_stale(ctx, call):
-            _finish(call, STALE, record, "not run")
+            _finish(call, STALE, events, "not run")
         elif opened is None:
             again.append(call)
         elif is_file_change(opened):
-            handoff = await _write(run, call, opened, record) or handoff
+            handoff = await _write(run, call, opened, events) or handoff
         else:
-            text = await _unknown(run, opened, record)
-            _finish(call, text, record)
+            text = await _unknown(run, opened, events)
+            _finish(call, text, events)
     if handoff is not None:
         return [WorkResult(steps=1, handoff=handoff)]
-    outcome = await ctx.calls.resume(ctx, again, record, names=[*run.tools, *ctx.tools.mcp.names()])
+    outcome = await ctx.calls.resume(ctx, again, events, names=[*run.tools, *ctx.tools.mcp.names()])
     if dangling and not outcome.left_open:
         await ctx.fingerprint.refresh()
-        await verify(ctx, record, claim=outcome.ended_with == "finish")
+        await verify(ctx, events, claim=outcome.ended_with == "finish")
     return [WorkResult(steps=1, handoff=outcome.handoff)]
 
 
@@ -137,12 +136,14 @@ def _close_works(facts: RunFacts, events: Recorder) -> None:
             events.record(StepFinished(number=number), step=number, work=work)
 
 
-def _close_lost(facts: RunFacts, dangling: Sequence[ToolCall], record: Record) -> None:
+def _close_lost(facts: RunFacts, dangling: Sequence[ToolCall], events: Events) -> None:
     """Reject open proposals whose call already has a result."""
     calls = {call.call_id for call in dangling}
     for opened in list(facts.requests.proposals.values()):
         if opened.call_id not in calls:
-            record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=STOPPED))
+            events.record(
+                ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=STOPPED)
+            )
 
 
 def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
@@ -156,7 +157,7 @@ def _answer_with(
     dangling: Sequence[ToolCall],
     waiting: Sequence[ProposalOpened],
     message: tuple[str, str],
-    record: Record,
+    events: Events,
 ) -> None:
     """Reject the open proposals with a message and its sender, as if it had arrived while they waited at the gate."""
     said, by = message
@@ -164,20 +165,20 @@ def _answer_with(
     calls = {opened.call_id for opened in waiting}
     for opened in waiting:
         gate.postponed.pop(opened.proposal_id)
-        record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by=by, reason=why))
+        events.record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by=by, reason=why))
     for call in dangling:
-        _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, record, "not run")
+        _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, events, "not run")
 
 
-def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown") -> None:
-    record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary=summary))
+def _finish(call: ToolCall, text: str, events: Events, summary: str = "unknown") -> None:
+    events.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary=summary))
 
 
-async def _unknown(run: LiveRun, proposal: ProposalOpened, record: Record) -> str:
+async def _unknown(run: LiveRun, proposal: ProposalOpened, events: Events) -> str:
     """Return the result for an approved command or call during which its runner died."""
     applied = list[str]()
     if run.ctx.layers is not None and proposal.server is None:
-        applied = await finish_accepted(run.ctx, run.ctx.layers, record)
+        applied = await finish_accepted(run.ctx, run.ctx.layers, events)
         if proposal.command not in run.facts.requests.beyond:  # else it may have run outside of a layer
             return "\n".join([UNKNOWN_IN_LAYER, *(applied or ["Nothing that it changed was applied."])])
     unknown = "\n".join([UNKNOWN if proposal.server is None else UNKNOWN_CALL, *applied])
@@ -193,23 +194,23 @@ def _may_write(run: LiveRun, server: str) -> bool:
     return client is None or client.may_write
 
 
-async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
+async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, events: Events) -> str | None:
     """Make an approved change, unless the file already has it. Returns why a new decision is needed, or None."""
     ctx, after = run.ctx, opened.after or ""
     target = ctx.workspace.root / (opened.path or "")
     draft = stored_draft(opened, ctx.workspace, ctx.journal.blob)
     if draft is None:
-        _finish(call, "not done: the approved content is not in the journal.", record)
+        _finish(call, "not done: the approved content is not in the journal.", events)
         return None
     draft = msgspec.structs.replace(draft, from_text=call.from_text)
     if target.is_file() and target.read_bytes() == draft.after:
-        return _note_written(run, call, opened, after, record)
+        return _note_written(run, call, opened, after, events)
     ruling = _ruling_of(run.facts, call, approved(draft, by="person"))
     arguments = parse_arguments(call.tool, call.arguments, run.tools).arguments
-    gated = await ctx.calls.carry_out(ctx, call, arguments, ruling, record)
+    gated = await ctx.calls.carry_out(ctx, call, arguments, ruling, events)
     result = gated.result
     if result is not None:
-        record(
+        events.record(
             ToolFinished(
                 call_id=call.call_id, tool=call.tool, ok=result.ok, result=result.text, summary=result.summary or None
             )
@@ -217,15 +218,15 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: R
     return gated.handoff
 
 
-def _note_written(run: LiveRun, call: ToolCall, opened: ProposalOpened, after: str, record: Record) -> None:
+def _note_written(run: LiveRun, call: ToolCall, opened: ProposalOpened, after: str, events: Events) -> None:
     path, known = opened.path or "", run.facts.changes.files.get(opened.path or "")
     if known is None or known[1] != after:
         run.ctx.files.mark_changed()
         changed = FileChanged(path=path, by="model", before=opened.before, after=after)
-        record(msgspec.structs.replace(changed, added=opened.added, removed=opened.removed))
+        events.record(msgspec.structs.replace(changed, added=opened.added, removed=opened.removed))
     note = _note(run.facts, call)
     text = f"{DONE}\n{note}" if note else DONE
-    record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=True, result=text, summary="written"))
+    events.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=True, result=text, summary="written"))
 
 
 def _ruling_of(facts: RunFacts, call: ToolCall, ruling: Ruling) -> Ruling:

@@ -39,7 +39,7 @@ def context_in_unit(run: RunContext, unit: Unit) -> RunContext:
         tree,
         run.journal,
         run.clock,
-        record=events.record,
+        events=events,
         send=events.record,
     )
     tools = replace(
@@ -106,7 +106,7 @@ def _with_tree(ctx: RunContext, tree: Tree, facts: TryFacts, events: Recorder, w
         tree,
         ctx.journal,
         ctx.clock,
-        record=events.record,
+        events=events,
         send=events.record,
     )
     tools = tool_context(tree, ctx.journal, facts, ctx.models, background, usage)

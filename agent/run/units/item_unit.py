@@ -40,7 +40,8 @@ from .unit_work import pass_approved, work_of
 
 if TYPE_CHECKING:
     from ...layers.run_layers import Listed, RunLayers
-    from ...protocol import Event, Record, Stamped
+    from ...protocol import Event
+    from ...state.recorder import StepEvents
     from ...step.resources.run_context import RunContext
 
 _IN_ITEM = "unknown: the program stopped during this action; the item is worked again from the start"
@@ -161,18 +162,18 @@ class ItemInUse:
 
     async def _merge(self, listed: Listed) -> list[str]:
         run, layer, key = self._shared.ctx, self._opened.unit.layer, self._place.key
-        record = run.events.bound(None, self._place.item_work)
+        events = run.events.bound(None, self._place.item_work)
         plan = await asyncio.to_thread(plan_merge, listed, layer, self._shared.replaced, run.journal.blob)
         if plan.conflicts:
-            record(JoinFinished(tree=self._place.number, key=key, conflicts=plan.conflicts))
+            events.record(JoinFinished(tree=self._place.number, key=key, conflicts=plan.conflicts))
             return plan.conflicts
         root, name = run.workspace.root, f"the work on {key}"
         found = await asyncio.to_thread(sort_effects, run.gate, root, plan.listed, run.guard, is_hook=False)
         pass_approved(found, work_of(self._facts.changes.standing[:]))
-        decided = await decide_effects(run, found, plan.listed, name, record, asks=True)
+        decided = await decide_effects(run, found, plan.listed, name, events, asks=True)
         if not decided.rows:
             if decided.refused:
-                record(JoinFinished(tree=self._place.number, key=key, left=decided.refused))
+                events.record(JoinFinished(tree=self._place.number, key=key, left=decided.refused))
             return []
         started = JoinStarted(
             tree=self._place.number,
@@ -183,7 +184,7 @@ class ItemInUse:
             left=decided.refused,
         )
         accepted = decided.accepted([])
-        groups, units, ending = plan.listed.groups, self._shared.units, _ending_join(record, started)
+        groups, units, ending = plan.listed.groups, self._shared.units, _JoinEvents(events, started)
         applied = await apply_effects(run, units, layer, groups, accepted, name, ending, started)
         now = await asyncio.to_thread(self._opened.unit.tick)
         for path, row in decided.recorded.items():
@@ -229,11 +230,11 @@ async def finish_left_items(ctx: RunContext) -> None:
         return
     steps = {work: number for number, work in facts.open_steps.items() if has_own_tree(work)}
     work = next(iter(steps), None)
-    record = ctx.events.bound(steps.get(work), work)
+    events = ctx.events.bound(steps.get(work), work)
     for call_id, proposal in list(facts.requests.approved.items()):
-        record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_IN_ITEM, summary="unknown"))
+        events.record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_IN_ITEM, summary="unknown"))
     ends = {
-        started.order: _ending_join(ctx.events.bound(None, name_of_work(started.key)), started)
+        started.order: _JoinEvents(ctx.events.bound(None, name_of_work(started.key)), started)
         for started in facts.finder.worktrees.joins.values()
     }
     await finish_accepted(ctx, ctx.units, ctx.events.bound(None, None), ends)
@@ -252,16 +253,17 @@ def _changed_ns(path: Path) -> int:
         return 0
 
 
-def _ending_join(record: Record, started: JoinStarted) -> Record:
-    """Return what records an event, and after the outcome of the merge's order also the end of the merge."""
+@dataclass(frozen=True, slots=True)
+class _JoinEvents:
+    """Records events, and after the outcome of a merge's order also the end of the merge."""
 
-    def recorded(event: Event) -> Stamped:
-        stamped = record(event)
+    events: StepEvents
+    started: JoinStarted
+
+    def record(self, event: Event) -> None:
+        self.events.record(event)
         if isinstance(event, EffectsApplied):
-            record(_finished(started, event))
-        return stamped
-
-    return recorded
+            self.events.record(_finished(self.started, event))
 
 
 def _finished(started: JoinStarted, applied: EffectsApplied) -> JoinFinished:

@@ -235,8 +235,8 @@ async def _output(
             with ctx.usage.running():
                 done = await ctx.activity.interruptible(_run_in_view(case, view, spec.score, seconds))
         else:
-            record = ctx.events.bound(None, None)
-            done, place = await run_judged_check(ctx, spec.score, run, record)
+            events = ctx.events.bound(None, None)
+            done, place = await run_judged_check(ctx, spec.score, run, events)
             uncounted = place.why_unknown
             ctx.files.mark_changed()
     except LayerRefused as refused:

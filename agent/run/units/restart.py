@@ -104,7 +104,7 @@ async def _reverted_since(run: LiveRun, seq: int) -> Undone | None:
     if not chosen or any(change.command is not None for change in chosen):
         return None
     ctx = run.ctx
-    context = UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record)
+    context = UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events)
     async with run.files_lock.held("a restart"):
         return await asyncio.shield(revert_changes(context, chosen, by=RESTART))
 

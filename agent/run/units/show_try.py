@@ -9,7 +9,6 @@ from ...gate.draft import digest_of
 from ...gate.resolve_conflict import NOBODY_HERE
 from ...gate.waiting_proposal import StoredProposal
 from ...protocol import ProposalDecided, Reason, TryChosen, WorkResult
-from ...state.recorder import with_waiting
 from ...step.tool_calls.effect_entries import sort_effects
 from ...step.tool_calls.effects_at_gate import Decided, decide_effects
 from .measure import Measured
@@ -49,8 +48,8 @@ async def _reviewed(ctx: RunContext, gate: Gate, chosen: TryChosen, listed: List
         rulings.append(await _ruling(ctx, gate, chosen, draft))
         return rulings[0]
 
-    record = ctx.events.bound(None, None)
-    decided = await decide_effects(ctx, found, listed, _name(chosen), record, asks=True, ask=ask)
+    events = ctx.events.bound(None, None)
+    decided = await decide_effects(ctx, found, listed, _name(chosen), events, asks=True, ask=ask)
     if rulings and not rulings[0].approved:
         return _refused(rulings[0], chosen)
     return decided
@@ -68,8 +67,8 @@ async def _ruling(ctx: RunContext, gate: Gate, chosen: TryChosen, draft: Effects
     elif opened is not None:
         closed = ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=_MOVED)
         ctx.events.record(closed)
-    record = with_waiting(ctx.events.bound(None, None))
-    return await gate.propose(draft, call_id=call_id, record=record, can_stay_open=True, stored=stored)
+    events = ctx.events.bound(None, None)
+    return await gate.propose(draft, call_id=call_id, events=events, can_stay_open=True, stored=stored)
 
 
 def _refused(ruling: Ruling, chosen: TryChosen) -> Measured | WorkResult:

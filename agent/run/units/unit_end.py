@@ -195,7 +195,7 @@ class UnitEnd:
 
     async def _keep(self, opened: PassUnit, started: PassStarted, found: _Found, measured: Measured) -> WorkResult:
         """Decide on what the pass changed, commit and apply it."""
-        ctx, record = self._ctx, self._ctx.events.bound(None, None)
+        ctx, events = self._ctx, self._ctx.events.bound(None, None)
         try:
             found, made, why = await self._made(opened, started, found, measured.why)
         except Overlaps as overlaps:
@@ -220,13 +220,13 @@ class UnitEnd:
             change=found.change,
         )
         accepted = decided.accepted(made.git, ["git: the commit of the pass"] if made.git else [])
-        await apply_effects(ctx, opened.layers, opened.unit.layer, listed.groups, accepted, name, record, kept)
+        await apply_effects(ctx, opened.layers, opened.unit.layer, listed.groups, accepted, name, events, kept)
         remark = ""
         if ctx.hooks is not None and made.commit is not None and (own := await self._repository()) is not None:
-            before = await look_before(ctx, record)
+            before = await look_before(ctx, events)
             await ctx.hooks.after(own)
-            changed = await record_changes(ctx, before, "the hook post-commit", record, reach=await reach_of(ctx))
-            await leave_protected(ctx, record, changed)
+            changed = await record_changes(ctx, before, "the hook post-commit", events, reach=await reach_of(ctx))
+            await leave_protected(ctx, events, changed)
             remark = ctx.hooks.take_notes()
         result = self.finish_kept(started, remark)
         await _forget(opened)

@@ -29,12 +29,12 @@ def case_of_try(attempt: Attempt, listed: Listed) -> Case:
     """Return the result of a try. `listed`: what it changed; nothing runs in it any more."""
     run, changes = attempt.opened.run, attempt.facts.changes.standing[:]
     unit = judged_unit(run.facts, attempt.opened.unit.root, listed, attempt.began, changes)
-    return replace(case_of(run, facts=attempt.facts, unit=unit), record=attempt.ctx.events.bound(None, None))
+    return replace(case_of(run, facts=attempt.facts, unit=unit), events=attempt.ctx.events.bound(None, None))
 
 
 async def judge_unit(ctx: RunContext, case: Case) -> Judged:
     """Judge a result whose predicates hold, and record the judgement. Raises PersonInterrupted."""
     with ctx.usage.running():
         found = await ctx.activity.interruptible(judge(case))
-    case.record(found)
+    case.events.record(found)
     return found

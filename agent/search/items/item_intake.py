@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import (
-    Event,
     FindingJudged,
     FindingReported,
     ItemDuplicate,
@@ -29,6 +28,7 @@ from .item_keys import item_key
 from .item_state import Candidate, Item, State, Surfaced
 
 if TYPE_CHECKING:
+    from ...state.recorder import Events
     from ...state.search.finder_facts import FinderFacts
     from ...step.resources.run_context import RunContext
 
@@ -38,7 +38,6 @@ LONGEST_WAIT = 600.0
 _SHOWN_OF_WAY = 5
 """Addresses of a loop of redirects that its error names."""
 
-RecordEvent = Callable[[Event], object]
 """Records an event, or adds it to the events that are recorded together."""
 
 
@@ -68,41 +67,39 @@ class ItemIntake:
         return self._ctx.facts.finder
 
     def add_items(
-        self, found: Sequence[Candidate], source: str, record: RecordEvent, *, reason: QueueReason = "new"
+        self, found: Sequence[Candidate], source: str, events: Events, *, reason: QueueReason = "new"
     ) -> KeyCounts:
         """Queue the candidates with a new key, and record each other one as a duplicate with its source.
 
         Takes at most CHUNK candidates.
         """
         (surfaced,) = self.surface_all([(found, source)])
-        return self.note_items(surfaced, source, record, reason=reason)
+        return self.note_items(surfaced, source, events, reason=reason)
 
     def surface_all(self, batches: Sequence[tuple[Sequence[Candidate], str]]) -> list[Surfaced]:
         """Enter what several sources returned as seen, and queue what is new. Call `note_items` for each result."""
         return self.frontier.surface_all(batches, self._root)
 
-    def note_items(
-        self, surfaced: Surfaced, source: str, record: RecordEvent, *, reason: QueueReason = "new"
-    ) -> KeyCounts:
+    def note_items(self, surfaced: Surfaced, source: str, events: Events, *, reason: QueueReason = "new") -> KeyCounts:
         """Record an event for each item that surfaced."""
         for item in surfaced.new:
-            record(ItemQueued(key=item.key, kind=item.kind, value=item.value, source=source, reason=reason))
+            events.record(ItemQueued(key=item.key, kind=item.kind, value=item.value, source=source, reason=reason))
         for key, value in surfaced.known:
-            record(ItemDuplicate(key=key, source=source, value="" if value == key else value))
+            events.record(ItemDuplicate(key=key, source=source, value="" if value == key else value))
         return KeyCounts(len(surfaced.new), len(surfaced.known))
 
-    async def add_items_in_chunks(self, found: Sequence[Candidate], source: str, record: RecordEvent) -> KeyCounts:
+    async def add_items_in_chunks(self, found: Sequence[Candidate], source: str, events: Events) -> KeyCounts:
         """Enter all chunks but the last, each in its own commit. After a kill in between, the item is worked again and
         these candidates are duplicates.
         """
         total = KeyCounts()
         for chunk in in_chunks(found):
             with self._ctx.events.together():
-                total += self.add_items(chunk, source, record)
+                total += self.add_items(chunk, source, events)
             await asyncio.sleep(0)
         return total
 
-    def requeue(self, one: Candidate, record: RecordEvent) -> str | None:
+    def requeue(self, one: Candidate, events: Events) -> str | None:
         """Queue a known item again for a person. Returns why that is not possible, or None."""
         key = item_key(one.kind, one.value, self._root)
         row = self.frontier.find(key)
@@ -110,11 +107,11 @@ class ItemIntake:
             return f"{key} is already in the queue" if row is not None else f"{key} is not an item of this search"
         self.frontier.requeue(key, "person", attempts=0)
         was = row.state.value
-        record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person", was=was))
+        events.record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person", was=was))
         return None
 
     def add_findings(
-        self, found: Sequence[ReportedFinding], source: str, record: RecordEvent, *, by_model: bool = False
+        self, found: Sequence[ReportedFinding], source: str, events: Events, *, by_model: bool = False
     ) -> KeyCounts:
         """Record each finding that is not known yet. It is judged later.
 
@@ -126,11 +123,11 @@ class ItemIntake:
             what = identity(one.title, one.evidence, one.key, self._root)
             match = self._known.match(one.title, what, by_model=by_model)
             if match.is_known or not self.frontier.note_finding(match.key):
-                record(ItemDuplicate(key=match.key, source=source, value=one.title))
+                events.record(ItemDuplicate(key=match.key, source=source, value=one.title))
                 known += 1
                 continue
             self._known.add(match.key, one.title, what.place)
-            record(
+            events.record(
                 FindingReported(
                     key=match.key,
                     title=one.title,
@@ -144,7 +141,7 @@ class ItemIntake:
             new += match.may_repeat is None
         return KeyCounts(new, known)
 
-    def close_circle(self, item: Item, worked: ItemResult, record: RecordEvent) -> ItemResult:
+    def close_circle(self, item: Item, worked: ItemResult, events: Events) -> ItemResult:
         """Return the result of an item that only leads to another one: a failure if the way never ends.
 
         The items that were done on this way failed, too.
@@ -159,40 +156,40 @@ class ItemIntake:
             row = self.frontier.find(key)
             if row is not None and row.state is State.DONE:
                 self.frontier.set_aside(key, error, row.attempts + 1)
-                record(ItemFailed(key=key, error=error, attempts=row.attempts + 1, final=True))
-                self.report_end(dead_link(WorkItem(row.kind, row.value, key, source=row.source), error), key, record)
+                events.record(ItemFailed(key=key, error=error, attempts=row.attempts + 1, final=True))
+                self.report_end(dead_link(WorkItem(row.kind, row.value, key, source=row.source), error), key, events)
         found = dead_link(WorkItem(item.kind, item.value, item.key, source=item.source), error)
         return msgspec.structs.replace(worked, error=error, hopeless=True, if_final=found)
 
-    def report_end(self, found: ReportedFinding | None, key: str, record: RecordEvent) -> None:
+    def report_end(self, found: ReportedFinding | None, key: str, events: Events) -> None:
         """Report the finding about an item that failed permanently, or confirm it again. It is not a new key."""
         if found is None:
             return
-        self.add_findings([found], key, record)
+        self.add_findings([found], key, events)
         known = self._facts().findings.get(found.key or "")
         if known is not None and known.by != "person":
-            record(FindingJudged(key=known.key, verdict="confirmed", by="none", reasons=["it fails again"]))
+            events.record(FindingJudged(key=known.key, verdict="confirmed", by="none", reasons=["it fails again"]))
 
-    def refute_dead_link(self, key: str, record: RecordEvent) -> None:
+    def refute_dead_link(self, key: str, events: Events) -> None:
         """Refute the dead link that was reported for this page, because the page answers now."""
         finding = self._facts().findings.get(f"{DEAD_LINK}{key}")
         if finding is not None and finding.verdict != "refuted":
-            record(FindingJudged(key=finding.key, verdict="refuted", by="none", reasons=["the page was read later"]))
+            events.record(
+                FindingJudged(key=finding.key, verdict="refuted", by="none", reasons=["the page was read later"])
+            )
 
-    def record_failure(
-        self, item: Item, error: str, record: RecordEvent, *, final: bool, wait: float | None = None
-    ) -> None:
+    def record_failure(self, item: Item, error: str, events: Events, *, final: bool, wait: float | None = None) -> None:
         """Queue the item again with backoff, or mark it as failed permanently. A failure is never an empty result."""
         attempts = item.attempts + 1
         if wait is not None and wait > LONGEST_WAIT and not final:
             error, final = f"{error} (asks to wait {wait:,.0f} s)", True
-        record(ItemFailed(key=item.key, error=error, attempts=attempts, final=final))
+        events.record(ItemFailed(key=item.key, error=error, attempts=attempts, final=final))
         if final:
             self.frontier.set_aside(item.key, error, attempts)
             return
         due = self._ctx.clock.now() + max(backoff(attempts), wait or 0.0)
         self.frontier.retry(item.key, error, due, attempts)
-        record(
+        events.record(
             ItemQueued(
                 key=item.key,
                 kind=item.kind,
@@ -204,10 +201,10 @@ class ItemIntake:
             )
         )
 
-    def skip(self, key: str, record: RecordEvent) -> bool:
+    def skip(self, key: str, events: Events) -> bool:
         """Take an item out of the queue or out of the failed items. Returns False if it is in neither."""
         row = self.frontier.find(key)
         if row is None or not self.frontier.skip(key):
             return False
-        record(ItemSkipped(key=key, was=row.state.value if row.state is State.SET_ASIDE else None))
+        events.record(ItemSkipped(key=key, was=row.state.value if row.state is State.SET_ASIDE else None))
         return True

@@ -32,7 +32,7 @@ class _Step:
     number: int
     entries: list[Entry] = field(default_factory=list[Entry])
 
-    def note(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         self.entries.append((event, self.number, self.work))
 
     def take_notes(self) -> list[Entry]:
@@ -92,8 +92,8 @@ class ItemWorks:
                 begun.append(None)
                 continue
             step = _Step(item, work.work, self._ctx.facts.step + len(steps) + 1)
-            step.note(WorkStarted(kind="item", about=step.item.key, attempt=step.item.attempts + 1))
-            step.note(StepStarted(number=step.number))
+            step.record(WorkStarted(kind="item", about=step.item.key, attempt=step.item.attempts + 1))
+            step.record(StepStarted(number=step.number))
             steps.append(step)
             begun.append(step)
         if steps:
@@ -120,9 +120,9 @@ class ItemWorks:
             return WorkResult(work=step.work, steps=1, exhausted=end)
         end = _End(step, worked, last=worked.items)
         if len(worked.items) > CHUNK:
-            record = self._ctx.events.bound(step.number, step.work)
+            events = self._ctx.events.bound(step.number, step.work)
             with self._ctx.usage.running():  # writing a million items takes a minute
-                end.recorded = await self._intake.add_items_in_chunks(worked.items[:-CHUNK], step.item.key, record)
+                end.recorded = await self._intake.add_items_in_chunks(worked.items[:-CHUNK], step.item.key, events)
             end.last = worked.items[-CHUNK:]
         await self._end(end)
         return WorkResult(work=step.work, steps=1)
@@ -161,22 +161,22 @@ class ItemWorks:
     def _note_end(self, end: _End, surfaced: Surfaced) -> int:
         """Record an item's end, and return how many of its new keys no event has counted yet."""
         step, worked, new = end.step, end.worked, 0
-        note, key = step.note, step.item.key
+        key = step.item.key
         if worked is None:
-            note(WorkFinished(kind="item", about=key, ok=False, interrupted=True))
+            step.record(WorkFinished(kind="item", about=key, ok=False, interrupted=True))
         else:
             if worked.moves_to and not worked.error:
-                worked = end.worked = self._intake.close_circle(step.item, worked, note)
+                worked = end.worked = self._intake.close_circle(step.item, worked, step)
             final = bool(worked.error) and self._is_final(step.item, worked)
-            last = self._intake.note_items(surfaced, key, note) + self._intake.add_findings(worked.findings, key, note)
+            last = self._intake.note_items(surfaced, key, step) + self._intake.add_findings(worked.findings, key, step)
             if final:
-                self._intake.report_end(worked.if_final, key, note)
+                self._intake.report_end(worked.if_final, key, step)
             counts, new = end.recorded + last, last.new
             if not worked.error:
-                self._intake.refute_dead_link(key, note)
+                self._intake.refute_dead_link(key, step)
             else:
-                self._intake.record_failure(step.item, worked.error, note, final=final, wait=worked.retry_after)
-            note(
+                self._intake.record_failure(step.item, worked.error, step, final=final, wait=worked.retry_after)
+            step.record(
                 WorkFinished(
                     kind="item",
                     about=key,
@@ -189,7 +189,7 @@ class ItemWorks:
                     error=worked.error,
                 )
             )
-        note(StepFinished(number=step.number, seconds=self._ctx.usage.count_seconds()))
+        step.record(StepFinished(number=step.number, seconds=self._ctx.usage.count_seconds()))
         return new
 
     def _is_final(self, item: Item, worked: ItemResult) -> bool:

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from ...protocol import FindingJudged, FindingReopened, Judge, Merge, Record
+from ...protocol import FindingJudged, FindingReopened, Judge, Merge
 
 if TYPE_CHECKING:
+    from ...state.recorder import Events
     from ...state.search.finder_facts import FinderFacts
 
 _NEAR = 2
 """Keys that are suggested for an unknown one."""
 
 
-def judge(facts: FinderFacts, command: Judge | Merge, record: Record, *, has_model: bool) -> str | None:
+def judge(facts: FinderFacts, command: Judge | Merge, events: Events, *, has_model: bool) -> str | None:
     """Record the verdict and return None, or return why it is refused."""
     if isinstance(command, Merge):
-        return _merge(facts, command, record)
-    return _judge(facts, command, record, has_model=has_model)
+        return _merge(facts, command, events)
+    return _judge(facts, command, events, has_model=has_model)
 
 
-def _judge(facts: FinderFacts, command: Judge, record: Record, *, has_model: bool) -> str | None:
+def _judge(facts: FinderFacts, command: Judge, events: Events, *, has_model: bool) -> str | None:
     if command.key not in facts.findings:
         return _no_finding(facts, command.key)
     reasons = [command.reason] if command.reason else []
     match command.verdict:
         case "confirmed" | "refuted":
             judged = FindingJudged(key=command.key, verdict=command.verdict, by="person", reasons=reasons)
-            record(judged)
+            events.record(judged)
         case "evidence":
             if not has_model:
                 return "this run has no model that can look for evidence"
-            record(FindingReopened(key=command.key, reason=command.reason))
+            events.record(FindingReopened(key=command.key, reason=command.reason))
         case _:
             assert_never(command.verdict)
     return None
@@ -42,7 +43,7 @@ def _no_finding(facts: FinderFacts, key: str) -> str:
     return f"there is no finding {key}" + (f": did you mean {' or '.join(near)}?" if near else "")
 
 
-def _merge(facts: FinderFacts, command: Merge, record: Record) -> str | None:
+def _merge(facts: FinderFacts, command: Merge, events: Events) -> str | None:
     findings = facts.findings
     for key in (command.key, command.into):
         if key not in findings:
@@ -54,7 +55,7 @@ def _merge(facts: FinderFacts, command: Merge, record: Record) -> str | None:
         last = findings[last].duplicate_of
         if last == command.key:
             return f"{command.into} is itself merged into {command.key}"
-    record(
+    events.record(
         FindingJudged(
             key=command.key,
             verdict="refuted",

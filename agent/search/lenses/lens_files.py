@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from ...host.file_errors import PathRefused
 from ...host.ignored_files import Ignore
-from ...protocol import FinderSpec, ReadsPlaced, Record, ScopeCounted
+from ...protocol import FinderSpec, ReadsPlaced, ScopeCounted
 from ..items.item_keys import file_of, item_key
 
 if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
+    from ...state.recorder import Events
     from ...state.search.finder_facts import FinderFacts
     from ...state.search.reads import Ranges
 
@@ -46,12 +47,12 @@ class Scope:
         self._looked: set[str] = set()
         """Paths that were checked already."""
 
-    def begin(self, record: Record) -> None:
+    def begin(self, events: Events) -> None:
         """Start to count in a thread. Later calls do nothing."""
         if self._counting is None:
-            self._counting = asyncio.create_task(self._count(record))
+            self._counting = asyncio.create_task(self._count(events))
 
-    async def place(self, facts: FinderFacts, lens: str, record: Record) -> None:
+    async def place(self, facts: FinderFacts, lens: str, events: Events) -> None:
         """Record which file a path of the lens means, if that is another file than the path names, or none in scope."""
         if self._counting is None:
             return
@@ -61,7 +62,7 @@ class Scope:
         self._looked.update(new)
         meant = {path: self._meant(path, counted) for path in new if path not in facts.placed}
         if changed := {path: name for path, name in meant.items() if name != path}:
-            record(ReadsPlaced(paths=changed))
+            events.record(ReadsPlaced(paths=changed))
 
     async def close(self) -> None:
         """Stop the count of the files in scope."""
@@ -77,12 +78,12 @@ class Scope:
             return ""
         return name if name in counted.files or not counted.complete else ""
 
-    async def _count(self, record: Record) -> _Counted:
+    async def _count(self, events: Events) -> _Counted:
         try:
             counted = await asyncio.to_thread(self._walk)
         except (OSError, ValueError):
             counted = _Counted(complete=False)
-        record(ScopeCounted(files=len(counted.files), lines=counted.lines, all_counted=counted.complete))
+        events.record(ScopeCounted(files=len(counted.files), lines=counted.lines, all_counted=counted.complete))
         return counted
 
     def _walk(self) -> _Counted:

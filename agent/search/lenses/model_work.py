@@ -21,7 +21,6 @@ from ...protocol import (
     LensAdded,
     Model,
     ModelSpec,
-    Record,
     RundryError,
     UserError,
     Vote,
@@ -42,6 +41,7 @@ from .cited_places import cited_files, served_files, why_no_place
 from .verifier_prompt import Briefing, brief
 
 if TYPE_CHECKING:
+    from ...state.recorder import Events
     from ...state.search.finder_facts import FinderFacts
     from ...state.search.finding_facts import Finding, LensFacts
     from ...step.resources.run_context import RunContext
@@ -87,19 +87,19 @@ class ModelWork:
 
     async def perform(self, work: Work, item: Item | None = None) -> WorkResult:
         """Do the work to its end. A failure of a model is a failed work order, not an empty one."""
-        name, record = work.work or work.about, self._ctx.events.bound(None, work.work)
+        name, events = work.work or work.about, self._ctx.events.bound(None, work.work)
         briefing = self._brief(work) if work.kind == "lens" else None
         with self._ctx.events.together():
-            record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
+            events.record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
             if briefing is not None:
-                record(briefing.record)
+                events.record(briefing.record)
         self._open[name] = (work, item)
         self._refusals[name] = []
         self._ctx.stalls.forget(work.work)  # a lens may report the same in every pass
         try:
             result = await self._ask(work, briefing.prompt if briefing is not None else self._prompt(work))
             if name in self._open:
-                self._record_failure(work, item, result, record)
+                self._record_failure(work, item, result, events)
         finally:
             self._open.pop(name, None)
             self._refusals.pop(name, None)
@@ -168,16 +168,16 @@ class ModelWork:
         if found is None:
             return
         order, item = found
-        record = self._ctx.events.bound(None, work)
+        events = self._ctx.events.bound(None, work)
         match order.kind:
             case "lens" | "item":
-                self._record_report(order, item, arguments, record, self._facts.was_served(work or ""))
+                self._record_report(order, item, arguments, events, self._facts.was_served(work or ""))
             case "sceptic":
-                self._record_vote(order, arguments, record)
+                self._record_vote(order, arguments, events)
             case "evidence":
-                self._record_evidence(order, arguments, record, self._facts.was_served(work or ""))
+                self._record_evidence(order, arguments, events, self._facts.was_served(work or ""))
             case _:
-                self._record_proposal(order, arguments, record)
+                self._record_proposal(order, arguments, events)
 
     def _brief(self, work: Work) -> Briefing:
         messages = [m.text for m in self._ctx.facts.main.messages if m.role == "user"][1:][-_MOST_MESSAGES:]
@@ -258,7 +258,7 @@ class ModelWork:
         finding: Finding | None = self._facts.findings.get(work.about)
         return finding.failures.get(work.work or "", 0) + 1 if finding else self._facts.critic_failures + 1
 
-    def _record_failure(self, work: Work, item: Item | None, result: WorkResult, record: Record) -> None:
+    def _record_failure(self, work: Work, item: Item | None, result: WorkResult, events: Events) -> None:
         """Record that the work ended without the call that should end it."""
         is_cut = result.interrupted or result.exhausted is not None or result.handoff is not None
         refused = next(reversed(self._refusals.get(work.work or work.about, [])), "")
@@ -275,28 +275,28 @@ class ModelWork:
                     self._intake.frontier.roll_back([item.key])
                 else:
                     set_aside = hopeless or item.attempts >= self._ctx.facts.search.retries
-                    self._intake.record_failure(item, error, record, final=set_aside)
+                    self._intake.record_failure(item, error, events, final=set_aside)
             elif not is_cut:
                 set_aside = hopeless or self._attempt(work, None) > self._ctx.facts.search.retries
-            record(
+            events.record(
                 WorkFinished(
                     kind=work.kind, about=work.about, ok=False, error=error, interrupted=is_cut, set_aside=set_aside
                 )
             )
 
     def _record_report(
-        self, work: Work, item: Item | None, arguments: dict[str, Any], record: Record, served: set[str]
+        self, work: Work, item: Item | None, arguments: dict[str, Any], events: Events, served: set[str]
     ) -> None:
         found = [msgspec.convert(i, ReportedItem) for i in arguments.get("items", ())]
         faults = self._without_place(arguments, served, item)
         given = enumerate(arguments.get("findings", ()), 1)
         reports = [msgspec.convert(one, ReportedFinding) for number, one in given if number not in faults]
         valid = [Candidate(kind, item.value) for item in found for kind in ITEM_KINDS if kind == item.kind]
-        queued = self._intake.add_items(valid, work.about, record)
-        reported = self._intake.add_findings(reports, work.about, record, by_model=True)
+        queued = self._intake.add_items(valid, work.about, events)
+        reported = self._intake.add_findings(reports, work.about, events, by_model=True)
         if item is not None:
             self._intake.frontier.finish(item.key)
-        record(
+        events.record(
             WorkFinished(
                 kind=work.kind,
                 about=work.about,
@@ -309,11 +309,11 @@ class ModelWork:
             )
         )
 
-    def _record_vote(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+    def _record_vote(self, work: Work, arguments: dict[str, Any], events: Events) -> None:
         finding = self._facts.findings[work.about]
         verdict: Vote = arguments["verdict"]
         if not (work.work or "").startswith(f"sceptic:{finding.key}#{finding.round}."):
-            record(
+            events.record(
                 WorkFinished(
                     kind=work.kind, about=work.about, ok=True, reason=f"{verdict}, too late: the finding was sent back"
                 )
@@ -324,7 +324,7 @@ class ModelWork:
             verdict = "refuted"  # a duplicate of an unknown finding cannot stand for it
         elif verdict == "duplicate" and other is not None and other.seq > finding.seq:
             verdict = "stands"  # of two equal findings the later one is the duplicate
-        record(
+        events.record(
             VoteCast(
                 key=work.about,
                 by=work.work or "",
@@ -333,13 +333,13 @@ class ModelWork:
                 duplicate_of=other.key if verdict == "duplicate" and other is not None else None,
             )
         )
-        record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=verdict))
+        events.record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=verdict))
 
-    def _record_evidence(self, work: Work, arguments: dict[str, Any], record: Record, served: set[str]) -> None:
+    def _record_evidence(self, work: Work, arguments: dict[str, Any], events: Events, served: set[str]) -> None:
         faults, given = self._without_place(arguments, served, None), enumerate(arguments.get("findings", ()), 1)
         reports = [msgspec.convert(one, ReportedFinding) for number, one in given if number not in faults]
         if work.work != f"evidence:{work.about}#{self._facts.findings[work.about].round}":
-            record(
+            events.record(
                 WorkFinished(
                     kind=work.kind, about=work.about, ok=True, reason="too late: the finding was sent back again"
                 )
@@ -347,14 +347,14 @@ class ModelWork:
             return
         no_report = str(arguments.get("reason", "")) or "no further evidence"
         detail = reports[0].detail or reports[0].title if reports else no_report
-        record(EvidenceAdded(key=work.about, detail=detail, evidence=reports[0].evidence if reports else ""))
-        record(WorkFinished(kind=work.kind, about=work.about, ok=True))
+        events.record(EvidenceAdded(key=work.about, detail=detail, evidence=reports[0].evidence if reports else ""))
+        events.record(WorkFinished(kind=work.kind, about=work.about, ok=True))
 
-    def _record_proposal(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+    def _record_proposal(self, work: Work, arguments: dict[str, Any], events: Events) -> None:
         lens: dict[str, Any] = arguments.get("lens") or {}
         name, prompt = str(lens.get("name", "")), str(lens.get("prompt", ""))
-        _take_proposal(self._facts, name, prompt, str(arguments.get("reason", "")), record)
-        record(WorkFinished(kind=work.kind, about=work.about, ok=True))
+        _take_proposal(self._facts, name, prompt, str(arguments.get("reason", "")), events)
+        events.record(WorkFinished(kind=work.kind, about=work.about, ok=True))
 
 
 def _lens_model_spec(spec: ModelSpec, name: str) -> ModelSpec:
@@ -364,7 +364,7 @@ def _lens_model_spec(spec: ModelSpec, name: str) -> ModelSpec:
     return ModelSpec(name=name, api_base=spec.api_base, key_from=spec.key_from)
 
 
-def _take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, record: Record) -> None:
+def _take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, events: Events) -> None:
     """Add the lens that the completeness critic proposed (docs/requirements.md 2.4.7). It then runs once.
 
     A prompt that ran already under that name is not run again.
@@ -372,14 +372,16 @@ def _take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, record
     name, prompt = name.strip(), prompt.strip()
     namesakes = _namesakes(facts.lenses.values(), name)
     if not name or not prompt:
-        record(CriticSpoke(half="model", text=text or "nothing is missing"))
+        events.record(CriticSpoke(half="model", text=text or "nothing is missing"))
         return
     if same := next((lens for lens in namesakes if _words(lens.prompt) == _words(prompt)), None):
-        record(CriticSpoke(half="model", text=f"{text or 'proposed a lens'}: {same.name} has this prompt already"))
+        events.record(
+            CriticSpoke(half="model", text=f"{text or 'proposed a lens'}: {same.name} has this prompt already")
+        )
         return
     own = name if name not in facts.lenses else _free_name(facts, name)
-    record(LensAdded(name=own, prompt=prompt, by="critic", once=True))
-    record(CriticSpoke(half="model", lenses=[own], text=text))
+    events.record(LensAdded(name=own, prompt=prompt, by="critic", once=True))
+    events.record(CriticSpoke(half="model", lenses=[own], text=text))
 
 
 def _namesakes(lenses: Iterable[LensFacts], name: str) -> list[LensFacts]:

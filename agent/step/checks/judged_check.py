@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ...protocol import Prompted, Record
+from ...protocol import Prompted
 from ...verdict.checks.check_environment import prepared_environment
 from ..resources.unit_view import refresh_unit
 from ..tool_calls.direct_changes import look_now, record_check_changes
@@ -16,6 +16,7 @@ from ..tool_calls.protected_changes import decide_protected
 from .layered_check import place_of_check
 
 if TYPE_CHECKING:
+    from ...state.recorder import Events
     from ...verdict.checks.check_environment import CheckEnvironment
     from ..resources.run_context import RunContext
     from .layered_check import CheckPlace
@@ -25,17 +26,17 @@ _NAMED = 3
 
 
 async def run_judged_check(
-    ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[T]], record: Record
+    ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[T]], events: Events
 ) -> tuple[T, CheckPlace]:
     """Run a check in a layer of its own, in its unit or in the workspace. Returns its result, and where it ran.
 
     It has an empty temp folder.
     Raises PersonInterrupted, and LayerRefused if no layer could be opened; then nothing ran.
     """
-    await refresh_unit(ctx, record)
-    async with place_of_check(ctx, name, record) as place, background_suspended(ctx, record):
+    await refresh_unit(ctx, events)
+    async with place_of_check(ctx, name, events) as place, background_suspended(ctx, events):
         sandbox = ctx.sandbox.for_checks()
-        async with written_in_place(ctx, place, name, record):
+        async with written_in_place(ctx, place, name, events):
             with prepared_environment(sandbox, ctx.env) as environment:
                 result = await run(msgspec.structs.replace(environment, layer=place.access))
         await place.ended()
@@ -44,7 +45,7 @@ async def run_judged_check(
 
 @asynccontextmanager
 async def written_in_place(
-    ctx: RunContext, place: CheckPlace | None, name: str, record: Record
+    ctx: RunContext, place: CheckPlace | None, name: str, events: Events
 ) -> AsyncGenerator[None]:
     """Record what a check changes in the workspace itself during the block. `place`: None: several checks run there."""
     if place is not None and place.is_apart:
@@ -54,10 +55,10 @@ async def written_in_place(
     try:
         yield
     finally:
-        changed = await record_check_changes(ctx, before, name, record)
+        changed = await record_check_changes(ctx, before, name, events)
         if place is not None:
             place.wrote = dict(changed.overwritten)
-        await decide_protected(ctx, record, name, changed)
+        await decide_protected(ctx, events, name, changed)
 
 
 def temp_note(ctx: RunContext) -> str:
@@ -70,7 +71,7 @@ def temp_note(ctx: RunContext) -> str:
 
 
 @asynccontextmanager
-async def background_suspended(ctx: RunContext, record: Record) -> AsyncGenerator[None]:
+async def background_suspended(ctx: RunContext, events: Events) -> AsyncGenerator[None]:
     """Suspend the background commands that cannot be kept from writing to the workspace in another way."""
     stopped = await ctx.background.suspend()
     try:
@@ -78,7 +79,7 @@ async def background_suspended(ctx: RunContext, record: Record) -> AsyncGenerato
             line = f"`{name}` is suspended while a check runs: it could write to the workspace"
             if line not in ctx.not_held:
                 ctx.not_held.append(line)
-                record(Prompted(kind="background", text=f"{line}."))
+                events.record(Prompted(kind="background", text=f"{line}."))
         yield
     finally:
         await ctx.background.resume()

@@ -15,13 +15,14 @@ from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.overwritten import Entry, entries_in, overwritten
-from ...protocol import OutputsWritten, Prompted, Record
+from ...protocol import OutputsWritten, Prompted
 from ..tool_calls.copy_outputs import copy_outputs
 
 if TYPE_CHECKING:
     from ...layers.layer import Layer
     from ...layers.run_layers import RunLayers
     from ...sandbox.command_access import LayerAccess
+    from ...state.recorder import Events
     from ..resources.run_context import RunContext
 
 _MOST_NAMED = 5
@@ -30,8 +31,8 @@ _MOST_NAMED = 5
 class CheckPlace:
     """Where a check runs: in a layer of its own, in its unit of work, or in the workspace if the run has no layers."""
 
-    def __init__(self, ctx: RunContext, name: str, record: Record, layer: Layer | None) -> None:
-        self._ctx, self._name, self._record, self._layer = ctx, name, record, layer
+    def __init__(self, ctx: RunContext, name: str, events: Events, layer: Layer | None) -> None:
+        self._ctx, self._name, self._events, self._layer = ctx, name, events, layer
         unit = None if ctx.unit is None else ctx.unit.layer
         self._inside = unit if layer is None else layer
         self._watch = None if self._inside is None else self._inside.watch()
@@ -96,7 +97,7 @@ class CheckPlace:
         known, dropped = self._ctx.facts.changes.unrecorded.outputs, [*output.dropped]
         if new := [path for path in map(recorded_text, output.paths) if path not in known]:
             await copy_outputs(self._ctx, layers, new)
-            self._record(OutputsWritten(paths=new))
+            self._events.record(OutputsWritten(paths=new))
         try:
             await asyncio.to_thread(layers.take_output, layer, output)
         except OSError as error:
@@ -118,16 +119,16 @@ class CheckPlace:
             self._say(f"These changes of the check `{self._name}` were dropped: {shown}.")
 
     def _say(self, text: str) -> None:
-        self._record(Prompted(kind="guard", text=text))
+        self._events.record(Prompted(kind="guard", text=text))
 
 
 @asynccontextmanager
-async def place_of_check(ctx: RunContext, name: str, record: Record) -> AsyncGenerator[CheckPlace]:
+async def place_of_check(ctx: RunContext, name: str, events: Events) -> AsyncGenerator[CheckPlace]:
     """Give a check its place during the block. Raises LayerRefused: then it must not run."""
     layer = None if ctx.layers is None else await asyncio.to_thread(ctx.layers.open, line=name)
     place = None
     try:
-        place = CheckPlace(ctx, name, record, layer)
+        place = CheckPlace(ctx, name, events, layer)
         await asyncio.to_thread(place.note_before)
         yield place
     finally:

@@ -13,7 +13,7 @@ import msgspec
 
 from ...host.protected_names import NOT_SEARCHED
 from ...layers.remedies import LayerRefused
-from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
+from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Verify
 from ...state.facts.verdicts import digest_of
 from ...verdict.checks.predicate_verdict import Verdict
 from ...verdict.checks.run_check import CheckResult, not_run, run_check
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
     from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Events
     from ...verdict.checks.check_environment import CheckEnvironment
     from ..resources.change_tracker import ChangeTracker
     from ..resources.run_context import RunContext
@@ -42,7 +43,7 @@ _CACHES = NOT_SEARCHED | {".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypot
 
 
 async def verify(
-    ctx: RunContext, record: Record, *, claim: bool, baseline: bool = False, compared: bool = True
+    ctx: RunContext, events: Events, *, claim: bool, baseline: bool = False, compared: bool = True
 ) -> None:
     """Run the predicates that are due.
 
@@ -57,18 +58,18 @@ async def verify(
         unchanged = claim and not baseline and await _is_unchanged(ctx)
         left = [command for command in wanted.until if not (unchanged and _stays_red(ctx, command))]
         for command in left:
-            await _check(ctx, command, record, baseline=baseline, compared=compared)
+            await _check(ctx, command, events, baseline=baseline, compared=compared)
         if left == wanted.until:
             ctx.files.note_checked()
     for path in wanted.until_py:
         if is_due or (wanted.verify is not Verify.ON_CLAIM and _is_stale(ctx.facts, f"until-py {path}")):
-            await _judge_python(ctx, path, record)
+            await _judge_python(ctx, path, events)
     for path in wanted.until_file:
-        _judged(judge_file(path, ctx.workspace), record)
+        _judged(judge_file(path, ctx.workspace), events)
     for action in wanted.require:
-        _judged(judge_required(action, _run_actions(ctx)), record)
+        _judged(judge_required(action, _run_actions(ctx)), events)
     if wanted.schema is not None and (claim or _is_stale(ctx.facts, f"schema {wanted.schema}")):
-        await _judge_schema(ctx, wanted.schema, record)
+        await _judge_schema(ctx, wanted.schema, events)
     ctx.files.note_verified(ctx.facts.world)
     if is_due and wanted.verify is Verify.ON_CHANGE:
         ctx.files.note_mark(await _mark_of_files(ctx.workspace))
@@ -168,11 +169,11 @@ def _file_mark(root: Path) -> str | None:
     return found.hexdigest()
 
 
-async def _check(ctx: RunContext, command: str, record: Record, *, baseline: bool, compared: bool) -> None:
-    record(CheckStarted(command=command))
+async def _check(ctx: RunContext, command: str, events: Events, *, baseline: bool, compared: bool) -> None:
+    events.record(CheckStarted(command=command))
 
     async def run(environment: CheckEnvironment) -> CheckResult:
-        with ctx.usage.running(), output_reported(record, command) as report:
+        with ctx.usage.running(), output_reported(events, command) as report:
             checking = run_check(
                 command,
                 ctx.workspace,
@@ -186,7 +187,7 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
 
     uncounted = wrote = None
     try:
-        result, place = await run_judged_check(ctx, command, run, record)
+        result, place = await run_judged_check(ctx, command, run, events)
         uncounted, wrote = place.why_unknown, place.wrote
         if not result.passed and (note := temp_note(ctx)):
             result = msgspec.structs.replace(result, output=f"{result.output.rstrip()}{note}")
@@ -197,7 +198,7 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
         finished = msgspec.structs.replace(finished, wrote=ctx.journal.keep(msgspec.json.encode(wrote)))
     if not finished.timed_out:
         ctx.files.note_verdict(command, ctx.facts.world, passed=finished.passed)
-    record(finished)
+    events.record(finished)
 
 
 def check_finished(
@@ -238,7 +239,7 @@ def _reference(journal: Journal, facts: RunFacts, command: str) -> Counted | Non
         return None
 
 
-async def _judge_python(ctx: RunContext, path: str, record: Record) -> None:
+async def _judge_python(ctx: RunContext, path: str, events: Events) -> None:
     async def run(environment: CheckEnvironment) -> Verdict:
         with ctx.usage.running():
             judging = judge_python(
@@ -253,7 +254,7 @@ async def _judge_python(ctx: RunContext, path: str, record: Record) -> None:
             )
             return await ctx.activity.interruptible(judging)
 
-    await _judge_in_place(ctx, f"until-py {path}", run, record)
+    await _judge_in_place(ctx, f"until-py {path}", run, events)
 
 
 async def _approved(ctx: RunContext, script: str) -> dict[str, str]:
@@ -264,7 +265,7 @@ async def _approved(ctx: RunContext, script: str) -> dict[str, str]:
     return await asyncio.to_thread(approved_modules, script, scope, ctx.workspace.root)
 
 
-async def _judge_schema(ctx: RunContext, path: str, record: Record) -> None:
+async def _judge_schema(ctx: RunContext, path: str, events: Events) -> None:
     async def run(environment: CheckEnvironment) -> Verdict:
         with ctx.usage.running():
             judging = judge_schema(
@@ -278,22 +279,22 @@ async def _judge_schema(ctx: RunContext, path: str, record: Record) -> None:
             )
             return await ctx.activity.interruptible(judging)
 
-    await _judge_in_place(ctx, f"schema {path}", run, record)
+    await _judge_in_place(ctx, f"schema {path}", run, events)
 
 
 async def _judge_in_place(
-    ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[Verdict]], record: Record
+    ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[Verdict]], events: Events
 ) -> None:
     """Judge and record the verdict, which counts only for the current answer."""
     answer = digest_of(ctx.facts.answer)
     try:
-        verdict, place = await run_judged_check(ctx, name, run, record)
+        verdict, place = await run_judged_check(ctx, name, run, events)
         uncounted = place.why_unknown
     except LayerRefused as refused:
         verdict, uncounted = Verdict(name, False, f"it was not run: {refused}"), None
     if uncounted is not None:
         verdict = Verdict(verdict.name, False, f"it does not count: {uncounted}")
-    _judged(verdict, record, answer)
+    _judged(verdict, events, answer)
 
 
 def _seconds(facts: RunFacts, usage: Usage) -> float:
@@ -302,8 +303,8 @@ def _seconds(facts: RunFacts, usage: Usage) -> float:
     return own if left is None else max(1.0, min(own, left))
 
 
-def _judged(verdict: Verdict, record: Record, answer: str | None = None) -> None:
-    record(
+def _judged(verdict: Verdict, events: Events, answer: str | None = None) -> None:
+    events.record(
         PredicateJudged(
             name=verdict.name,
             passed=verdict.passed,

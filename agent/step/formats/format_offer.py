@@ -10,7 +10,7 @@ from .chat_edits import ChatEdits
 from .choose_format import FIRST, answers_without_calls, explains_a_call, format_of_model
 
 if TYPE_CHECKING:
-    from ...protocol import Record
+    from ...state.recorder import Events
     from ..resources.run_context import RunContext
 
 _ENOUGH = 2
@@ -25,7 +25,7 @@ def offer_at_start(ctx: RunContext) -> None:
         ctx.events.record(EditFormatOffered(format=_fitting(ctx, []), answers=0))
 
 
-async def offer_format(ctx: RunContext, record: Record) -> None:
+async def offer_format(ctx: RunContext, events: Events) -> None:
     """Record the offer of a file format, once in a chat, if the model writes what would be edits or calls.
 
     That is code that would be an edit, or a call that the answer only explains; and no call may have worked.
@@ -40,7 +40,7 @@ async def offer_format(ctx: RunContext, record: Record) -> None:
     found = await asyncio.to_thread(lambda: [paths for text in code if (paths := edits.edited_by(text))])
     if max(len(quoting), len(found)) >= _ENOUGH:
         form = _fitting(ctx, found[-1] if found else [])
-        record(EditFormatOffered(format=form, answers=max(len(quoting), len(found))))
+        events.record(EditFormatOffered(format=form, answers=max(len(quoting), len(found))))
 
 
 def _fitting(ctx: RunContext, paths: list[str]) -> FileFormat:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...layers.remedies import LayerRefused
-from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
+from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult
 from ...sandbox.command_access import Access, programs_of_user
 from ...settings.hook_scripts import script_is_trusted
 from ...tools.fit_text import plain
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ...host.processes.processes import Finished
     from ...layers.run_layers import RunLayers
+    from ...state.recorder import Events
     from ..resources.run_context import RunContext
 
 LONGEST_REASON = 2_000
@@ -48,7 +49,7 @@ def fitting(hooks: Sequence[Hook], event: HookEvent) -> list[Hook]:
     ]
 
 
-async def run_hooks(ctx: RunContext, event: HookEvent, record: Record) -> list[HookRan]:
+async def run_hooks(ctx: RunContext, event: HookEvent, events: Events) -> list[HookRan]:
     """Run the hooks of this event until one refuses, and return what they said. Raises PersonInterrupted.
 
     Before a tool call, one that fails ends this, too.
@@ -57,8 +58,8 @@ async def run_hooks(ctx: RunContext, event: HookEvent, record: Record) -> list[H
     for hook in fitting(ctx.facts.spec.hooks, event):
         async with ctx.hook_lock:
             with ctx.usage.running():
-                done = await ctx.activity.interruptible(_run(ctx, hook, event, record))
-        record(done)
+                done = await ctx.activity.interruptible(_run(ctx, hook, event, events))
+        events.record(done)
         ran.append(done)
         if done.result == "refused" or (done.result == "failed" and event.on == "before-tool"):
             break
@@ -71,25 +72,25 @@ def says(ran: HookRan) -> str:
     return f"the hook `{ran.command}` {verb}: {ran.reason or 'it gave no reason'}"
 
 
-async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) -> HookRan:
+async def _run(ctx: RunContext, hook: Hook, event: HookEvent, events: Events) -> HookRan:
     root = ctx.workspace.root
     if why := _changed_script(hook, root, Path(ctx.facts.spec.home)):
         return _ran(hook, event, "failed", why, 0.0)
     may_write = event.on == "after-edit"
     if ctx.layers is not None and (may_write or ctx.sandbox.kind == "landlock"):  # it does not keep times and modes
-        return await _run_in_layer(ctx, ctx.layers, hook, event, record, may_write=may_write)
+        return await _run_in_layer(ctx, ctx.layers, hook, event, events, may_write=may_write)
     compares = may_write or ctx.sandbox.kind not in _HOLD  # these keep the workspace read-only
-    before = await look_before(ctx, record) if compares else None
+    before = await look_before(ctx, events) if compares else None
     access = Access(keeps_workspace=not may_write)
     done = await _started(ctx, hook, event, access)
     if before is not None:
-        changed = await record_changes(ctx, before, hook.command, record, reach=await reach_of(ctx))
-        await leave_protected(ctx, record, changed)
+        changed = await record_changes(ctx, before, hook.command, events, reach=await reach_of(ctx))
+        await leave_protected(ctx, events, changed)
     return _ran(hook, event, *_verdict(done, hook), done.seconds)
 
 
 async def _run_in_layer(
-    ctx: RunContext, layers: RunLayers, hook: Hook, event: HookEvent, record: Record, *, may_write: bool
+    ctx: RunContext, layers: RunLayers, hook: Hook, event: HookEvent, events: Events, *, may_write: bool
 ) -> HookRan:
     """Run a hook in a layer. If it may change files, apply what nobody has to decide about."""
     try:
@@ -105,7 +106,7 @@ async def _run_in_layer(
         ended = watch.reached or ("it timed out" if done.timed_out else "")
         lines = list[str]()
         if may_write:
-            taken = await take_effects(ctx, layers, layer, hook.command, record, ended=ended, asks=False)
+            taken = await take_effects(ctx, layers, layer, hook.command, events, ended=ended, asks=False)
             lines = taken.lines
     finally:
         if watch is not None:

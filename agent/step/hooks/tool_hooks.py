@@ -14,13 +14,14 @@ from .hook_input import HookEvent
 from .run_hooks import run_hooks, says
 
 if TYPE_CHECKING:
-    from ...protocol import FileChanged, Record, ToolCall
+    from ...protocol import FileChanged, ToolCall
+    from ...state.recorder import Events
     from ...tools.parse import Parsed
     from ...tools.tool_context import ToolContext
     from ..resources.run_context import RunContext
 
 
-async def refused_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, record: Record) -> ToolResult | None:
+async def refused_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, events: Events) -> ToolResult | None:
     """Return the result of a call that a hook refuses, or that fails; None: no hook is against it."""
     if not any(hook.on == "before-tool" for hook in ctx.facts.spec.hooks):
         return None
@@ -34,20 +35,20 @@ async def refused_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, r
         path=_path(ctx.tools, call.tool, arguments),
         fields={"arguments": arguments},
     )
-    ran = await run_hooks(ctx, event, record)
+    ran = await run_hooks(ctx, event, events)
     if not ran or ran[-1].result == "passed":
         return None
     return failure(f"not done: {says(ran[-1])}\nDo not repeat it unchanged.", f"hook {ran[-1].result}")
 
 
-async def notes_after_edit(ctx: RunContext, change: FileChanged, record: Record, *, tool: str) -> list[str]:
+async def notes_after_edit(ctx: RunContext, change: FileChanged, events: Events, *, tool: str) -> list[str]:
     """Run the hooks after an edit of the model, and return what the model should know."""
     if not any(hook.on == "after-edit" for hook in ctx.facts.spec.hooks):
         return []
     fields = {"added": change.added, "removed": change.removed, "by": change.by}
     event = HookEvent(on="after-edit", tool=tool, path=change.path, fields=fields)
     known = ctx.facts.changes.files.get(change.path)
-    ran = await run_hooks(ctx, event, record)
+    ran = await run_hooks(ctx, event, events)
     notes = [f"The change was made, but {says(one)}" for one in ran if one.result != "passed"]
     if ctx.facts.changes.files.get(change.path) != known:
         notes.append(f"A hook changed {change.path} after that: read it again before you edit it.")

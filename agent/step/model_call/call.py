@@ -21,7 +21,6 @@ from ...protocol import (
     ImagesRefused,
     Message,
     ModelFault,
-    Record,
     Request,
     Spent,
     ToolSpec,
@@ -38,6 +37,7 @@ from .stream import Reply, Stream
 if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...protocol import Price
+    from ...state.recorder import Events
     from ..formats.text_edits import TextEdits
     from ..prompt.fit_conversation import Fitted
     from ..resources.models_in_use import ModelsInUse
@@ -138,7 +138,7 @@ async def call(
     ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
-    record: Record,
+    events: Events,
     fitted: Fitted,
     grant: Grant,
     *,
@@ -154,7 +154,7 @@ async def call(
     may_ask = purpose == "step" and ctx.work is None and not ctx.headless
     while True:
         with ctx.models.keep_current() as other_waits:
-            attempts = _Attempts(ctx, work, tools, record, wrap_up, edits, may_ask, purpose != "step")
+            attempts = _Attempts(ctx, work, tools, events, wrap_up, edits, may_ask, purpose != "step")
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
             return result
@@ -174,7 +174,7 @@ class _Attempts:
     ctx: RunContext
     work: str | None
     tools: Sequence[ToolSpec]
-    record: Record
+    events: Events
     wrap_up: bool
     edits: TextEdits | None
     may_ask: bool
@@ -182,43 +182,43 @@ class _Attempts:
 
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
         """Return the result; None: the call is prepared again, for another model or after a person was asked."""
-        ctx, record, wrap_up = self.ctx, self.record, self.wrap_up
+        ctx, events, wrap_up = self.ctx, self.events, self.wrap_up
         attempt = trims = 0
-        _note_trim(ctx.models, ctx.prompts, fitted, record)
+        _note_trim(ctx.models, ctx.prompts, fitted, events)
         while True:
             admitted = _admitted(ctx.models, fitted, grant, wrap_up=wrap_up)
             if (refused := ctx.ancestors.hold(admitted, self.work or ctx.work)) is not None:
                 return refused
-            record(admitted)
-            fault = await _attempt(ctx, record, fitted, grant, self.edits, forbids_calls=self.forbids_calls)
+            events.record(admitted)
+            fault = await _attempt(ctx, events, fitted, grant, self.edits, forbids_calls=self.forbids_calls)
             if isinstance(fault, Reply) or not is_away(fault):
                 ctx.outages.end(ctx.models.current.name)
             if isinstance(fault, Reply):
                 return fault
             if fault.kind == "context" and trims < TRIMS and (shorter := self._shorter(fitted)) is not None:
                 trims += 1
-                record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
+                events.record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
                 fitted = shorter
-                _note_trim(ctx.models, ctx.prompts, fitted, record)
+                _note_trim(ctx.models, ctx.prompts, fitted, events)
             elif is_about_images(fault, ctx.models.current.name, fitted.messages):
-                return _images_refused(fault, ctx.models, fitted, record)
+                return _images_refused(fault, ctx.models, fitted, events)
             elif fault.try_again:
-                record(Fault(kind=fault.kind, text=fault.text, retry_in=0.0))
+                events.record(Fault(kind=fault.kind, text=fault.text, retry_in=0.0))
             elif (wait := self._seconds_to_wait(fault, attempt)) is not None:
                 attempt += 1
-                record(Fault(kind=fault.kind, text=fault.text, retry_in=wait))
+                events.record(Fault(kind=fault.kind, text=fault.text, retry_in=wait))
                 await ctx.activity.wait_to_retry(ctx.clock.sleep(wait), other_waits)
                 await self._rest()
                 if other_waits():
                     return None
             elif is_away(fault) and self.may_ask and ctx.watched():
-                record(Fault(kind=fault.kind, text=fault.text))
+                events.record(Fault(kind=fault.kind, text=fault.text))
                 ctx.activity.pause(self._question(fault), ctx.events)
                 ctx.outages.end(ctx.models.current.name)
                 await self._rest()
                 return None
             else:
-                record(Fault(kind=fault.kind, text=fault.text))
+                events.record(Fault(kind=fault.kind, text=fault.text))
                 return _given_up(fault, ctx, fitted, wrap_up=wrap_up)
             again = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True, edits=self.edits)
             if isinstance(again, Exhausted):
@@ -257,7 +257,7 @@ class _Attempts:
 
 async def _attempt(
     ctx: RunContext,
-    record: Record,
+    events: Events,
     fitted: Fitted,
     grant: Grant,
     edits: TextEdits | None,
@@ -268,7 +268,7 @@ async def _attempt(
 
     Raises PersonInterrupted.
     """
-    stream = Stream(ctx, record, fitted, grant, edits)
+    stream = Stream(ctx, events, fitted, grant, edits)
     request = Request(
         messages=fitted.messages if edits is None else edits.as_sent(fitted.messages),
         tools=fitted.fixed.tools,
@@ -302,22 +302,22 @@ def _blobs(journal: Journal, messages: Sequence[Message]) -> dict[str, bytes]:
     return found
 
 
-def _images_refused(fault: ModelFault, models: ModelsInUse, fitted: Fitted, record: Record) -> Failed:
+def _images_refused(fault: ModelFault, models: ModelsInUse, fitted: Fitted, events: Events) -> Failed:
     """Leave these images out of later calls, so that the conversation can continue. Return the failure of this call."""
     model = models.current
     shas = sorted({image.sha for message in fitted.messages for image in message.images})
     is_known_to_see = model.sees_images is True
     what = "refused the images of this call" if is_known_to_see else "does not accept images"
     text = f"{model.name} {what} ({fault.text}); later calls leave them out: switch the model, or describe them"
-    record(ImagesRefused(model=model.name, shas=shas if is_known_to_see else []))
-    record(Fault(kind=fault.kind, text=text))
+    events.record(ImagesRefused(model=model.name, shas=shas if is_known_to_see else []))
+    events.record(Fault(kind=fault.kind, text=text))
     return Failed(text, retryable=False)
 
 
-def _note_trim(models: ModelsInUse, prompts: PromptLimits, fitted: Fitted, record: Record) -> None:
+def _note_trim(models: ModelsInUse, prompts: PromptLimits, fitted: Fitted, events: Events) -> None:
     images = prompts.more_images(fitted.images)
     if fitted.dropped or fitted.shortened or images > 0:
-        record(
+        events.record(
             ContextTrimmed(
                 dropped_messages=fitted.dropped,
                 dropped_tokens=fitted.dropped_tokens,

@@ -55,7 +55,7 @@ async def measure_reading(ctx: RunContext) -> None:
 
 async def _measure(ctx: RunContext) -> None:
     """Make the call, and charge it however it ends."""
-    model, record = ctx.models.current, ctx.events.bound(None, WORK)
+    model, events = ctx.models.current, ctx.events.bound(None, WORK)
     text = f"{secrets.token_hex(8)}\n{SAMPLE_TEXT[:_CHARACTERS]}\nReply with the one word: ready"
     messages = [Message(role="user", text=text)]
     tokens = model.count(messages, ())
@@ -73,7 +73,7 @@ async def _measure(ctx: RunContext) -> None:
     )
     if ctx.ancestors.hold(admitted, ctx.work) is not None:
         return
-    record(admitted)
+    events.record(admitted)
     request = Request(messages=messages, max_tokens=limit, seconds=grant.seconds)
     usage = list[UsagePart]()
 
@@ -89,4 +89,4 @@ async def _measure(ctx: RunContext) -> None:
         pass  # the step that follows meets the same fault, and shows it
     finally:
         own, reported = Tokens(tokens, _ANSWER_TOKENS), usage[-1] if usage else None
-        record(charged_for(own, reported, grant, model, is_cut=reported is None))
+        events.record(charged_for(own, reported, grant, model, is_cut=reported is None))

@@ -22,7 +22,6 @@ from ...protocol import (
     ReasoningArrived,
     ReasoningKept,
     ReasoningPart,
-    Record,
     ReplyFinished,
     Request,
     TextArrived,
@@ -37,6 +36,7 @@ from .charging import charged_for
 if TYPE_CHECKING:
     from ...budget.admission import Grant
     from ...journal.stream_redactor import StreamRedactor
+    from ...state.recorder import Events
     from ..formats.text_edits import TextEdits
     from ..prompt.fit_conversation import Fitted
     from ..resources.run_context import RunContext
@@ -58,10 +58,10 @@ class Stream:
     """One attempt at a model call: it merges and records the parts of the answer, and charges what it cost."""
 
     def __init__(
-        self, ctx: RunContext, record: Record, fitted: Fitted, grant: Grant, edits: TextEdits | None = None
+        self, ctx: RunContext, events: Events, fitted: Fitted, grant: Grant, edits: TextEdits | None = None
     ) -> None:
         """`edits` makes calls of the answer's text, in a file format."""
-        self._ctx, self._record, self._fitted, self._grant = ctx, record, fitted, grant
+        self._ctx, self._events, self._fitted, self._grant = ctx, events, fitted, grant
         self._edits = edits
         self._is_ended = False
         """The stream was ended before its end, because the answer was complete."""
@@ -73,8 +73,8 @@ class Stream:
         self._reasoning = ""
         self._read: PromptReadPart | None = None
         guard = ctx.journal.redactor.stream
-        self._text = Merger(lambda text: record(TextArrived(text=text)), ctx.clock, guard())
-        self._thought = Merger(lambda text: record(ReasoningArrived(text=text)), ctx.clock, guard())
+        self._text = Merger(lambda text: events.record(TextArrived(text=text)), ctx.clock, guard())
+        self._thought = Merger(lambda text: events.record(ReasoningArrived(text=text)), ctx.clock, guard())
 
     async def run(self, request: Request) -> Reply:
         """Return the whole reply, charged and recorded. Raises ModelFault; what had arrived by then is recorded."""
@@ -86,8 +86,8 @@ class Stream:
         if self._edits is not None:
             read, self._reply.calls = await asyncio.to_thread(self._edits.read, self._reply.text)
             if read is not None:
-                self._record(read)
-        self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
+                self._events.record(read)
+        self._events.record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
 
     async def _receive(self, parts: AsyncIterator[Part]) -> tuple[EndPart | None, Opaque | None]:
@@ -139,14 +139,14 @@ class Stream:
 
     def _record_reading(self) -> None:
         if self._read is not None:
-            self._record(PromptRead(read=self._read.read, total=self._read.total))
+            self._events.record(PromptRead(read=self._read.read, total=self._read.total))
 
     def _keep(self, opaque: Opaque, usage: UsagePart | None) -> None:
         """Store the provider's data as a blob, which is sent back byte for byte. No screen or export shows it."""
         data = msgspec.json.encode(opaque.data)
         reported = usage.tokens.reasoning if usage else 0
         tokens = self._ctx.models.current.count_text(self._reasoning) or reported or len(data) // 4
-        self._record(ReasoningKept(maker=opaque.maker, sha=self._ctx.journal.keep(data), tokens=tokens))
+        self._events.record(ReasoningKept(maker=opaque.maker, sha=self._ctx.journal.keep(data), tokens=tokens))
 
     def charge(self, reported: UsagePart | None, *, is_cut: bool = False) -> None:
         """Charge what the provider reported, or an estimate from what arrived. A second call does nothing.
@@ -162,7 +162,7 @@ class Stream:
         calls = "".join(call.tool + call.arguments for call in self._reply.calls)
         arrived = model.count_text(self._reply.text + self._reasoning + calls)
         own = Tokens(self._fitted.tokens, arrived)
-        self._record(charged_for(own, reported or self._usage, self._grant, model, is_cut=is_cut))
+        self._events.record(charged_for(own, reported or self._usage, self._grant, model, is_cut=is_cut))
 
 
 class Merger:

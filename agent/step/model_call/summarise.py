@@ -81,9 +81,9 @@ def _kept(conversation: Conversation, models: ModelsInUse) -> int:
 
 async def _ask(ctx: RunContext, messages: Sequence[Message]) -> str | NotSummarised:
     """Return the summary that the model wrote."""
-    record = ctx.events.bound(None, WORK)
+    events = ctx.events.bound(None, WORK)
     ctx.facts.conversations[WORK] = Conversation(list(messages), [0] * len(messages))
-    record(Prompted(kind="compact", text=_PROMPT))
+    events.record(Prompted(kind="compact", text=_PROMPT))
     model = ctx.models.current
     tools = ctx.prompts.offered  # so that the prompt begins as that of the newest step, and is read from the cache
     fitted = fit(
@@ -98,9 +98,9 @@ async def _ask(ctx: RunContext, messages: Sequence[Message]) -> str | NotSummari
     if isinstance(grant, Exhausted):
         return NotSummarised(f"a summary does not fit the limits: {grant.detail}")
     try:
-        reply = await call(ctx, WORK, tools, record, fitted, grant, purpose="summary")
+        reply = await call(ctx, WORK, tools, events, fitted, grant, purpose="summary")
     except PersonInterrupted as how:
-        record(Interrupted(what="model", detail=str(how)))
+        events.record(Interrupted(what="model", detail=str(how)))
         return NotSummarised("it was interrupted: the conversation stays as it is")
     if isinstance(reply, Failed):
         return NotSummarised(f"the model gave no summary: {reply.text}")

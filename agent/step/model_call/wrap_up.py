@@ -41,12 +41,12 @@ async def wrap_up(ctx: RunContext, why: str) -> str | None:
     if found is None:
         return None
     tools, fitted, grant = found
-    record = ctx.events.bound(None, None)
+    events = ctx.events.bound(None, None)
     with ctx.activity.in_progress():
         try:
-            reply = await call(ctx, None, tools, record, fitted, grant, purpose="wrap_up")
+            reply = await call(ctx, None, tools, events, fitted, grant, purpose="wrap_up")
         except PersonInterrupted as how:
-            record(Interrupted(what="model", detail=str(how)))
+            events.record(Interrupted(what="model", detail=str(how)))
             return None
     return reply.text.strip() or None if isinstance(reply, Reply) else None
 

@@ -11,12 +11,13 @@ import msgspec
 
 from ...host.file_errors import PathRefused
 from ...host.plain_files import read_plain
-from ...protocol import Prompted, Record
+from ...protocol import Prompted
 from ...protocol.extensions.headings import FOLDER_INSTRUCTIONS
 from ...protocol.tools.traits import TOOL_TRAITS
 
 if TYPE_CHECKING:
     from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Events
     from ...tools.tool_context import ToolContext
     from ..resources.run_context import RunContext
     from ..tool_calls.call_results import CallResults
@@ -29,7 +30,7 @@ _MOST_FILES = 12
 """Files of one conversation, so that a tree full of them does not fill the window."""
 
 
-async def send_folder_instructions(ctx: RunContext, outcome: CallResults, record: Record, work: str | None) -> None:
+async def send_folder_instructions(ctx: RunContext, outcome: CallResults, events: Events, work: str | None) -> None:
     """Record the nearest instructions of each file that the step's calls were about, once in a conversation."""
     if not ctx.facts.spec.changes_files or (ctx.edits is not None and ctx.edits.is_active):
         return
@@ -39,7 +40,7 @@ async def send_folder_instructions(ctx: RunContext, outcome: CallResults, record
     for file, text in await asyncio.to_thread(_nearest, ctx.tools, paths):
         sent = _sent(ctx.facts, work)
         if file not in sent and len(sent) < _MOST_FILES:
-            record(Prompted(kind="instructions", text=text))
+            events.record(Prompted(kind="instructions", text=text))
 
 
 def _touched(tools: ToolContext, outcome: CallResults) -> Iterator[str]:

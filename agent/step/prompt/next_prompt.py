@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ...budget.count_margin import expected, most_counted
-from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
+from ...protocol import Message, Model, PromptShortened, RunSpec, ToolSpec
 from ..formats.format_words import LONGEST_INSTRUCTION, MOST_TEST, first_failure
 from ..formats.text_edits import FileSpace, TextEdits
 from ..model_call.images_shown import with_accepted_images
@@ -16,6 +16,7 @@ from .smallest_window import needed_room, output_room, prompt_room, smallest_win
 
 if TYPE_CHECKING:
     from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Events
     from ..resources.models_in_use import ModelsInUse
     from ..resources.run_context import RunContext
 
@@ -145,7 +146,7 @@ def file_space(ctx: RunContext) -> FileSpace:
     return FileSpace([(share, left(share)) for share in _SHARES], model.count_text, quickly_read)
 
 
-def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, tools: Sequence[ToolSpec], record: Record) -> None:
+def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, tools: Sequence[ToolSpec], events: Events) -> None:
     """Record for the user how the fixed part of the prompt is shortened, once for each way.
 
     The prompts of the works of a search differ in length, so one event stands for all.
@@ -160,7 +161,7 @@ def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, tools: Seque
     seconds = 0.0 if is_shown else seconds_to_read(ctx, work, tools)
     seen = (ctx.models.current.window, *how)
     if fixed.is_shortened and ctx.prompts.is_new_shortening(seen):
-        record(
+        events.record(
             PromptShortened(
                 window=ctx.models.current.window,
                 seconds=seconds if seconds > MOST_SECONDS else None,

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from ...host.terminal_text import plain
-from ...protocol import OutputArrived, Record
+from ...protocol import OutputArrived
 from .growing_pauses import GrowingPauses
 from .output_tail import Tail
+
+if TYPE_CHECKING:
+    from ...state.recorder import Events
 
 _LINE = 200
 
 
 @contextmanager
 def output_reported(
-    record: Record, command: str, call_id: str = "", printed: Tail | None = None
+    events: Events, command: str, call_id: str = "", printed: Tail | None = None
 ) -> Generator[Callable[[bytes], None]]:
     """Yield a receiver of the command's output, and record its newest line from time to time until the block ends.
 
     `printed`: collects the output; it must be empty.
     """
     reports = _Reports(
-        lambda line: record(OutputArrived(command=command, line=line, call_id=call_id)),
+        lambda line: events.record(OutputArrived(command=command, line=line, call_id=call_id)),
         Tail() if printed is None else printed,
     )
     try:

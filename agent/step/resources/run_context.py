@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...layers.run_layers import RunLayers
     from ...layers.unit import Unit
-    from ...protocol import Clock, Record, StallEnd, ToolCall
+    from ...protocol import Clock, StallEnd, ToolCall
     from ...repo.old_snapshots.snapshots import Snapshots
     from ...sandbox.git_hooks import CommitHooks
     from ...sandbox.sandbox import Sandbox
     from ...state.facts.run_facts import RunFacts
-    from ...state.recorder import Recorder
+    from ...state.recorder import Events, Recorder
     from ...tools.tool_context import ToolContext
     from ...verdict.scope.scope import Scope
     from ..formats.text_edits import TextEdits
@@ -54,7 +54,7 @@ class ToolCalls(Protocol):
         self,
         ctx: RunContext,
         calls: Sequence[ToolCall],
-        record: Record,
+        events: Events,
         *,
         step: int,
         work: str | None,
@@ -65,13 +65,13 @@ class ToolCalls(Protocol):
         ...
 
     async def resume(
-        self, ctx: RunContext, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]
+        self, ctx: RunContext, calls: Sequence[ToolCall], events: Events, *, names: Sequence[str]
     ) -> CallResults:
         """Perform calls that are in the journal without a result. Raises PersonInterrupted."""
         ...
 
     async def carry_out(
-        self, ctx: RunContext, call: ToolCall, arguments: msgspec.Struct | None, ruling: Ruling, record: Record
+        self, ctx: RunContext, call: ToolCall, arguments: msgspec.Struct | None, ruling: Ruling, events: Events
     ) -> GateResult:
         """Carry out a ruling on a file change, after the runner died that should have done it."""
         ...

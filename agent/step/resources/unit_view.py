@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.remedies import LayerRefused
-from ...protocol import Prompted, Record
+from ...protocol import Prompted
 
 if TYPE_CHECKING:
+    from ...state.recorder import Events
     from .run_context import RunContext
 
 
-async def refresh_unit(ctx: RunContext, record: Record) -> None:
+async def refresh_unit(ctx: RunContext, events: Events) -> None:
     """Mount the unit again if the workspace was changed since. Its background commands end, and the model gets a line.
 
     To be called before anything reads or runs in the unit. Raises LayerRefused: then nothing can run in it any more.
@@ -32,4 +33,4 @@ async def refresh_unit(ctx: RunContext, record: Record) -> None:
         raise LayerRefused(error, unit.folder.parent.parent) from error
     if names:
         text = f"The user changed files of the workspace. To see them, these background commands were ended: {names}."
-        record(Prompted(kind="background", text=text))
+        events.record(Prompted(kind="background", text=text))

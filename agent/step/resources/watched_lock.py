@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
-from ...protocol import LockAwaited, LockObtained, Record
+from ...protocol import LockAwaited, LockObtained
+
+if TYPE_CHECKING:
+    from ...state.recorder import Events
 
 UNNOTICED_SECONDS = 0.5
 """Seconds of a wait that are not recorded."""
@@ -15,24 +19,24 @@ UNNOTICED_SECONDS = 0.5
 class LockEvents:
     """Records the waits for locks as events."""
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
+    def __init__(self, events: Events) -> None:
+        self._events = events
 
     def awaited(self, lock: str, holder: str) -> None:
         """Record that a step waits for a lock."""
-        self._record(LockAwaited(lock=lock, holder=holder))
+        self._events.record(LockAwaited(lock=lock, holder=holder))
 
     def over(self, lock: str, seconds: float, *, obtained: bool) -> None:
         """Record that the wait ended."""
-        self._record(LockObtained(lock=lock, seconds=seconds, obtained=obtained))
+        self._events.record(LockObtained(lock=lock, seconds=seconds, obtained=obtained))
 
 
 class WatchedLock:
     """A lock within the run. A wait for it that is not short is recorded with the name of the holder."""
 
-    def __init__(self, name: str, record: Record) -> None:
+    def __init__(self, name: str, events: Events) -> None:
         """`name`: what is locked, as in `waiting for the files of the run`."""
-        self._name, self._events = name, LockEvents(record)
+        self._name, self._events = name, LockEvents(events)
         self._lock = asyncio.Lock()
         self._holder = ""
 

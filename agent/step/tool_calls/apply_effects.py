@@ -15,7 +15,7 @@ from ...host.files.file_states import read_state
 from ...journal.encoding import recorded_text
 from ...layers.effect_classes import STORED, displaced_bytes
 from ...layers.effect_rows import decode_git, decode_rows, encode_git, encode_rows, new_name
-from ...protocol import EffectsAccepted, EffectsApplied, PassKept, Record
+from ...protocol import EffectsAccepted, EffectsApplied, PassKept
 from ...protocol.text.counts import plural
 from ...protocol.text.path_text import quoted_path
 from .copy_outputs import copy_outputs
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from ...layers.layer import Layer
     from ...layers.run_layers import RunLayers
     from ...protocol import JoinStarted
+    from ...state.recorder import Events
     from ..resources.run_context import RunContext
 
 _MOST_NAMED = 5
-_NO_ENDS = MappingProxyType[str, Record]({})
+_NO_ENDS: Mapping[str, Events] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ async def apply_effects(
     groups: Sequence[Group],
     accepted: Accepted,
     command: str,
-    record: Record,
+    events: Events,
     of_unit: PassKept | JoinStarted | None = None,
 ) -> Applied:
     """Apply the rows, and record what changed. `groups`: the effects by their classes.
@@ -95,7 +96,7 @@ async def apply_effects(
     of_builds = [group.title for group in groups if group.kind == "built"]
     name = new_name() if of_unit is None else of_unit.order
     with ctx.events.together():
-        record(
+        events.record(
             EffectsAccepted(
                 order=name,
                 rows=blob,
@@ -110,7 +111,7 @@ async def apply_effects(
             )
         )
         if of_unit is not None:
-            record(of_unit)
+            events.record(of_unit)
     crash_point("effects: accepted")
     ctx.files.mark_changed()
     every = [*rows, *built]
@@ -119,7 +120,7 @@ async def apply_effects(
     crash_point("effects: applied")
     if of_unit is not None:
         changes = _unrecorded(ctx, changes)
-    record_applied(ctx, name, rows, accepted.git, results, changes, record)
+    record_applied(ctx, name, rows, accepted.git, results, changes, events)
     layers.forget(name)
     failed = [one for one in results if one.conflict]
     names = {one.path for one in failed}
@@ -224,7 +225,7 @@ def record_applied(
     git: Sequence[GitChanges],
     results: Sequence[Result],
     changes: Mapping[str, FileContents],
-    record: Record,
+    events: Events,
 ) -> None:
     """Record the outcome of an order, and the files that it changed."""
     files = len(results) - sum(len(one.rows) for one in git)
@@ -237,8 +238,8 @@ def record_applied(
     with ctx.events.together():
         for path, change in changes.items():
             if not of_files.get(path):
-                record(file_changed(ctx.journal, change, "command"))
-        record(
+                events.record(file_changed(ctx.journal, change, "command"))
+        events.record(
             EffectsApplied(
                 order=name,
                 conflicts=[f"{one.path}: {one.conflict}" for one in results if one.conflict],
@@ -249,11 +250,11 @@ def record_applied(
 
 
 async def finish_accepted(
-    ctx: RunContext, layers: RunLayers, record: Record, ends: Mapping[str, Record] = _NO_ENDS
+    ctx: RunContext, layers: RunLayers, events: Events, ends: Mapping[str, Events] = _NO_ENDS
 ) -> list[str]:
     """Finish what an earlier runner accepted and did not record as applied. Returns lines for the user.
 
-    `ends`: what records the outcome of an order instead of `record`, by its name.
+    `ends`: what records the outcome of an order instead of `events`, by its name.
     """
     said = list[str]()
     for name, accepted in list(ctx.facts.changes.accepted.items()):
@@ -261,7 +262,7 @@ async def finish_accepted(
         if results is None:  # it was killed before the order was stored, so nothing is in the workspace
             conflicts = [f"nothing of `{accepted.command}`: it was killed before"]
             with ctx.events.together():
-                ends.get(name, record)(EffectsApplied(order=name, conflicts=conflicts, lost=True))
+                ends.get(name, events).record(EffectsApplied(order=name, conflicts=conflicts, lost=True))
             said.append(f"Nothing that `{accepted.command}` changed was applied: its runner was killed before.")
             continue
         rows = decode_rows(ctx.journal.blob(accepted.rows))
@@ -270,7 +271,7 @@ async def finish_accepted(
         changes = {row.path: stored_contents(ctx.journal, row) for row in rows[: accepted.shown] if not _is_folder(row)}
         if accepted.pass_number:
             changes = _unrecorded(ctx, changes)
-        record_applied(ctx, name, rows, git, results, changes, ends.get(name, record))
+        record_applied(ctx, name, rows, git, results, changes, ends.get(name, events))
         layers.forget(name)
         said.append(f"What `{accepted.command}` changed ({plural(accepted.files, 'file')}) was applied.")
     return said

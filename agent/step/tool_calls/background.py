@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...host.processes.command_output import HeadTail
 from ...host.processes.write_hold import WriteHold
-from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted, Record
+from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted
 from ...sandbox.command_access import Access
 from ...sandbox.sandbox import Sandbox
 from ...state.facts.unrecorded import EVERYWHERE
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ...host.processes.process_tree import ProcessTree
     from ...host.processes.processes import Finished
     from ...journal.journal import Journal
+    from ...state.recorder import Events
     from ..resources.run_tree_files import Tree
 
 KEPT = 1_000_000
@@ -91,7 +92,7 @@ class Background:
         clock: Clock,
         *,
         live: Sequence[str] = (),
-        record: Record,
+        events: Events,
         send: Callable[[Prompted], object],
     ) -> None:
         """`live`: folders of the workspace that the user lets these commands write.
@@ -100,7 +101,7 @@ class Background:
         """
         self._tree, self._live = tree, live
         self._journal, self._clock = journal, clock
-        self._record, self._send = record, send
+        self._events, self._send = events, send
         self._jobs: dict[str, _Job] = {}
         self._ended: dict[str, HeadTail] = {}
         self.seen: Before | None = None
@@ -119,7 +120,7 @@ class Background:
         kept = self._jobs[name].output if name in self._jobs else self._ended.get(name)
         return None if kept is None else kept.value()
 
-    async def start(self, name: str, draft: CommandDraft, record: Record) -> ToolResult:
+    async def start(self, name: str, draft: CommandDraft, events: Events) -> ToolResult:
         """Start an approved command. Returns its first output, or how it failed."""
         if draft.unsandboxed and self._tree.unit is not None:
             return ToolResult(ok=False, text=ONLY_IN_UNIT, summary="not run")
@@ -127,7 +128,7 @@ class Background:
         await self._look(access)
         job = _Job(name, draft.command, self._clock.monotonic(), lambda line: self._report(name, line))
         self._jobs[name] = job
-        record(BackgroundStarted(name=name, command=draft.command, outputs=self._outputs(access)))
+        events.record(BackgroundStarted(name=name, command=draft.command, outputs=self._outputs(access)))
         sandbox = Sandbox() if draft.unsandboxed else self._tree.sandbox
         job.task = asyncio.ensure_future(
             sandbox.run(
@@ -144,10 +145,10 @@ class Background:
         try:
             await asyncio.wait({job.task}, timeout=EARLY_END_SECONDS)
         except asyncio.CancelledError:
-            await self._end(job, "interrupted by the person", record)
+            await self._end(job, "interrupted by the person", events)
             raise
         if job.task.done():
-            done = self._close(job, record)
+            done = self._close(job, events)
             text = f"`{name}` ended early: {done.how}.\n{about}{done.output}"
             return ToolResult(ok=False, text=text, summary=done.how)
         job.task.add_done_callback(lambda _: self._ended_itself(job))
@@ -212,17 +213,17 @@ class Background:
                 _, hold = self._holds.pop()
                 await asyncio.to_thread(hold.release)
 
-    async def stop(self, name: str, by: str, record: Record) -> BackgroundEnded | None:
+    async def stop(self, name: str, by: str, events: Events) -> BackgroundEnded | None:
         """End a command. None: nothing runs under that name."""
         job = self._jobs.get(name)
         if job is None:
             return None
-        return await self._end(job, f"stopped by the {by}", record)
+        return await self._end(job, f"stopped by the {by}", events)
 
     async def end_all(self, how: str) -> None:
         """End all background commands of the run."""
         for job in list(self._jobs.values()):
-            await self._end(job, how, self._record)
+            await self._end(job, how, self._events)
 
     @property
     def title(self) -> str:
@@ -244,20 +245,20 @@ class Background:
         if before is None or not (only <= before.only or before.only == WHOLE):
             self.seen = await look(self._tree.workspace, self._tree.sandbox, only=only)
 
-    async def _end(self, job: _Job, how: str, record: Record) -> BackgroundEnded:
+    async def _end(self, job: _Job, how: str, events: Events) -> BackgroundEnded:
         job.ended_by = how
         job.task.cancel()
         await asyncio.wait({job.task})
-        return self._close(job, record)
+        return self._close(job, events)
 
     def _ended_itself(self, job: _Job) -> None:
         if job.ended_by or job.name not in self._jobs:
             return
-        done = self._close(job, self._record)
+        done = self._close(job, self._events)
         text = f"`{job.name}`, which ran in the background, ended: {done.how}."
         self._send(Prompted(kind="background", text=f"{text} Its last lines:\n{done.output}" if done.output else text))
 
-    def _close(self, job: _Job, record: Record) -> BackgroundEnded:
+    def _close(self, job: _Job, events: Events) -> BackgroundEnded:
         job.stop_reports()
         self._jobs.pop(job.name, None)
         self._ended[job.name] = job.output
@@ -274,8 +275,8 @@ class Background:
             full=self._journal.keep(job.output.value()) if job.output.total else None,
             seconds=self._clock.monotonic() - job.began,
         )
-        record(ended)
+        events.record(ended)
         return ended
 
     def _report(self, name: str, line: str) -> None:
-        self._record(BackgroundSaid(name=name, line=line))
+        self._events.record(BackgroundSaid(name=name, line=line))

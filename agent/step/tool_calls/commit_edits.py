@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...host.own_temp import temp_folder
-from ...protocol import ChangeCommitted, FileChanged, Record, RunSpec, Stamped
+from ...protocol import ChangeCommitted, FileChanged, RunSpec, Stamped
 from ...repo.repository import GitFailed, Hooks, Repository
 from ...sandbox.git_hooks import CommitHooks, HookRefused, find_hooks
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
+    from ...state.recorder import Events
 
 _NOT_BY_HAND = ("command", "background", "restore", "undo")
 """Causes of a change that is not an edit: commands and restores."""
@@ -73,7 +74,7 @@ class Commits:
         if isinstance(stamped.event, FileChanged) and stamped.event.by in _NOT_BY_HAND:
             self._follow(stamped.event, driven=self._is_driven())
 
-    async def add(self, change: FileChanged, record: Record, step: int) -> str | None:
+    async def add(self, change: FileChanged, events: Events, step: int) -> str | None:
         """Commit this change, which is on the disk already. Returns why a hook refused it, or None.
 
         Errors of git are recorded, not raised.
@@ -98,7 +99,7 @@ class Commits:
             if commit is not None or refused is not None or why not in self._said:
                 self._said.update([why] if why is not None else [])
                 note = "" if self._hooks is None else self._hooks.take_notes()
-                record(ChangeCommitted(path=change.path, commit=commit, why_not=why or "", note=note))
+                events.record(ChangeCommitted(path=change.path, commit=commit, why_not=why or "", note=note))
             return refused
 
     async def _commit(self, found: _SharedRepository, change: FileChanged, step: int) -> str | None:

@@ -28,7 +28,7 @@ from ...layers.layer_effects import IN_MEMORY, Effect, Side, is_same, status_at
 from ...layers.open_below import FOLDER
 from ...layers.surroundings import read_surroundings
 from ...layers.workspace_copies import and_above
-from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, OutputsWritten, Record, Snapshotted
+from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, OutputsWritten, Snapshotted
 from ...protocol.text.counts import plural
 from ...repo.protected_places import read_only_places
 from ...sandbox.visible_programs import program_places
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
     from ...sandbox.sandbox import Sandbox
+    from ...state.recorder import Events
     from ..resources.run_context import RunContext
 
 MOST_SHOWN = 1_000
@@ -56,13 +57,13 @@ _RUNS = "`git rebase --continue` runs its commands"
 _LINK_OF_GIT = "it is a link in a git folder, and git follows it"
 
 
-async def look_before(ctx: RunContext, record: Record) -> Before:
+async def look_before(ctx: RunContext, events: Events) -> Before:
     """Return the workspace before a command, with the contents of what the run wrote.
 
     What background commands changed until now is recorded, so that nothing falls between two comparisons.
     """
     if ctx.facts.changes.world is None:
-        record(Snapshotted(world=None, layer=True))
+        events.record(Snapshotted(world=None, layer=True))
     before = await look_now(ctx)
     seen = ctx.background.seen
     if seen is None or seen.only != before.only:
@@ -70,7 +71,7 @@ async def look_before(ctx: RunContext, record: Record) -> Before:
     found = await _found(ctx, seen, before, EVERYWHERE, "background")
     title = ctx.background.title
     ctx.background.look_from(before)
-    return before._replace(earlier=_record(ctx, found, title, record, "background"))
+    return before._replace(earlier=_record(ctx, found, title, events, "background"))
 
 
 async def look_now(ctx: RunContext) -> Before:
@@ -156,7 +157,7 @@ async def record_changes(
     ctx: RunContext,
     before: Before,
     command: str,
-    record: Record,
+    events: Events,
     *,
     reach: Reach = EVERYWHERE,
     by: ChangedBy = "command",
@@ -168,14 +169,14 @@ async def record_changes(
     found = await _found(ctx, before, after, reach, by)
     if follows:
         ctx.background.look_from(after)
-    changed, earlier = _record(ctx, found, command, record, by), before.earlier
+    changed, earlier = _record(ctx, found, command, events, by), before.earlier
     if earlier is None:
         return changed
     protected, names = [*earlier.protected, *changed.protected], [*earlier.names, *changed.names]
     return changed._replace(protected=protected, names=names)
 
 
-async def record_check_changes(ctx: RunContext, before: Before, check: str, record: Record) -> Changed:
+async def record_check_changes(ctx: RunContext, before: Before, check: str, events: Events) -> Changed:
     """Record what a check changed since. What it made is output; other files have nobody's decision."""
     after = await look(ctx.workspace, ctx.sandbox, settled=True)
     # What the run recorded meanwhile is known.
@@ -184,11 +185,11 @@ async def record_check_changes(ctx: RunContext, before: Before, check: str, reco
     known = ctx.facts.changes.unrecorded.outputs
     outputs = dict.fromkeys([*found.outputs, *(recorded_text(row.path) for row in made)])
     if new := [path for path in outputs if path not in known]:
-        record(OutputsWritten(paths=new))
+        events.record(OutputsWritten(paths=new))
     found.shown = [row for row in found.shown if row.before is not None]
     found.protected = [one for one in found.protected if one.why != EXECUTABLE]  # it was built again
     found.folders, found.counted, found.outputs, found.more = [], [], [], 0
-    return _record(ctx, found, f"the check `{check}`", record, "command")
+    return _record(ctx, found, f"the check `{check}`", events, "command")
 
 
 async def _found(ctx: RunContext, before: Before, after: Before, reach: Reach, by: ChangedBy) -> Found:
@@ -217,7 +218,7 @@ def _below(ctx: RunContext) -> Path | None:
     return None if start is None else start.root
 
 
-def _record(ctx: RunContext, found: Found, command: str, record: Record, by: ChangedBy) -> Changed:
+def _record(ctx: RunContext, found: Found, command: str, events: Events, by: ChangedBy) -> Changed:
     protected = found.protected if ctx.unit is None else ()
     if not (found.shown or found.folders or found.counted):
         return Changed(protected=protected, names=found.names)
@@ -232,7 +233,7 @@ def _record(ctx: RunContext, found: Found, command: str, record: Record, by: Cha
     more = [f"{plural(found.more, 'file')} more"] if found.more else []
     name = new_name()
     with ctx.events.together():
-        record(
+        events.record(
             EffectsAccepted(
                 order=name,
                 rows=blob,
@@ -246,14 +247,14 @@ def _record(ctx: RunContext, found: Found, command: str, record: Record, by: Cha
         )
         for row in found.shown:
             changed = file_changed(ctx.journal, found.contents[row.path], by)
-            record(replace(changed, command=command) if by == "background" else changed)
-        record(EffectsApplied(order=name))
+            events.record(replace(changed, command=command) if by == "background" else changed)
+        events.record(EffectsApplied(order=name))
     files = [row for row in found.shown if row.before is not None]
     overwritten = {recorded_text(row.path): "" if row.after is None else row.after.digest for row in files}
     return Changed([row.path for row in found.shown], protected, found.names, overwritten)
 
 
-async def record_background_changes(ctx: RunContext, record: Record) -> list[str]:
+async def record_background_changes(ctx: RunContext, events: Events) -> list[str]:
     """Record what background commands changed, and let a person decide on what git or a tool runs by itself.
 
     Returns lines for the model.
@@ -261,7 +262,7 @@ async def record_background_changes(ctx: RunContext, record: Record) -> list[str
     before, title = ctx.background.seen, ctx.background.title
     if before is None:
         return []
-    return await decide_protected(ctx, record, title, await record_changes(ctx, before, title, record, by="background"))
+    return await decide_protected(ctx, events, title, await record_changes(ctx, before, title, events, by="background"))
 
 
 def compare(

@@ -19,10 +19,9 @@ from ...layers.effect_rows import Row, encode_for_digest, encode_git
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...protocol import GIT_HELD, Record
+from ...protocol import GIT_HELD
 from ...protocol.text.counts import plural
 from ...state.facts.standing_changes import GIT_WORDS
-from ...state.recorder import with_waiting
 from .apply_effects import Accepted, apply_effects
 from .effect_entries import Part, Sorted, git_summary, is_folder, named, readable, row_of, sort_effects, with_blobs
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from ...layers.git.git_rows import GitChanges
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed, RunLayers
+    from ...state.recorder import Events
     from ..resources.run_context import RunContext
 
 _MOST_NAMED, _MOST_LINES, _MOST_NEVER = 5, 20, 100
@@ -69,7 +69,7 @@ async def take_effects(
     layers: RunLayers,
     layer: Layer,
     command: str,
-    record: Record,
+    events: Events,
     *,
     ended: str = "",
     asks: bool = True,
@@ -87,7 +87,7 @@ async def take_effects(
         paths = [one.effect.path for group in listed.groups for one in group.entries]
         why = f"Nothing of what it had changed was applied, because {ended}"
         return Taken([f"{why}: {named(paths)}."] if paths else [], paths)
-    return await take_listed(ctx, layers, layer, listed, command, record, asks=asks)
+    return await take_listed(ctx, layers, layer, listed, command, events, asks=asks)
 
 
 async def take_listed(
@@ -96,7 +96,7 @@ async def take_listed(
     layer: Layer,
     listed: Listed,
     command: str,
-    record: Record,
+    events: Events,
     *,
     asks: bool = True,
 ) -> Taken:
@@ -106,10 +106,10 @@ async def take_listed(
     """
     root, line = ctx.workspace.root, command if asks else ""
     found = await asyncio.to_thread(sort_effects, ctx.gate, root, listed, ctx.guard, is_hook=not asks, command=line)
-    decided = await decide_effects(ctx, found, listed, command, record, asks=asks)
+    decided = await decide_effects(ctx, found, listed, command, events, asks=asks)
     lines, accepted, failed = list[str](), {row.path for row in decided.rows}, set[str]()
     if decided.rows or decided.git:
-        applied, failed = await _applied(ctx, layers, layer, listed, decided, command, record)
+        applied, failed = await _applied(ctx, layers, layer, listed, decided, command, events)
         lines, accepted = applied, accepted - failed
     lines.append(decided.chosen)
     for head, some in (("Not applied", decided.refused), ("Never applied", listed.left_out)):
@@ -170,7 +170,7 @@ async def decide_effects(
     found: Sorted,
     listed: Listed,
     command: str,
-    record: Record,
+    events: Events,
     *,
     asks: bool,
     ask: Ask | None = None,
@@ -187,7 +187,7 @@ async def decide_effects(
         with ctx.journal.transaction():
             found.asking = with_blobs(found.asking, ctx.journal.keep)
         draft = effects_draft(ctx, found, command, listed.left_out)
-        opening = ctx.gate.propose(draft, call_id="", record=with_waiting(record)) if ask is None else ask(draft)
+        opening = ctx.gate.propose(draft, call_id="", events=events) if ask is None else ask(draft)
         ruling = await ctx.activity.interruptible(opening)
         if ruling.approved or not draft.along_waits or ruling.refused_by == "policy":
             decided.pass_on(found)  # only a person drops what needs no approval
@@ -290,11 +290,11 @@ def _let_folders_follow(decided: Decided, found: Sorted) -> None:
 
 
 async def _applied(
-    ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, decided: Decided, command: str, record: Record
+    ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, decided: Decided, command: str, events: Events
 ) -> tuple[list[str], set[str]]:
     """Apply the rows. Returns sentences for the model, and the paths of what is a conflict."""
     accepted = decided.accepted(decided.git)
-    applied = await apply_effects(ctx, layers, layer, listed.groups, accepted, command, record)
+    applied = await apply_effects(ctx, layers, layer, listed.groups, accepted, command, events)
     words = [*([named(applied.done)] if applied.done else []), *applied.words]
     line = f"Applied: {'; '.join(words)}." if words else ""
     conflicts = [f"`{readable(one.path)}`: {one.conflict}" for one in applied.failed[:_MOST_NAMED]]

@@ -10,8 +10,7 @@ from ...gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft
 from ...gate.stored_drafts import is_file_change, stored_draft
 from ...gate.waiting_proposal import StoredProposal
 from ...host.crash import crash_point
-from ...protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
-from ...state.recorder import with_waiting
+from ...protocol import FileChanged, ProposalDecided, ProposalOpened, ToolCall, is_try
 from ...tools.carry_out import carry_out, draft_of, plan_again
 from ...tools.tool_arguments import StartCommand
 from ...tools.tool_result import ToolResult
@@ -25,6 +24,7 @@ from .run_command import run_at_gate
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
+    from ...state.recorder import Events
     from ..resources.run_context import RunContext
     from .commit_edits import Commits
 
@@ -41,7 +41,7 @@ async def at_gate(
     ctx: RunContext,
     call: ToolCall,
     arguments: Arguments,
-    record: Record,
+    events: Events,
     *,
     can_stay_open: bool,
     place: tuple[int, int] = (0, 0),
@@ -52,20 +52,20 @@ async def at_gate(
     the proposal stays open. `place`: number of its file among the files of the answer.
     """
     requests = ctx.facts.requests
-    draft, opened = _drafted(ctx, call, arguments, requests.waiting_for(call.call_id), record)
+    draft, opened = _drafted(ctx, call, arguments, requests.waiting_for(call.call_id), events)
     stored = None if opened is None else StoredProposal(opened, requests.conflict_of(opened.proposal_id))
-    return await _pass_gate(ctx, call, arguments, draft, stored, record, can_stay_open=can_stay_open, place=place)
+    return await _pass_gate(ctx, call, arguments, draft, stored, events, can_stay_open=can_stay_open, place=place)
 
 
 async def carry_out_ruling(
-    ctx: RunContext, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record
+    ctx: RunContext, call: ToolCall, arguments: Arguments, ruling: Ruling, events: Events
 ) -> GateResult:
     """Carry out a ruling on a file change, after the runner died that should have done it."""
     assert isinstance(ruling.draft, FileDraft)  # the result of a command is unknown
-    result = await _land(ctx, ruling.draft, ruling, record)
+    result = await _land(ctx, ruling.draft, ruling, events)
     if not result.stale:
         return GateResult(result)
-    return await _pass_gate(ctx, call, arguments, plan_again(ruling, ctx.tools), None, record, can_stay_open=True)
+    return await _pass_gate(ctx, call, arguments, plan_again(ruling, ctx.tools), None, events, can_stay_open=True)
 
 
 async def _pass_gate(
@@ -74,7 +74,7 @@ async def _pass_gate(
     arguments: Arguments,
     draft: Draft | ToolResult,
     stored: StoredProposal | None,
-    record: Record,
+    events: Events,
     *,
     can_stay_open: bool,
     place: tuple[int, int] = (0, 0),
@@ -84,7 +84,7 @@ async def _pass_gate(
         passing = ctx.gate.propose(
             draft,
             call_id=call.call_id,
-            record=with_waiting(record),
+            events=events,
             can_stay_open=can_stay_open,
             stored=stored,
             place=place,
@@ -99,9 +99,9 @@ async def _pass_gate(
             return gated
         gated.is_rejected = not ruling.approved and ruling.by != "policy" and ruling.refused_by != "conflict"
         if ruling.approved and isinstance(ruling.draft, (CommandDraft, McpDraft)):
-            gated.result = await _run(ctx, call.call_id, arguments, ruling.draft, ruling, record)
+            gated.result = await _run(ctx, call.call_id, arguments, ruling.draft, ruling, events)
             return gated
-        result = await _land(ctx, draft, ruling, record)
+        result = await _land(ctx, draft, ruling, events)
         if not result.stale or not isinstance(ruling.draft, FileDraft):
             gated.result = result
             return gated
@@ -115,7 +115,7 @@ async def _pass_gate(
 
 
 def _drafted(
-    ctx: RunContext, call: ToolCall, arguments: Arguments, opened: ProposalOpened | None, record: Record
+    ctx: RunContext, call: ToolCall, arguments: Arguments, opened: ProposalOpened | None, events: Events
 ) -> tuple[Draft | ToolResult, ProposalOpened | None]:
     """Return the draft for the gate, and the open proposal if it is exactly that draft."""
     if opened is not None and is_file_change(opened):
@@ -129,7 +129,7 @@ def _drafted(
         return draft, None
     if isinstance(draft, (CommandDraft, McpDraft)) and digest_of(draft, ctx.sandbox.kind) == opened.digest:
         return draft, opened
-    record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=CANNOT_REOPEN))
+    events.record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=CANNOT_REOPEN))
     return draft, None
 
 
@@ -139,31 +139,31 @@ async def _run(
     arguments: Arguments,
     draft: CommandDraft | McpDraft,
     ruling: Ruling,
-    record: Record,
+    events: Events,
 ) -> ToolResult:
     ctx.files.mark_acted()
     if isinstance(draft, McpDraft):
-        return await _call_mcp_tool(ctx, draft, ruling, record)
+        return await _call_mcp_tool(ctx, draft, ruling, events)
     if isinstance(arguments, StartCommand):
-        return await ctx.activity.interruptible(ctx.background.start(arguments.name, draft, record))
-    return await run_at_gate(ctx, draft, ruling, record, call_id)
+        return await ctx.activity.interruptible(ctx.background.start(arguments.name, draft, events))
+    return await run_at_gate(ctx, draft, ruling, events, call_id)
 
 
-async def _call_mcp_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, record: Record) -> ToolResult:
+async def _call_mcp_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, events: Events) -> ToolResult:
     """Call the tool. What a server that may write changed in the workspace is recorded, as for a command."""
     client = ctx.tools.mcp.clients.get(draft.server)
     if client is None or not client.may_write:
         return await _carry_out_mcp_call(ctx, draft, ruling)
     ctx.files.person_made.clear()
-    before = await look_before(ctx, record)
+    before = await look_before(ctx, events)
     try:
         result = await _carry_out_mcp_call(ctx, draft, ruling)
     except PersonInterrupted:
-        changed = await record_changes(ctx, before, draft.tool, record)
-        await leave_protected(ctx, record, changed)
+        changed = await record_changes(ctx, before, draft.tool, events)
+        await leave_protected(ctx, events, changed)
         raise
-    changed = await record_changes(ctx, before, draft.tool, record)
-    return result.with_notes(await decide_protected(ctx, record, draft.tool, changed))
+    changed = await record_changes(ctx, before, draft.tool, events)
+    return result.with_notes(await decide_protected(ctx, events, draft.tool, changed))
 
 
 async def _carry_out_mcp_call(ctx: RunContext, draft: McpDraft, ruling: Ruling) -> ToolResult:
@@ -174,7 +174,7 @@ async def _carry_out_mcp_call(ctx: RunContext, draft: McpDraft, ruling: Ruling) 
         raise CommandEnded(how, _MCP_INTERRUPTED) from how
 
 
-async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
+async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, events: Events) -> ToolResult:
     crash_point("change: approved")
     folders = missing_folders(ctx.workspace.root, draft.path) if isinstance(draft, FileDraft) else None
     with ctx.usage.running():
@@ -193,22 +193,22 @@ async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -
             removed=change.removed,
             folders=folders,
         )
-        record(changed)
+        events.record(changed)
         crash_point("change: recorded")
         if ctx.commits is not None:
-            refused = await _committed(ctx, ctx.commits, changed, record)
+            refused = await _committed(ctx, ctx.commits, changed, events)
             notes += [] if refused is None else [f"{change.path} was changed, and its commit was refused: {refused}"]
-        notes += await notes_after_edit(ctx, changed, record, tool=draft.tool)
+        notes += await notes_after_edit(ctx, changed, events, tool=draft.tool)
     return result.with_notes(notes)
 
 
-async def _committed(ctx: RunContext, commits: Commits, changed: FileChanged, record: Record) -> str | None:
+async def _committed(ctx: RunContext, commits: Commits, changed: FileChanged, events: Events) -> str | None:
     """Commit a change. Returns why a hook refused it, or None. What the hooks changed is recorded."""
-    before = None if ctx.hooks is None else await look_before(ctx, record)
-    refused = await commits.add(changed, record, ctx.facts.step)
+    before = None if ctx.hooks is None else await look_before(ctx, events)
+    refused = await commits.add(changed, events, ctx.facts.step)
     if before is not None:
-        made = await record_changes(ctx, before, "the hooks of a commit", record, reach=await reach_of(ctx))
-        await leave_protected(ctx, record, made)
+        made = await record_changes(ctx, before, "the hooks of a commit", events, reach=await reach_of(ctx))
+        await leave_protected(ctx, events, made)
     return refused
 
 

@@ -21,8 +21,6 @@ from ...protocol import (
     PlanChanged,
     QuestionAnswered,
     QuestionAsked,
-    Record,
-    Stamped,
     ToolCall,
     ToolCalled,
     ToolFinished,
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...protocol.tools.traits import ToolEffect
     from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Events
     from ...tools.parse import Parsed
     from ...tools.tool_context import ToolContext
     from ..resources.run_context import RunContext
@@ -78,7 +77,7 @@ class GatedCalls:
         self,
         ctx: RunContext,
         calls: Sequence[ToolCall],
-        record: Record,
+        events: Events,
         *,
         step: int,
         work: str | None,
@@ -93,38 +92,38 @@ class GatedCalls:
         named = [msgspec.structs.replace(call, call_id=f"call_{step}_{i}") for i, call in enumerate(calls, 1)]
         made, outcome = _parsed(ctx, named, names), CallResults(work, endings)
         if len(made) == 1 and made[0].effect == "end":
-            _end_immediately(ctx, made[0], record, outcome)
+            _end_immediately(ctx, made[0], events, outcome)
             return outcome
         with ctx.events.together():
             for one in made:
-                record(_called(one))
-        return await _perform(ctx, made, record, outcome)
+                events.record(_called(one))
+        return await _perform(ctx, made, events, outcome)
 
     async def resume(
-        self, ctx: RunContext, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]
+        self, ctx: RunContext, calls: Sequence[ToolCall], events: Events, *, names: Sequence[str]
     ) -> CallResults:
         """Perform calls that are in the journal without a result, when a run resumes."""
-        return await _perform(ctx, _parsed(ctx, calls, names), record, CallResults())
+        return await _perform(ctx, _parsed(ctx, calls, names), events, CallResults())
 
     async def carry_out(
-        self, ctx: RunContext, call: ToolCall, arguments: msgspec.Struct | None, ruling: Ruling, record: Record
+        self, ctx: RunContext, call: ToolCall, arguments: msgspec.Struct | None, ruling: Ruling, events: Events
     ) -> GateResult:
         """Carry out a ruling on a file change, after the runner died that should have done it."""
-        return await carry_out_ruling(ctx, call, arguments, ruling, record)
+        return await carry_out_ruling(ctx, call, arguments, ruling, events)
 
 
-def _end_immediately(ctx: RunContext, one: _ParsedCall, record: Record, outcome: CallResults) -> None:
+def _end_immediately(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> None:
     """Record the call, its result and what follows from it in one commit, so that a crash cannot separate them."""
     refusal = ctx.quotas.take(one.call.tool, ctx.clock.monotonic(), ctx.facts.step)
     with ctx.events.together():
-        record(_called(one))
+        events.record(_called(one))
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA) if refusal else _end_work(one, outcome)
-        _conclude(one, result, 0.0, record, outcome)
+        _conclude(one, result, 0.0, events, outcome)
 
 
-def _conclude(one: _ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
+def _conclude(one: _ParsedCall, result: ToolResult, seconds: float, events: Events, outcome: CallResults) -> None:
     """Record the result, and what follows from a call that ended the work. Call it inside a transaction."""
-    _finish(one, result, seconds, record, outcome)
+    _finish(one, result, seconds, events, outcome)
     if outcome.ending is not None and outcome.ended_with == one.call.tool and outcome.endings is not None:
         outcome.endings.record_ending(outcome.work, one.call.tool, outcome.ending)
 
@@ -137,24 +136,24 @@ def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) ->
     ]
 
 
-async def _perform(ctx: RunContext, made: Sequence[_ParsedCall], record: Record, outcome: CallResults) -> CallResults:
+async def _perform(ctx: RunContext, made: Sequence[_ParsedCall], events: Events, outcome: CallResults) -> CallResults:
     outcome.places = _places_of(made, ctx.tools.workspace.root)
     try:
         for batch in _batches_of(made, ctx.tools.workspace.root):
             try:
-                await refresh_unit(ctx, record)
+                await refresh_unit(ctx, events)
             except LayerRefused as refused:
                 for one in batch:
-                    _finish(one, failure(f"Nothing was done: {refused}.", "not run"), 0.0, record, outcome)
+                    _finish(one, failure(f"Nothing was done: {refused}.", "not run"), 0.0, events, outcome)
                 continue
-            await _together(ctx, batch, record, outcome)
+            await _together(ctx, batch, events, outcome)
             if outcome.left_open:
                 break
     except PersonInterrupted as how:
         answered = {call.call_id for call, _, _ in outcome.results} | outcome.left_open
         for one in made:
             if one.call.call_id not in answered:
-                _finish(one, ToolResult(ok=False, text=_SKIPPED[str(how)], summary="not run"), 0.0, record, outcome)
+                _finish(one, ToolResult(ok=False, text=_SKIPPED[str(how)], summary="not run"), 0.0, events, outcome)
         raise
     return outcome
 
@@ -207,19 +206,19 @@ def _changed_file(one: _ParsedCall, root: Path) -> str | None:
         return None
 
 
-async def _together(ctx: RunContext, batch: Sequence[_ParsedCall], record: Record, outcome: CallResults) -> None:
+async def _together(ctx: RunContext, batch: Sequence[_ParsedCall], events: Events, outcome: CallResults) -> None:
     """Run several calls in parallel. Each has its result at the end, even after an interrupt."""
     if len(batch) == 1:
-        await _answer(ctx, batch[0], record, outcome)
+        await _answer(ctx, batch[0], events, outcome)
     elif batch[0].effect == "read":
-        ends = await asyncio.gather(*(_answer(ctx, one, record, outcome) for one in batch), return_exceptions=True)
+        ends = await asyncio.gather(*(_answer(ctx, one, events, outcome) for one in batch), return_exceptions=True)
         _raise_worst([end for end in ends if end is not None])
     else:
-        _raise_worst(await _perform_as_review(ctx, batch, record, outcome))
+        _raise_worst(await _perform_as_review(ctx, batch, events, outcome))
 
 
 async def _perform_as_review(
-    ctx: RunContext, changes: Sequence[_ParsedCall], record: Record, outcome: CallResults
+    ctx: RunContext, changes: Sequence[_ParsedCall], events: Events, outcome: CallResults
 ) -> list[BaseException]:
     """Show the changes at the gate together, as one review. Returns their exceptions.
 
@@ -234,7 +233,7 @@ async def _perform_as_review(
         await turns[at].wait()
         try:
             ctx.activity.raise_if_interrupted()
-            await _answer(ctx, change, _until_waiting(record, turns[at + 1]), outcome)
+            await _answer(ctx, change, _TurnEvents(events, turns[at + 1]), outcome)
         except JournalError:
             ctx.activity.interrupt("stop")
             raise
@@ -251,14 +250,17 @@ def _raise_worst(raised: Sequence[BaseException]) -> None:
         raise error
 
 
-def _until_waiting(record: Record, next_turn: asyncio.Event) -> Record:
-    def record_one(event: Event) -> Stamped:
-        stamped = record(event)
-        if isinstance(event, Waiting):
-            next_turn.set()
-        return stamped
+@dataclass(frozen=True, slots=True)
+class _TurnEvents:
+    """Records events, and starts the next change of a review as soon as this one waits."""
 
-    return record_one
+    events: Events
+    next_turn: asyncio.Event
+
+    def record(self, event: Event) -> None:
+        self.events.record(event)
+        if isinstance(event, Waiting):
+            self.next_turn.set()
 
 
 def _called(one: _ParsedCall) -> ToolCalled:
@@ -272,8 +274,8 @@ def _called(one: _ParsedCall) -> ToolCalled:
     )
 
 
-def _finish(one: _ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
-    record(
+def _finish(one: _ParsedCall, result: ToolResult, seconds: float, events: Events, outcome: CallResults) -> None:
+    events.record(
         ToolFinished(
             call_id=one.call.call_id,
             tool=one.call.tool,
@@ -288,7 +290,7 @@ def _finish(one: _ParsedCall, result: ToolResult, seconds: float, record: Record
     outcome.results.append((one.call, one.parsed, result))
 
 
-async def _answer(ctx: RunContext, one: _ParsedCall, record: Record, outcome: CallResults) -> None:
+async def _answer(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> None:
     """Perform one call and record its result. An error of the program becomes a failed result and a recorded fault."""
     before = ctx.clock.monotonic()
     if one.parsed.error is not None:
@@ -297,22 +299,22 @@ async def _answer(ctx: RunContext, one: _ParsedCall, record: Record, outcome: Ca
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA)
     else:
         try:
-            result = await _run(ctx, one, record, outcome)
+            result = await _run(ctx, one, events, outcome)
         except PersonInterrupted as how:
-            _finish(one, _interrupted(how), ctx.clock.monotonic() - before, record, outcome)
+            _finish(one, _interrupted(how), ctx.clock.monotonic() - before, events, outcome)
             raise
         except JournalError:
             raise
         except Exception as error:  # noqa: BLE001 - a fault of the program must not end the run
             what = f"{type(error).__name__}: {error}"
-            record(Fault(kind="program", text=f"{one.call.tool}: {what}", trace=traceback.format_exc()))
+            events.record(Fault(kind="program", text=f"{one.call.tool}: {what}", trace=traceback.format_exc()))
             result = ToolResult(ok=False, text=f"{one.call.tool} failed inside the program ({what})", summary="failed")
     if result is None:
         outcome.left_open.add(one.call.call_id)
         return
     took = ctx.clock.monotonic() - before if result.finished is None else result.finished.seconds
     with ctx.events.together():
-        _conclude(one, result, took, record, outcome)
+        _conclude(one, result, took, events, outcome)
 
 
 def _interrupted(how: PersonInterrupted) -> ToolResult:
@@ -322,50 +324,50 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
     return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
 
 
-async def _run(ctx: RunContext, one: _ParsedCall, record: Record, outcome: CallResults) -> ToolResult | None:
-    if refused := await refused_before_tool(ctx, one.call, one.parsed, record):
+async def _run(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> ToolResult | None:
+    if refused := await refused_before_tool(ctx, one.call, one.parsed, events):
         return refused
     match traits_of(one.call.tool).effect:
         case "read":
             with ctx.usage.running():
                 return await ctx.activity.interruptible(read(one.call.tool, one.parsed.arguments, ctx.tools))
         case "ask":
-            return await _ask_person(ctx, one.call, one.parsed, record, outcome)
+            return await _ask_person(ctx, one.call, one.parsed, events, outcome)
         case "finish":
             return _judge_finish(ctx.tools, ctx.facts, ctx.workspace, one, outcome)
         case "end":
             return _end_work(one, outcome)
         case "plan":
-            return _keep_plan(ctx.tools, one, record)
+            return _keep_plan(ctx.tools, one, events)
         case "stop":
-            return await _stop_command(ctx.tools, ctx.background, one, record)
+            return await _stop_command(ctx.tools, ctx.background, one, events)
         case "change" | "command" | "mcp":
-            return await _at_gate(ctx, one, record, outcome)
+            return await _at_gate(ctx, one, events, outcome)
 
 
-async def _at_gate(ctx: RunContext, one: _ParsedCall, record: Record, outcome: CallResults) -> ToolResult | None:
+async def _at_gate(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> ToolResult | None:
     """Return the result, or None if the proposal stays open until someone decides."""
     place, can_stay_open = outcome.places.get(one.call.call_id, (0, 0)), outcome.work is None and ctx.work is None
-    gated = await at_gate(ctx, one.call, one.parsed.arguments, record, can_stay_open=can_stay_open, place=place)
+    gated = await at_gate(ctx, one.call, one.parsed.arguments, events, can_stay_open=can_stay_open, place=place)
     outcome.handoff = gated.handoff or outcome.handoff
     if gated.is_rejected:
         outcome.rejected.add(one.call.call_id)
     return gated.result
 
 
-async def _stop_command(tools: ToolContext, background: Background, one: _ParsedCall, record: Record) -> ToolResult:
+async def _stop_command(tools: ToolContext, background: Background, one: _ParsedCall, events: Events) -> ToolResult:
     """Stop a background command. It needs no gate, because the model started it."""
     name = tools.command_name(one.parsed.arguments)
-    ended = await background.stop(name, "model", record)
+    ended = await background.stop(name, "model", events)
     if ended is None:
         running = ", ".join(background.names()) or "nothing"
         return ToolResult(ok=False, text=f"nothing runs under `{name}`; running: {running}", summary="not there")
     return ToolResult(ok=True, text=f"`{name}` was ended. Its last lines:\n{ended.output}", summary="ended")
 
 
-def _keep_plan(tools: ToolContext, one: _ParsedCall, record: Record) -> ToolResult:
+def _keep_plan(tools: ToolContext, one: _ParsedCall, events: Events) -> ToolResult:
     lines = tools.plan(one.parsed.arguments)
-    record(PlanChanged(lines=lines))
+    events.record(PlanChanged(lines=lines))
     return ToolResult(ok=True, text="the plan is kept", summary=plural(len(lines), "line"))
 
 
@@ -393,7 +395,7 @@ def _judge_finish(
 
 
 async def _ask_person(
-    ctx: RunContext, call: ToolCall, parsed: Parsed, record: Record, outcome: CallResults
+    ctx: RunContext, call: ToolCall, parsed: Parsed, events: Events, outcome: CallResults
 ) -> ToolResult:
     """Ask the person a question of the model, and wait for the answer.
 
@@ -405,15 +407,15 @@ async def _ask_person(
         return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")
     if not ctx.watched():
         return _nobody_answers(ctx, question.question, outcome)
-    record(QuestionAsked(question_id=name, question=question.question, options=question.options))
-    record(Waiting(why="question"))
+    events.record(QuestionAsked(question_id=name, question=question.question, options=question.options))
+    events.record(Waiting(why="question"))
     asked = ctx.facts.requests.questions
     await ctx.activity.interruptible(
         ctx.activity.until(lambda: name not in asked or (ctx.headless and not ctx.watched()))
     )
     if name in asked:
         result = _nobody_answers(ctx, question.question, outcome)
-        record(QuestionAnswered(question_id=name, text=result.text, by="program"))
+        events.record(QuestionAnswered(question_id=name, text=result.text, by="program"))
         return result
     return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")
 

@@ -20,11 +20,11 @@ from ...layers.apply import CHANGED, carry_out
 from ...layers.effect_rows import Row
 from ...layers.layer_effects import Side, side_at
 from ...layers.open_below import FOLDER
-from ...protocol import ChangesUndecided, FileChanged, Record
-from ...state.recorder import with_waiting
+from ...protocol import ChangesUndecided, FileChanged
 
 if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
+    from ...state.recorder import Events
     from ..resources.run_context import RunContext
     from .changed_in_place import Changed, ProtectedChange
 
@@ -32,7 +32,7 @@ _MOST_ASKED = 20
 """Most files of one command about which a person is asked; further ones stay and are named."""
 
 
-async def decide_protected(ctx: RunContext, record: Record, command: str, changed: Changed) -> list[str]:
+async def decide_protected(ctx: RunContext, events: Events, command: str, changed: Changed) -> list[str]:
     """Let a person keep or restore each of the protected files that changed.
 
     What nobody decides about stays, or is restored in a worktree of rundry. Returns lines for the model. Raises
@@ -45,26 +45,26 @@ async def decide_protected(ctx: RunContext, record: Record, command: str, change
             one = waiting[0]
             has_text = one.is_known and one.before != one.after and asked < _MOST_ASKED
             if ctx.is_own_tree:
-                notes += await _restored(ctx, one, record)
-            elif not (has_text and await _is_decided(ctx, one, command, record, notes)):
+                notes += await _restored(ctx, one, events)
+            elif not (has_text and await _is_decided(ctx, one, command, events, notes)):
                 left.append(one.path)
                 notes.append(f"{one.line}.")
             waiting.pop(0)
     finally:
         left += [] if ctx.is_own_tree else [one.path for one in waiting]
-        _note_unreviewed(ctx, record, left)
+        _note_unreviewed(ctx, events, left)
     return notes
 
 
-async def leave_protected(ctx: RunContext, record: Record, changed: Changed) -> list[str]:
+async def leave_protected(ctx: RunContext, events: Events, changed: Changed) -> list[str]:
     """Ask nobody: the protected files that changed stay, and are named at the end of the run.
 
     In a worktree of rundry they are restored. Returns lines for the model.
     """
     notes = _about_names(changed)
     if ctx.is_own_tree:
-        return [*notes, *[line for one in changed.protected for line in await _restored(ctx, one, record)]]
-    _note_unreviewed(ctx, record, [one.path for one in changed.protected])
+        return [*notes, *[line for one in changed.protected for line in await _restored(ctx, one, events)]]
+    _note_unreviewed(ctx, events, [one.path for one in changed.protected])
     return [*notes, *(f"{one.line}." for one in changed.protected)]
 
 
@@ -72,26 +72,26 @@ def _about_names(changed: Changed) -> list[str]:
     return [f"{name} is a name of a hidden file: commands cannot read it." for name in changed.names]
 
 
-def _note_unreviewed(ctx: RunContext, record: Record, paths: Sequence[str]) -> None:
+def _note_unreviewed(ctx: RunContext, events: Events, paths: Sequence[str]) -> None:
     """Record which files nobody decided about, if that is new."""
     known = ctx.facts.changes.approvals.unreviewed
     if new := sorted({*known, *paths} - {*known}):
-        record(ChangesUndecided(protected=sorted([*known, *new])))
+        events.record(ChangesUndecided(protected=sorted([*known, *new])))
 
 
-async def _is_decided(ctx: RunContext, one: ProtectedChange, command: str, record: Record, notes: list[str]) -> bool:
+async def _is_decided(ctx: RunContext, one: ProtectedChange, command: str, events: Events, notes: list[str]) -> bool:
     """Ask the person. `notes` gets the lines for the model. Returns False if nobody decided."""
     for data in (one.before, one.after):
         if data is not None:
             ctx.journal.keep(data)
     draft = changed_draft(one.path, one.before, one.after, command)
-    ruling = await ctx.activity.interruptible(ctx.gate.propose(draft, call_id="", record=with_waiting(record)))
+    ruling = await ctx.activity.interruptible(ctx.gate.propose(draft, call_id="", events=events))
     if not ruling.approved and ruling.refused_by == "person":
-        notes += [f"{note} {ruling.note_for_model}" for note in await _restored(ctx, one, record)]
+        notes += [f"{note} {ruling.note_for_model}" for note in await _restored(ctx, one, events)]
     return ruling.approved or ruling.refused_by == "person"
 
 
-async def _restored(ctx: RunContext, one: ProtectedChange, record: Record) -> list[str]:
+async def _restored(ctx: RunContext, one: ProtectedChange, events: Events) -> list[str]:
     """Restore the content from before the command. Returns a line for the model."""
     if not one.is_known:
         return [f"`{one.path}` must not change ({one.why}), and its content of before is not known."]
@@ -103,7 +103,7 @@ async def _restored(ctx: RunContext, one: ProtectedChange, record: Record) -> li
     if why:
         return [f"`{one.path}` must not change ({one.why}), and it could not be restored: {why}."]
     ctx.files.mark_changed()
-    record(FileChanged(path=one.path, by="restore", before=after, after=before))
+    events.record(FileChanged(path=one.path, by="restore", before=after, after=before))
     return [f"`{one.path}` must not change ({one.why}): the command's change was reverted."]
 
 

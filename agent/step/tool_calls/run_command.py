@@ -13,11 +13,10 @@ from msgspec.structs import replace
 
 from ...gate.draft import CommandDraft
 from ...layers.remedies import LayerRefused
-from ...protocol import PERSON, Record, Snapshotted
+from ...protocol import PERSON, Snapshotted
 from ...sandbox.command_access import Access
 from ...shell.line_parser import parse_line
 from ...shell.only_reads import only_reads
-from ...state.recorder import with_waiting
 from ...tools.carry_out import OnOutput, carry_out
 from ...tools.tool_result import ToolResult, failure
 from ...verdict.counting.count_tests import count_failing
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from ...layers.run_layers import RunLayers
     from ...sandbox.refused_access import MissingAccess
     from ...sandbox.sandbox import Sandbox
+    from ...state.recorder import Events
     from ..resources.run_context import RunContext
 
 REFUSED = "The sandbox refused:"
@@ -54,10 +54,10 @@ _MOST_NAMED = 20
 
 
 async def run_at_gate(
-    ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str = ""
+    ctx: RunContext, draft: CommandDraft, ruling: Ruling, events: Events, call_id: str = ""
 ) -> ToolResult:
     """Run the command. If the sandbox refuses something that a person then allows, run it again with it allowed."""
-    attempt, before = await _attempt(ctx, draft, ruling, record, call_id), ""
+    attempt, before = await _attempt(ctx, draft, ruling, events, call_id), ""
     try:
         for _ in range(_MOST_NEEDS):
             need = _refused(ctx.workspace, ctx.sandbox, draft, attempt.result)
@@ -68,7 +68,7 @@ async def run_at_gate(
             if need.unsandboxed and ctx.facts.spec.predicates.holdout is not None:
                 return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {HELD_OUT}"])
             try:
-                opening = ctx.gate.propose(_widened(draft, need), call_id="", record=with_waiting(record))
+                opening = ctx.gate.propose(_widened(draft, need), call_id="", events=events)
                 ruling = await ctx.activity.interruptible(opening)
             except PersonInterrupted as how:
                 raise CommandEnded(how, f"{attempt.result.text}\n{REFUSED} {need.what}.") from how
@@ -76,7 +76,7 @@ async def run_at_gate(
                 return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {_not_allowed(ruling)}"])
             draft = ruling.draft
             await attempt.close()
-            attempt = await _attempt(ctx, draft, ruling, record, call_id)
+            attempt = await _attempt(ctx, draft, ruling, events, call_id)
             before = f"The first try failed: {REFUSED} {need.what}. {ALLOWED_ONCE}\n"
         result = await attempt.take()
         return replace(result, text=before + result.text)
@@ -85,22 +85,22 @@ async def run_at_gate(
 
 
 async def _attempt(
-    ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
+    ctx: RunContext, draft: CommandDraft, ruling: Ruling, events: Events, call_id: str
 ) -> _LayeredAttempt | _DirectAttempt:
     """Run the command once. Raises CommandEnded."""
-    notes = await record_background_changes(ctx, record)
+    notes = await record_background_changes(ctx, events)
     ctx.files.person_made.clear()
     if ctx.unit is not None and draft.unsandboxed:
         return _DirectAttempt(failure(ONLY_IN_UNIT, "not run").with_notes(notes))
     if await _only_reads(ctx, draft, ruling):
-        result = await _attempt_to_read(ctx, draft, ruling, record, call_id)
+        result = await _attempt_to_read(ctx, draft, ruling, events, call_id)
         return _DirectAttempt(result.with_notes(notes))
     if ctx.layers is None or draft.unsandboxed:
         if ctx.layers is not None:
             ctx.layers.others_write = True
-        return _DirectAttempt(await _run(ctx, draft, ruling, record, call_id, notes))
+        return _DirectAttempt(await _run(ctx, draft, ruling, events, call_id, notes))
     try:
-        attempt = await _attempt_in_layer(ctx, ctx.layers, draft, ruling, record, call_id)
+        attempt = await _attempt_in_layer(ctx, ctx.layers, draft, ruling, events, call_id)
     except LayerRefused as refused:
         return _DirectAttempt(failure(f"The command was not run: {refused}.", "not run").with_notes(notes))
     attempt.result = attempt.result.with_notes(notes)
@@ -120,24 +120,24 @@ async def _only_reads(ctx: RunContext, draft: CommandDraft, ruling: Ruling) -> b
 
 
 async def _attempt_in_layer(
-    ctx: RunContext, layers: RunLayers, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
+    ctx: RunContext, layers: RunLayers, draft: CommandDraft, ruling: Ruling, events: Events, call_id: str
 ) -> _LayeredAttempt:
     """Run the command once in a layer of its own: nothing that it changes is in the workspace before it was decided on.
 
     Raises CommandEnded and LayerRefused; then it did not run.
     """
     if ctx.facts.changes.world is None:
-        record(Snapshotted(world=None, layer=True))
+        events.record(Snapshotted(world=None, layer=True))
     layer = await asyncio.to_thread(layers.open, line=draft.command)
     printed, watch = Tail(), None
     try:
         watch = layer.watch()
-        with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
+        with ctx.usage.running(), output_reported(events, draft.command, call_id, printed) as report:
             access = replace(layer.access, begin=watch.begin)
             running = carry_out(draft, ruling, ctx.tools, report, access)
             result = await ctx.activity.interruptible(running)
         watch.end()
-        return _LayeredAttempt(ctx, layers, layer, draft.command, record, result, watch.reached)
+        return _LayeredAttempt(ctx, layers, layer, draft.command, events, result, watch.reached)
     except PersonInterrupted as how:
         if watch is not None:
             watch.end()
@@ -152,14 +152,14 @@ async def _attempt_in_layer(
 
 
 async def _attempt_to_read(
-    ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
+    ctx: RunContext, draft: CommandDraft, ruling: Ruling, events: Events, call_id: str
 ) -> ToolResult:
     """Run a command for which the workspace is read-only. Raises CommandEnded."""
     if ctx.facts.changes.world is None:
-        record(Snapshotted(world=None, layer=True))
+        events.record(Snapshotted(world=None, layer=True))
     printed = Tail()
     try:
-        with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
+        with ctx.usage.running(), output_reported(events, draft.command, call_id, printed) as report:
             running = carry_out(draft, ruling, ctx.tools, report, keeps_workspace=True)
             result = await ctx.activity.interruptible(running)
     except PersonInterrupted as how:
@@ -175,7 +175,7 @@ class _LayeredAttempt:
     _layers: RunLayers
     _layer: Layer | None
     _command: str
-    _record: Record
+    _events: Events
     result: ToolResult
     _limit: str
     """The limit for which it was ended; empty: none."""
@@ -189,7 +189,7 @@ class _LayeredAttempt:
         done = self.result.finished
         ended = self._limit or ("it timed out" if done is not None and done.timed_out else "")
         try:
-            taken = await take_effects(self._ctx, self._layers, self._layer, self._command, self._record, ended=ended)
+            taken = await take_effects(self._ctx, self._layers, self._layer, self._command, self._events, ended=ended)
         except PersonInterrupted as how:
             raise CommandEnded(how, f"{self.result.text}\n{_UNDECIDED}") from how
         is_watched = bool(required_commands(self._ctx.facts.spec.predicates.require))
@@ -261,20 +261,20 @@ def _not_allowed(ruling: Ruling) -> str:
 
 
 async def _run(
-    ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str, notes: list[str]
+    ctx: RunContext, draft: CommandDraft, ruling: Ruling, events: Events, call_id: str, notes: list[str]
 ) -> ToolResult:
     """Run the command once. Its changes of guarded and protected files wait at the gate (docs/requirements.md 6.9)."""
-    before, reach = await look_before(ctx, record), await reach_of(ctx, draft)
+    before, reach = await look_before(ctx, events), await reach_of(ctx, draft)
     printed = Tail()
     try:
-        with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
+        with ctx.usage.running(), output_reported(events, draft.command, call_id, printed) as report:
             result = await ctx.activity.interruptible(_carried_out(ctx, draft, ruling, report))
     except PersonInterrupted as how:
-        changed = await record_changes(ctx, before, draft.command, record, reach=reach)
-        notes = await leave_protected(ctx, record, changed)
+        changed = await record_changes(ctx, before, draft.command, events, reach=reach)
+        notes = await leave_protected(ctx, events, changed)
         raise CommandEnded(how, _left_behind(printed, changed.paths, notes)) from how
-    changed = await record_changes(ctx, before, draft.command, record, reach=reach)
-    lines = await decide_protected(ctx, record, draft.command, changed)
+    changed = await record_changes(ctx, before, draft.command, events, reach=reach)
+    lines = await decide_protected(ctx, events, draft.command, changed)
     return result.with_notes([*notes, *lines])
 
 

@@ -96,7 +96,7 @@ async def prepare_holdout(case: Case) -> None:
         return
     files = await asyncio.to_thread(held_out_files, facts.spec.predicates.holdout_files, root)
     known = await asyncio.to_thread(known_to_git, files, root)
-    case.record(JudgePreparing(what="holdout", command=facts.spec.predicates.holdout))
+    case.events.record(JudgePreparing(what="holdout", command=facts.spec.predicates.holdout))
     problem, counted, seconds = "", None, 0.0
     try:
         result = await _tried(case, Taken({}, {}))
@@ -104,7 +104,7 @@ async def prepare_holdout(case: Case) -> None:
         counted = None if result.counted is None else case.journal.keep(msgspec.json.encode(result.counted))
     except ViewFailed as failed:
         problem = str(failed)
-    case.record(
+    case.events.record(
         HoldoutPrepared(
             known=[recorded_text(path) for path in known[:_MOST_LISTED]],
             counted=counted,

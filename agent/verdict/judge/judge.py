@@ -93,7 +93,7 @@ async def _rounds(case: Case) -> Judged:
     now = await asyncio.to_thread(decided_of, case)
     if case.views is None:
         return _Judge(case, now.decided, now.contents).judged_in_place()
-    case.record(JudgeStarted(checks=_names(case), undecided_count=len(now.decided.undecided)))
+    case.events.record(JudgeStarted(checks=_names(case), undecided_count=len(now.decided.undecided)))
     found = await _Judge(case, now.decided, now.contents).judged()
     again = await asyncio.to_thread(decided_of, case)
     if again.decided.digest == now.decided.digest:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
     from ...layers.run_layers import RunLayers
-    from ...protocol import Record
     from ...sandbox.sandbox import Sandbox
     from ...state.facts.run_facts import RunFacts
+    from ...state.recorder import Events
     from ..scope.scope import Scope
     from .change_history import UnitChanges
 
@@ -59,7 +59,7 @@ class Case:
     """Names of the background commands. They are suspended."""
     until: float | None
     """When it must have ended, in seconds of the monotonic clock; None: there is no limit."""
-    record: Record
+    events: Events
     items: Sequence[str] | None = None
     """The checks of all items of a migration, which decide in place of the predicates; None: it is none."""
     parallel: int = 1

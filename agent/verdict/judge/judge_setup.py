@@ -41,8 +41,8 @@ async def prepare_setup(case: Case) -> None:
     if command is None or case.facts.verdicts.setup is not None:
         return
     absent = await asyncio.to_thread(lambda: [*_ignored_folders(case, case.workspace.root)])
-    case.record(JudgePreparing(what="setup", command=command))
-    case.record(await _prepared(case, command, Taken({}, {}), absent, {}))
+    case.events.record(JudgePreparing(what="setup", command=command))
+    case.events.record(await _prepared(case, command, Taken({}, {}), absent, {}))
 
 
 async def prepare_again(case: Case, decided: Decided, taken: Taken) -> str:
@@ -57,7 +57,7 @@ async def prepare_again(case: Case, decided: Decided, taken: Taken) -> str:
     absent = [*dict.fromkeys([*prepared.absent, *absent, *prepared.kept])]
     again = await _prepared(case, prepared.command, taken, absent, _outside(case, decided))
     if not again.problem:
-        case.record(again)
+        case.events.record(again)
     return again.problem
 
 

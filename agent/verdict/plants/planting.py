@@ -47,7 +47,7 @@ async def prepare_plants(case: Case) -> None:
     spec = case.facts.spec
     for command in [*spec.predicates.until, *score_of(spec)]:
         if command not in case.facts.verdicts.plants:
-            case.record(await _prepared(case, command))
+            case.events.record(await _prepared(case, command))
 
 
 def score_of(spec: RunSpec) -> list[str]:
@@ -63,7 +63,7 @@ async def prepare_plants_of_items(case: Case, commands: Sequence[str]) -> None:
     found = 0
     for command in chosen:
         prepared = await _prepared(case, command)
-        case.record(prepared)
+        case.events.record(prepared)
         found += prepared.plan is not None
         if found == _PLANTED_ITEMS:
             return
@@ -78,7 +78,7 @@ async def _prepared(case: Case, command: str) -> PlantPrepared:
             seed = secrets.token_hex(16)
             found = await asyncio.to_thread(plants_for, command, view.root, first, seed, is_score=is_score)
             if found is not None:
-                case.record(JudgePreparing(what="plant", command=command))
+                case.events.record(JudgePreparing(what="plant", command=command))
             if found is not None and not is_score and not _has_run(case, command):
                 alone = await checked_in_view(case, view, command)
                 first, first_seconds = alone.counted, alone.seconds

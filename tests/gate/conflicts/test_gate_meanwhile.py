@@ -81,7 +81,7 @@ async def test_the_digest_tells_commands_files_and_bytes_apart(place):
         place.replacing("a", b"x", b"z"),
         place.replacing("b", b"x", b"y"),
     ):
-        await gate.propose(draft, call_id="c", record=place.record)
+        await gate.propose(draft, call_id="c", events=place)
     digests = [event.digest for event in place.of(ProposalOpened)]
     assert len(set(digests)) == len(digests)
     assert all(len(digest) == 64 for digest in digests)

@@ -19,7 +19,7 @@ from rundry.agent.gate.draft import FileDraft
 from rundry.agent.gate.gate import Gate
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.protocol import Decide, GatePolicy, ProposalOpened, ProposalRebased, Stamped
+from rundry.agent.protocol import Decide, GatePolicy, ProposalOpened, ProposalRebased
 from rundry.agent.protocol.text.hunks import apply_hunks, split
 from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.tools.carry_out import carry_out, draft_of, plan_again
@@ -171,19 +171,18 @@ class Sequence:
         self.blobs[sha] = data
         return sha
 
-    def record(self, event: object) -> Stamped:
+    def record(self, event: object) -> None:
         if isinstance(event, ProposalOpened | ProposalRebased):
             self.shown[event.proposal_id] = event
         if isinstance(event, ProposalRebased):
             self.met.add("conflict" if event.conflict else "rebased")
-        return Stamped(1, 0.0, None, None, event)  # pyright: ignore[reportArgumentType]
 
     async def play(self) -> None:
         draft = draft_of(*self._call(), self.tools)
         assert isinstance(draft, FileDraft)
         await self._meddle()
         for _ in range(4):
-            task = asyncio.ensure_future(self.gate.propose(draft, call_id="c", record=self.record))
+            task = asyncio.ensure_future(self.gate.propose(draft, call_id="c", events=self))
             for _ in range(3):
                 await asyncio.sleep(0)
             for _ in range(6):

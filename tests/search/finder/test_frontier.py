@@ -8,10 +8,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from fakes.recorded_events import RecordedEvents
 from msgspec.structs import replace
 from search.finder.frontier_values import ROOT, values
 
-from rundry.agent.protocol import Event, ItemQueued, Seed
+from rundry.agent.protocol import ItemQueued, Seed
 from rundry.agent.search.items.frontier import Frontier
 from rundry.agent.search.items.item_intake import ItemIntake
 from rundry.agent.search.items.item_keys import file_of
@@ -82,10 +83,10 @@ def test_a_server_makes_the_pause_after_a_failure_longer_and_never_shorter(
 ):
     frontier.surface(values("a"), "seed", ROOT)
     (item,) = frontier.check_out(1, 0.0)
-    events = list[Event]()
+    events = RecordedEvents()
     context = SimpleNamespace(clock=SimpleNamespace(now=lambda: 1_000.0), journal=SimpleNamespace(rollbacks=0))
     intake = ItemIntake(cast("RunContext", context), frontier, ROOT)
-    intake.record_failure(replace(item, attempts=4), "429", events.append, final=False, wait=wait)
+    intake.record_failure(replace(item, attempts=4), "429", events, final=False, wait=wait)
     assert [event.due for event in events if isinstance(event, ItemQueued)] == [1_000.0 + pause]
     assert frontier.next_due(0.0) == 1_000.0 + pause
 
