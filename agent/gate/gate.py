@@ -18,7 +18,7 @@ from ..state.common.person_requests import next_proposal_id
 from .decision import refused_to_client, rule_on_decision
 from .draft import Draft, EffectsDraft, FileDraft, digest_of
 from .policy import Verdict
-from .proposal_events import SINGLE_FILE, Keep, Place, decided, in_conflict, opened, rebased
+from .proposal_events import SINGLE_FILE, Place, decided, in_conflict, opened, rebased
 from .rebase import Conflict, conflict_digest, holds_already, rebase_draft
 from .resolve_conflict import ALREADY_DONE, PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
 from .rules import run_rule
@@ -28,6 +28,7 @@ from .waiting_proposal import OpenProposal, Postponed, StoredProposal
 
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
+    from ..journal.blobs import Blobs
     from ..layers.effect_classes import Class
     from ..protocol.text.hunks import Split
     from ..state.recorder import Events
@@ -45,15 +46,15 @@ class Gate:
         tree: GatedTree,
         policy: SessionPolicy,
         *,
-        keep: Keep,
+        blobs: Blobs,
         attended: Callable[[], bool],
         clock: Clock,
         given_ids: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         """`given_ids` returns the ids that this run gave to its proposals; `next_proposal_id` needs them."""
         self.policy = policy
-        self._tree, self._keep, self._attended, self._clock, self._given_ids = tree, keep, attended, clock, given_ids
-        self._reviser = _Reviser(tree, policy, keep=keep, attended=attended, clock=clock)
+        self._tree, self._blobs, self._attended, self._clock, self._given_ids = tree, blobs, attended, clock, given_ids
+        self._reviser = _Reviser(tree, policy, blobs=blobs, attended=attended, clock=clock)
         self._open: dict[str, OpenProposal] = {}
         self.postponed = Postponed()
         """Proposals that stay open because nobody is here to decide."""
@@ -78,7 +79,7 @@ class Gate:
         other = Gate(
             replace(tree, reviews_result=reviews_result, shows_result=shows_result),
             self.policy,
-            keep=self._keep,
+            blobs=self._blobs,
             attended=self._attended,
             clock=self._clock,
             given_ids=self._given_ids,
@@ -127,7 +128,7 @@ class Gate:
             ruling = by_policy(draft, verdict, self.policy.on_ask)
             if ruling.handoff and can_stay_open:
                 return self._postpone(waiting, "; ".join(verdict.why))
-            events.record(decided(name, ruling, self._keep))
+            events.record(decided(name, ruling, self._blobs))
             return ruling
         self._open[name] = waiting
         return await self._wait(waiting)
@@ -169,7 +170,7 @@ class Gate:
         verdict = Verdict(action="allow", why=["the person is in control"])
         name, _, _ = self._announce(draft, verdict, call_id, events)
         ruling = approved(draft, by="person")
-        events.record(decided(name, ruling, self._keep))
+        events.record(decided(name, ruling, self._blobs))
         return ruling
 
     def decide(self, command: Decide) -> str | None:
@@ -288,7 +289,7 @@ class Gate:
             draft,
             verdict,
             parts,
-            self._keep,
+            self._blobs,
             proposal_id=name,
             call_id=call_id,
             digest=digest,
@@ -318,17 +319,17 @@ class Gate:
         finally:
             del self._open[waiting.id]
             if ruling is not None:
-                waiting.events.record(decided(waiting.id, ruling, self._keep))
+                waiting.events.record(decided(waiting.id, ruling, self._blobs))
 
 
 class _Reviser:
     """Keeps waiting proposals up to date with their files on the disk."""
 
     def __init__(
-        self, tree: GatedTree, policy: SessionPolicy, *, keep: Keep, attended: Callable[[], bool], clock: Clock
+        self, tree: GatedTree, policy: SessionPolicy, *, blobs: Blobs, attended: Callable[[], bool], clock: Clock
     ) -> None:
         self._tree, self._policy = tree, policy
-        self._keep, self._attended, self._clock = keep, attended, clock
+        self._blobs, self._attended, self._clock = blobs, attended, clock
         self._endings: set[asyncio.Task[None]] = set()
         """Tasks of closed file watches, which end by themselves."""
 
@@ -369,7 +370,9 @@ class _Reviser:
         verdict, digest = self._policy.judge(draft, self._tree), digest_of(draft, self._tree.sandbox)
         waiting.replace_draft(draft, verdict, digest)
         why = self._whose(draft)
-        waiting.events.record(rebased(draft, waiting.parts, self._keep, proposal_id=waiting.id, digest=digest, why=why))
+        waiting.events.record(
+            rebased(draft, waiting.parts, self._blobs, proposal_id=waiting.id, digest=digest, why=why)
+        )
         if verdict.action == "deny":
             waiting.decide(by_policy(draft, verdict, self._policy.on_ask))
 
@@ -379,7 +382,7 @@ class _Reviser:
         if not waiting.enter_conflict(conflict, digest):
             return
         why = f"{self._whose(draft)}: {conflict.why}"
-        waiting.events.record(in_conflict(draft, conflict, self._keep, proposal_id=waiting.id, digest=digest, why=why))
+        waiting.events.record(in_conflict(draft, conflict, self._blobs, proposal_id=waiting.id, digest=digest, why=why))
         if not self._attended() and not waiting.can_stay_open:
             waiting.decide(send_back(draft, conflict.why, by="policy"))
 

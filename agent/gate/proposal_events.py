@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +13,7 @@ from .rules import rule_text
 from .text_diff import split_bytes, unified
 
 if TYPE_CHECKING:
+    from ..journal.blobs import Blobs
     from ..protocol.text.hunks import Split
     from .policy import Verdict
     from .rebase import Conflict
@@ -23,8 +23,6 @@ Place = tuple[int, int]
 """Number of a file, from 1, among those that one answer of the model changes, and how many these are."""
 SINGLE_FILE: Place = (0, 0)
 """The place of the only file that an answer changes."""
-Keep = Callable[[bytes], str]
-"""Stores bytes and returns their hash."""
 _MOST_DIFF = 100_000
 """Characters of the diff of what a command would change in the event; the screen shows all from the blobs."""
 
@@ -33,7 +31,7 @@ def opened(
     draft: Draft,
     verdict: Verdict,
     parts: Split | None,
-    keep: Keep,
+    blobs: Blobs,
     *,
     proposal_id: str,
     call_id: str,
@@ -60,15 +58,15 @@ def opened(
     if isinstance(draft, CommandDraft):
         return _command(common, draft, sandbox)
     if isinstance(draft, McpDraft):
-        return _call(common, draft, keep)
+        return _call(common, draft, blobs)
     if isinstance(draft, EffectsDraft):
         return _effects(common, draft)
     return msgspec.structs.replace(
         common,
         path=draft.path,
         diff=unified(draft.path, draft.before, draft.after, parts),
-        before=_before(draft, keep),
-        after=None if draft.after is None else keep(draft.after),
+        before=_before(draft, blobs),
+        after=None if draft.after is None else blobs.keep(draft.after),
         **_sizes(parts),
     )
 
@@ -78,8 +76,8 @@ def _command(common: ProposalOpened, draft: CommandDraft, sandbox: str | None) -
     return msgspec.structs.replace(common, command=draft.command, is_outside=draft.unsandboxed, **how)
 
 
-def _call(common: ProposalOpened, draft: McpDraft, keep: Keep) -> ProposalOpened:
-    after = keep(draft.arguments.encode())
+def _call(common: ProposalOpened, draft: McpDraft, blobs: Blobs) -> ProposalOpened:
+    after = blobs.keep(draft.arguments.encode())
     return msgspec.structs.replace(common, server=draft.server, call=draft.arguments, name=draft.name, after=after)
 
 
@@ -113,7 +111,7 @@ def _effects(common: ProposalOpened, draft: EffectsDraft) -> ProposalOpened:
 def rebased(
     draft: FileDraft,
     parts: Split | None,
-    keep: Keep,
+    blobs: Blobs,
     *,
     proposal_id: str,
     digest: str,
@@ -124,8 +122,8 @@ def rebased(
         proposal_id=proposal_id,
         diff=unified(draft.path, draft.before, draft.after, parts),
         digest=digest,
-        before=_before(draft, keep),
-        after=None if draft.after is None else keep(draft.after),
+        before=_before(draft, blobs),
+        after=None if draft.after is None else blobs.keep(draft.after),
         why=why,
         hunks=len(parts.hunks) if parts else 0,
         added=parts.added if parts else 0,
@@ -134,18 +132,18 @@ def rebased(
 
 
 def in_conflict(
-    draft: FileDraft, conflict: Conflict, keep: Keep, *, proposal_id: str, digest: str, why: str
+    draft: FileDraft, conflict: Conflict, blobs: Blobs, *, proposal_id: str, digest: str, why: str
 ) -> ProposalRebased:
     """Return the event of a conflict, with the diff from the file on disk to the proposal and the merged text."""
     absent = msgspec.structs.replace(draft.before, exists=False, data=b"", size=0, is_binary=False)
     there = msgspec.structs.replace(draft, before=conflict.now or absent)
     parts = split_bytes(there.before, draft.after)
-    event = rebased(there, parts, keep, proposal_id=proposal_id, digest=digest, why=why)
-    merged = None if conflict.merged is None else keep(conflict.merged)
+    event = rebased(there, parts, blobs, proposal_id=proposal_id, digest=digest, why=why)
+    merged = None if conflict.merged is None else blobs.keep(conflict.merged)
     return msgspec.structs.replace(event, conflict=True, merged=merged)
 
 
-def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
+def decided(proposal_id: str, ruling: Ruling, blobs: Blobs) -> ProposalDecided:
     """Return the event of the decision on a proposal."""
     is_own = ruling.approved and _is_own(ruling)
     is_whole = ruling.taken is None and not ruling.entries
@@ -159,19 +157,19 @@ def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
         taken=ruling.taken,
         left=ruling.left,
         cuts=ruling.cuts,
-        after=keep(ruling.after) if is_own and ruling.after is not None else None,
-        entries={at: _entry(one, keep) for at, one in ruling.entries.items()},
+        after=blobs.keep(ruling.after) if is_own and ruling.after is not None else None,
+        entries={at: _entry(one, blobs) for at, one in ruling.entries.items()},
         channel=ruling.channel,
     )
 
 
-def _entry(ruling: EntryRuling, keep: Keep) -> EntryDecided:
+def _entry(ruling: EntryRuling, blobs: Blobs) -> EntryDecided:
     return EntryDecided(
         skipped=ruling.skipped,
         taken=ruling.taken,
         left=ruling.left,
         cuts=ruling.cuts,
-        after=None if ruling.after is None else keep(ruling.after),
+        after=None if ruling.after is None else blobs.keep(ruling.after),
         edited=ruling.edited,
         reason=ruling.reason,
     )
@@ -198,5 +196,5 @@ def _form(draft: Draft) -> list[str]:
     return [f"the file is {draft.before.encoding}, not UTF-8, and keeps this encoding"]
 
 
-def _before(draft: FileDraft, keep: Keep) -> str | None:
-    return keep(draft.before.data) if draft.before.exists else None
+def _before(draft: FileDraft, blobs: Blobs) -> str | None:
+    return blobs.keep(draft.before.data) if draft.before.exists else None

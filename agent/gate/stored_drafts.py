@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,8 @@ from .draft import FileDraft
 
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
+    from ..journal.blobs import Blobs
     from ..protocol import ProposalOpened
-
-Load = Callable[[str], bytes]
-"""Reads stored bytes by their hash. Raises KeyError."""
 
 
 def is_file_change(opened: ProposalOpened) -> bool:
@@ -22,7 +19,7 @@ def is_file_change(opened: ProposalOpened) -> bool:
     return opened.path is not None and opened.command is None and opened.after is not None
 
 
-def stored_draft(opened: ProposalOpened, ws: Workspace, load: Load) -> FileDraft | None:
+def stored_draft(opened: ProposalOpened, ws: Workspace, blobs: Blobs) -> FileDraft | None:
     """Return the same change with exactly the same bytes; None if the journal does not have them.
 
     If the file changes, a three-way merge joins both changes.
@@ -30,8 +27,8 @@ def stored_draft(opened: ProposalOpened, ws: Workspace, load: Load) -> FileDraft
     if opened.path is None or opened.after is None:
         return None
     try:
-        before = None if opened.before is None else load(opened.before)
-        after = load(opened.after)
+        before = None if opened.before is None else blobs.load(opened.before)
+        after = blobs.load(opened.after)
     except KeyError:
         return None
     path = opened.path

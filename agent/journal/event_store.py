@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..host.crash import crash_point
 from ..protocol import Event, JournalError, Stamped, event_type
 from . import database
+from .blobs import StoredBlobs
 from .integrity.chain import Chain, Row, add_chain
 from .integrity.checksums import META_DIGEST, meta_digest
 from .integrity.journal_tail import TAIL_META, TailWriter, open_tail
@@ -35,6 +35,7 @@ class Store:
         self.path = path
         self._db = connection
         self._handle = Handle(path, connection)
+        self.blobs = StoredBlobs(self._handle)
         self._writer = _EventWriter(path, connection)
         self.rollbacks = 0
         """Number of transactions that an exception ended: data that was read in them may not exist."""
@@ -81,22 +82,6 @@ class Store:
     def changed(self) -> bool:
         """Return whether any process wrote anything since the last call. Takes microseconds."""
         return self._handle.changed()
-
-    def keep(self, data: bytes) -> str:
-        """Store bytes, once; return their SHA-256 in hex."""
-        sha = hashlib.sha256(data).hexdigest()
-        with self._handle:
-            self._db.execute("INSERT INTO blobs VALUES (?, ?) ON CONFLICT DO NOTHING", (sha, data))
-            crash_point("content: kept")
-        return sha
-
-    def blob(self, sha: str) -> bytes:
-        """Return stored bytes. Raises KeyError if they are missing or damaged."""
-        with self._handle:
-            row = self._db.execute("SELECT data FROM blobs WHERE sha = ?", (sha,)).fetchone()
-        if row is None or not isinstance(row[0], bytes) or hashlib.sha256(row[0]).hexdigest() != sha:
-            raise KeyError(sha)
-        return bytes(row[0])
 
     @property
     def has_written(self) -> bool:

@@ -138,12 +138,12 @@ async def _write(draft: FileDraft, ruling: Ruling, ctx: ToolContext) -> ToolResu
         return failure(str(error), "not written")
     before = draft.before
     parts = split_bytes(before, data)
-    after = ctx.keep(data)
+    after = ctx.blobs.keep(data)
     if ctx.contents is not None:
         ctx.contents.note_written(draft.path, before, after, ctx.workspace.seen)
     touched = Touched(
         path=draft.path,
-        before=ctx.keep(before.data) if before.exists else None,
+        before=ctx.blobs.keep(before.data) if before.exists else None,
         after=after,
         added=parts.added if parts else 0,
         removed=parts.removed if parts else 0,
@@ -221,7 +221,7 @@ def _command_result(done: Finished, timeout: float, ctx: ToolContext) -> ToolRes
         return ToolResult(ok=done.exit_code == 0, text=f"{head} It printed nothing.", summary=summary)
     if not left_out:
         return ToolResult(ok=done.exit_code == 0, text=f"{head}\n{start}", summary=summary)
-    sha = ctx.keep(whole)
+    sha = ctx.blobs.keep(whole)
     name = ctx.register_output(sha)
     dropped = f"; {done.full_dropped:,} bytes of them were too many to keep" if done.full_dropped else ""
     first = len(lines_of(start)) + 1

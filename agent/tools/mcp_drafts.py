@@ -67,7 +67,7 @@ def _result(done: CallText, ctx: ToolContext) -> ToolResult:
         return ToolResult(ok=done.ok, text="The tool returned nothing.", summary="nothing" if done.ok else "error")
     if not left_out and len(start) == len(text):
         return ToolResult(ok=done.ok, text=text, summary=summary)
-    sha = ctx.keep(whole)
+    sha = ctx.blobs.keep(whole)
     path = ctx.register_output(sha)
     middle = f'[{left_out:,} lines left out; the full result is stored: use read_file with path "{path}"]'
     return ToolResult(ok=done.ok, text=f"{start.rstrip()}\n{middle}\n{end}", summary=summary, full=sha)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..extend.mcp.mcp_servers import McpServers
     from ..host.files.file_states import FileState
     from ..host.workspace_paths import Workspace
+    from ..journal.blobs import Blobs
     from ..protocol import Rule, Skill
     from ..sandbox.sandbox import Sandbox
     from .reading.fetching import Fetcher
@@ -49,10 +50,8 @@ class ToolContext:
     """Environment variables of commands."""
     sandbox: Sandbox
     """Sandbox for commands; `Sandbox()` restricts nothing."""
-    keep: Callable[[bytes], str]
-    """Stores bytes in the journal and returns their hash."""
-    load: Callable[[str], bytes]
-    """Returns the bytes of a hash. Raises KeyError."""
+    blobs: Blobs
+    """Stored contents: what is too long to show, and files before and after a change."""
     mcp: McpServers
     """The MCP servers whose tools the run offers."""
     seconds_left: Callable[[], float | None] = lambda: None
@@ -96,7 +95,7 @@ class ToolContext:
         live = self.live_output(name.removeprefix(OUTPUT))
         if live is not None:
             return live
-        return self.load(self._outputs[name])
+        return self.blobs.load(self._outputs[name])
 
     def denial_of(self, tool: str, path: str | None) -> str | None:
         """Describe the person's rule that denies this path to a reading tool. Never raises."""

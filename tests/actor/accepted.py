@@ -105,10 +105,10 @@ def _add(found: Accepted, journal: Journal) -> None:
         match stamped.event:
             case EffectsAccepted() | UndoAccepted() as event:
                 is_undo = isinstance(event, UndoAccepted)
-                for row in decode_rows(journal.blob(event.rows)):
+                for row in decode_rows(journal.blobs.load(event.rows)):
                     edge = Edge(stamped.at, _value(row.before), _value(row.after), is_undo)
                     found.edges[Cell("file", row.path)].append(edge)
-                for repository in decode_git(journal.blob(event.git)) if event.git is not None else ():
+                for repository in decode_git(journal.blobs.load(event.git)) if event.git is not None else ():
                     _add_git(found, repository, stamped.at, is_undo=is_undo)
             case FileChanged(staged=False, by="model" | "command" | "undo") as event:
                 _add_edit(found, event.path, event.before, event.after, is_undo=event.by == "undo")

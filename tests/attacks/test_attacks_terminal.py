@@ -61,7 +61,7 @@ def run_id(home: Home, project: Path) -> str:
         for event in flood(text):
             is_start = isinstance(event, RunStarted)
             journal.append(RunStarted(**{**_fields(event), "workspace": str(project)}) if is_start else event)
-    blob = journal.keep(f"x = 1\n{ALL}\n".encode(errors="replace"))
+    blob = journal.blobs.keep(f"x = 1\n{ALL}\n".encode(errors="replace"))
     journal.append(ProposalOpened(proposal_id="f", tool="edit_file", path=ALL, digest="d", after=blob, asks=[ALL]))
     journal.close()
     for number, text in HOSTILE.items():

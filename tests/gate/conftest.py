@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 from fakes.clock import ManualClock
+from fakes.held_blobs import HeldBlobs
 
 from rundry.agent.gate.draft import CommandDraft, FileDraft, read_file_state
 from rundry.agent.gate.gate import Gate
@@ -26,14 +26,9 @@ class Place:
 
     ws: Workspace
     events: list[Event] = field(default_factory=list)
-    blobs: dict[str, bytes] = field(default_factory=dict)
+    blobs: HeldBlobs = field(default_factory=HeldBlobs)
     clock: ManualClock = field(default_factory=ManualClock)
     attended: bool = True
-
-    def keep(self, data: bytes) -> str:
-        sha = hashlib.sha256(data).hexdigest()
-        self.blobs[sha] = data
-        return sha
 
     def record(self, event: Event) -> None:
         self.events.append(event)
@@ -51,7 +46,7 @@ class Place:
         return Gate(
             GatedTree(workspace=self.ws, guard=guard, sandbox=sandbox),
             SessionPolicy(GatePolicy(mode=mode, rules=rules or [], on_ask=on_ask), persist=persist),
-            keep=self.keep,
+            blobs=self.blobs,
             attended=lambda: self.attended,
             clock=self.clock,
             given_ids=lambda: [each.proposal_id for each in self.events if isinstance(each, ProposalOpened)],

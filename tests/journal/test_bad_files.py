@@ -162,7 +162,7 @@ try:
 except JournalError as error:
     print(error, flush=True)
 try:
-    journal.keep(b"z" * 500_000)
+    journal.blobs.keep(b"z" * 500_000)
     print("kept?", flush=True)
 except JournalError as error:
     print(error, flush=True)

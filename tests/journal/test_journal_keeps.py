@@ -149,12 +149,12 @@ def test_a_change_is_noticed_once_whoever_made_it(journal: Journal) -> None:
 
 def test_blobs_are_exact_and_stored_once(journal: Journal) -> None:
     data = bytes(range(256)) * 1000 + b"sk-proj-AAAAAAAAAAAAAAAAAAAAAAAA1"
-    sha = journal.keep(data)
-    assert journal.keep(data) == sha
-    assert journal.blob(sha) == data
-    assert journal.blob(journal.keep(b"")) == b""
+    sha = journal.blobs.keep(data)
+    assert journal.blobs.keep(data) == sha
+    assert journal.blobs.load(sha) == data
+    assert journal.blobs.load(journal.blobs.keep(b"")) == b""
     with pytest.raises(KeyError):
-        journal.blob("0" * 64)
+        journal.blobs.load("0" * 64)
 
 
 def test_what_an_older_version_does_not_know_is_kept_as_it_is(journal: Journal) -> None:

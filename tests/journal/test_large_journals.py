@@ -60,7 +60,7 @@ def test_large_events_are_read_in_batches_of_few_and_none_is_left_out(journal: J
 def test_a_large_journal_is_verified_from_its_newest_checkpoint_on(journal: Journal):
     facts = facts_of(journal)
     record(journal, facts, 3_000, "old")
-    journal.keep(bytes(QUICK_CHECK_BYTES + 1))
+    journal.blobs.keep(bytes(QUICK_CHECK_BYTES + 1))
     after = checkpoint_seq(journal)
     assert 2_000 <= after < 2_900
     journal.close()

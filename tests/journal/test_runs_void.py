@@ -29,7 +29,7 @@ def judged_run(runs: Path, root: Path, name: str, *paths: str) -> Path:
     folder = os.open(root, FOLDER)
     seen = {path: side_at(folder, os.fsencode(path)) for path in paths}
     os.close(folder)
-    blob = journal.keep(encode_decided({path: None if one is None else one.side for path, one in seen.items()}))
+    blob = journal.blobs.keep(encode_decided({path: None if one is None else one.side for path, one in seen.items()}))
     end = ENDS["judged"]
     assert end.evidence is not None
     journal.append(msgspec.structs.replace(end, evidence=msgspec.structs.replace(end.evidence, decided_files=blob)))

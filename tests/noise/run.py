@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fakes.held_blobs import HeldBlobs
+
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import FileDraft
 from rundry.agent.host.workspace_paths import Workspace
@@ -53,8 +55,7 @@ def run(root: Path, count: int, seed: int = 1) -> Tally:
         workspace=Workspace(root),
         env=command_env(os.environ),
         sandbox=Sandbox(),
-        keep=lambda data: "",
-        load=lambda blob: b"",
+        blobs=HeldBlobs(),
         mcp=no_servers(),
     )
     tally = Tally({kind: Counter() for kind in KINDS})

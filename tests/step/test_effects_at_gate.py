@@ -86,7 +86,7 @@ async def test_some_hunks_own_text_and_a_skipped_file_are_applied_exactly_and_re
     entries = decided(run)["entries"]
     assert entries[at["long.txt"]]["taken"] == [1] and entries[at["kept.txt"]]["edited"]
     journal = Journal.open(run.path)
-    assert journal.blob(entries[at["kept.txt"]]["after"]) == b"mine\n"
+    assert journal.blobs.load(entries[at["kept.txt"]]["after"]) == b"mine\n"
     journal.close()
     (accepted,) = [e for e in run.events if e["type"] == "effects_accepted"]
     assert accepted["files"] == 2

@@ -233,8 +233,8 @@ async def test_what_a_killed_run_left_is_finished_by_the_next_run_in_the_workspa
     work = place / "work"
     (order,) = [e for e in first.events if e["type"] == "effects_accepted"]
     journal = Journal.open(first.path)
-    rows = decode_rows(journal.blob(order["rows"]))
-    contents = {row.path: journal.blob(row.after.digest) for row in rows}
+    rows = decode_rows(journal.blobs.load(order["rows"]))
+    contents = {row.path: journal.blobs.load(row.after.digest) for row in rows}
     journal.close()
     (work / "kept.txt").write_text("one\n")
     (work / "made").unlink()

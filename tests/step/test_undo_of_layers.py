@@ -350,8 +350,8 @@ async def test_an_undo_that_was_killed_is_finished_at_resume_and_recorded_once(w
     (accepted,) = run.of("undo_accepted")
     if is_stored:  # else it was killed before that, and nothing of it is in the workspace
         journal = Journal.open(run.path)
-        rows = decode_rows(journal.blob(accepted["rows"]))
-        contents = {row.path: journal.blob(row.after.digest) for row in rows if row.after}
+        rows = decode_rows(journal.blobs.load(accepted["rows"]))
+        contents = {row.path: journal.blobs.load(row.after.digest) for row in rows if row.after}
         journal.close()
         (base,) = (place / "runs/layers").iterdir()
         Orders(base).give(accepted["order"], Order(workspace=work, rows=rows, contents=contents, is_undo=True))

@@ -110,7 +110,7 @@ def chains(run):
     rows = dict[str, list[tuple[str, str]]]()
     for event in run.events:
         if event["type"] == "effects_accepted":
-            for row in decode_rows(journal.blob(event["rows"])):
+            for row in decode_rows(journal.blobs.load(event["rows"])):
                 pair = tuple(side.digest if side is not None else "" for side in (row.before, row.after))
                 rows.setdefault(row.path, []).append(pair)
     journal.close()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.clock import ManualClock
+from fakes.held_blobs import HeldBlobs
 
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import CommandDraft, Draft, FileDraft
@@ -30,7 +30,7 @@ class Bench:
     root: Path
     ctx: ToolContext
     gate: Gate
-    blobs: dict[str, bytes]
+    blobs: HeldBlobs
     events: list[Event] = field(default_factory=list)
 
     def record(self, event: Event) -> None:
@@ -79,26 +79,19 @@ def make_bench(tmp_path: Path) -> Callable[..., Bench]:
         root = tmp_path / "w"
         root.mkdir(exist_ok=True)
         ws = Workspace(root)
-        blobs: dict[str, bytes] = {}
-
-        def keep(data: bytes) -> str:
-            sha = hashlib.sha256(data).hexdigest()
-            blobs[sha] = data
-            return sha
-
+        blobs = HeldBlobs()
         ctx = ToolContext(
             workspace=ws,
             env=command_env(os.environ),
             sandbox=Sandbox(),
-            keep=keep,
-            load=blobs.__getitem__,
+            blobs=blobs,
             mcp=no_servers(),
             **{"contents": None, **settings},
         )
         gate = Gate(
             GatedTree(workspace=ws, guard=lambda path: False, sandbox=None),
             SessionPolicy(GatePolicy(mode=mode, unsandboxed_ok=True)),
-            keep=keep,
+            blobs=blobs,
             attended=lambda: False,
             clock=ManualClock(),
         )

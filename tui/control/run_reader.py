@@ -35,7 +35,7 @@ class RunReader:
         if blob is None or self._link.journal is None:
             return None
         try:
-            return self._link.journal.blob(blob)
+            return self._link.journal.blobs.load(blob)
         except KeyError:
             raise RundryError(f"the journal does not have the content {blob[:12]}") from None
 

@@ -57,7 +57,7 @@ def store_images(text: str, journal: Journal) -> list[ImageRef]:
 
     images = attach(text, Path(journal.spec.workspace))
     for one in images:
-        journal.keep(one.data)
+        journal.blobs.keep(one.data)
     return [one.ref for one in images]
 
 

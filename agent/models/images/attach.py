@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...host.protected_names import why_forbidden
 from ...host.real_paths import real_path
 from ...protocol import ImageRef, UserError
 from .image_headers import Header, other_format, read_header
 from .mentions import Mention, locate, mentions
+
+if TYPE_CHECKING:
+    from ...journal.blobs import Blobs
 
 MAX_IMAGES = 8
 """Maximum number of images in one message."""
@@ -49,13 +53,13 @@ def attach(text: str, root: Path) -> list[Attached]:
     return list(found.values())
 
 
-def check_attached(images: Sequence[ImageRef], load: Callable[[str], bytes]) -> str | None:
+def check_attached(images: Sequence[ImageRef], blobs: Blobs) -> str | None:
     """Compare images that a view attached with their stored bytes. Return why one cannot be used, or None."""
     if len(images) > MAX_IMAGES:
         return f"{len(images)} images: send at most {MAX_IMAGES} in one message"
     for image in images:
         try:
-            data = load(image.sha)
+            data = blobs.load(image.sha)
         except KeyError:
             return f"the journal does not hold the image {image.name}: attach it again"
         header = read_header(data) if len(data) <= MAX_IMAGE_BYTES else None

@@ -180,7 +180,7 @@ class ChildRuns:
         journal = Journal.create_unnamed(path, spec, self._ctx.clock.now)
         try:
             for image in spec.images:
-                journal.keep(self._ctx.journal.blob(image.sha))
+                journal.blobs.keep(self._ctx.journal.blobs.load(image.sha))
         finally:
             journal.close()
         rename_complete(journal.path, path)

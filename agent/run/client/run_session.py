@@ -132,7 +132,7 @@ class Session:
         """Store an image's bytes for a command that names them. Raises JournalError if there is no run."""
         if self.journal is None:
             raise JournalError("there is no run yet")
-        self.journal.keep(data)
+        self.journal.blobs.keep(data)
 
     def put(self, command: Command) -> int:
         """Put a command into the inbox, and return the id that its answer will have.

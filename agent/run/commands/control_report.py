@@ -67,7 +67,7 @@ def _recorded(ctx: RunContext) -> list[Seen]:
     found = list[Seen]()
     for path, (before, after) in files.items():
         try:
-            old, new = (None if sha is None else ctx.journal.blob(sha) for sha in (before, after))
+            old, new = (None if sha is None else ctx.journal.blobs.load(sha) for sha in (before, after))
             found.append(Seen(FileContents(path, old, new), True))
         except KeyError:  # a damaged journal
             found.append(Seen(FileContents(path, None, None), False))

@@ -100,8 +100,8 @@ class InversePlan:
             await self._add_versions(landed, left)
             return
         try:
-            rows = decode_rows(self.journal.blob(effects.rows))
-            git = [] if effects.git is None else decode_git(self.journal.blob(effects.git))
+            rows = decode_rows(self.journal.blobs.load(effects.rows))
+            git = [] if effects.git is None else decode_git(self.journal.blobs.load(effects.git))
         except KeyError:
             self.lost.append(f"{landed.title}: the journal does not contain what it changed")
             return
@@ -218,7 +218,7 @@ class InversePlan:
             return None
         try:
             load = self._loaders.get(side.digest)
-            return self.journal.blob(side.digest) if load is None else load()
+            return self.journal.blobs.load(side.digest) if load is None else load()
         except (KeyError, RundryError):
             return None
 

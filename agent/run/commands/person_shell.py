@@ -53,7 +53,7 @@ async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str |
                 ok=done is not None and done.exit_code == 0,
                 output=output,
                 seconds=ctx.clock.monotonic() - began,
-                full=ctx.journal.keep(kept.value()) if output != text else None,
+                full=ctx.journal.blobs.keep(kept.value()) if output != text else None,
                 files=await _files(run, before, known),
             )
         )

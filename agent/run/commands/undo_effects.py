@@ -51,8 +51,8 @@ async def undo_effects(
     `forget_undo`.
     """
     with context.journal.transaction():
-        rows = context.journal.keep(encode_rows(found.rows))
-        git = context.journal.keep(encode_git(found.git)) if found.git else None
+        rows = context.journal.blobs.keep(encode_rows(found.rows))
+        git = context.journal.blobs.keep(encode_git(found.git)) if found.git else None
     accepted = UndoAccepted(
         order=new_name(),
         rows=rows,
@@ -97,8 +97,8 @@ async def finish_undos(context: UndoContext) -> list[Undone]:
         except (OSError, ValueError) as error:
             found.append(nothing_undone(error, accepted.by, name))
             continue
-        rows = decode_rows(context.journal.blob(accepted.rows))
-        git = decode_git(context.journal.blob(accepted.git)) if accepted.git is not None else []
+        rows = decode_rows(context.journal.blobs.load(accepted.rows))
+        git = decode_git(context.journal.blobs.load(accepted.git)) if accepted.git is not None else []
         found.append(_undone(context, accepted, rows, git, results))
     return found
 

@@ -151,7 +151,7 @@ def _kept(journal: Journal, path: str, blob: str | None) -> FileVersion | None:
 def _loader(journal: Journal, path: str, blob: str) -> Callable[[], bytes]:
     def load() -> bytes:
         try:
-            return journal.blob(blob)
+            return journal.blobs.load(blob)
         except KeyError:
             raise Unknown(f"{path}: the journal does not contain its earlier content") from None
 

@@ -227,12 +227,12 @@ def _as_left(journal: Journal, changes: Changes, ignore: Ignore) -> dict[str, se
     """Return the digests that each file may have; None: it may be missing. What is ignored was built or installed."""
     newest = dict[str, Side | None]()
     for blob in changes.orders:
-        newest.update((row.path, row.after) for row in decode_rows(journal.blob(blob)))
+        newest.update((row.path, row.after) for row in decode_rows(journal.blobs.load(blob)))
     paths = {recorded_text(path): path for path in newest}
     wanted = dict[str, set[str | None]]()
     for landed in changes.standing:
         effects = landed.effects
-        for number, row in enumerate([] if effects is None else decode_rows(journal.blob(effects.rows))):
+        for number, row in enumerate([] if effects is None else decode_rows(journal.blobs.load(effects.rows))):
             is_counted = effects is not None and number >= effects.shown and number not in effects.failed
             is_folder = all(side is None or side.type == "folder" for side in (row.before, row.after))
             if is_counted and not is_folder and not ignore.ignored(row.path):

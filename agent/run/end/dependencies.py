@@ -71,7 +71,7 @@ class Dependencies:
             return DependencyFolder(path=path, why_not=str(error))
         except OSError as error:
             return DependencyFolder(path=path, why_not=f"{error.filename}: {error.strerror}")
-        blob = self._journal.keep(msgspec.msgpack.encode(manifest))
+        blob = self._journal.blobs.keep(msgspec.msgpack.encode(manifest))
         return DependencyFolder(path=path, files=len(manifest.files), bytes=manifest.bytes, manifest=blob)
 
 
@@ -110,7 +110,7 @@ def _compared(journal: Journal, folder: DependencyFolder, place: Path, kind: Fol
     if folder.manifest is None:
         raise CheckoutFailed(f"{folder.path} could not be recorded at the start: {folder.why_not}")
     try:
-        known = msgspec.msgpack.decode(journal.blob(folder.manifest), type=Manifest)
+        known = msgspec.msgpack.decode(journal.blobs.load(folder.manifest), type=Manifest)
         found = compare(known, place, kind.caches)
     except (KeyError, msgspec.DecodeError):
         raise CheckoutFailed(f"the record of {folder.path} is missing in the journal") from None

@@ -101,7 +101,7 @@ def _fewer(result: Result, ran: CheckResult) -> str | None:
     if counted is None:
         return None
     try:
-        known = msgspec.json.decode(result.journal.blob(counted), type=Counted)
+        known = msgspec.json.decode(result.journal.blobs.load(counted), type=Counted)
     except (KeyError, msgspec.DecodeError):
         return f"the record of what `{ran.command}` counted in the workspace is damaged"
     suspicion = compare(known, ran.counted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -28,6 +28,7 @@ from ...state.view.show.titles import stall_kind_words
 from ..end.suspect import suspect_digest
 
 if TYPE_CHECKING:
+    from ...journal.blobs import Blobs
     from ...journal.journal import Journal
     from ...state.facts.run_facts import RunFacts
 
@@ -44,17 +45,16 @@ _CHANGES = tools_with("change")
 QUESTION_PREFIX = "the model asks: "
 DECISION_PREFIX = "someone has to decide: "
 """Prefixes of a hand-off's reason: the model has a question, or someone has to decide on a conflict."""
-LoadBlob = Callable[[str], bytes]
 
 
-def hand_off(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffOpened:
-    """Return the event of a hand-off. `load` reads a blob of the journal."""
+def hand_off(facts: RunFacts, reason: str, blobs: Blobs) -> HandoffOpened:
+    """Return the event of a hand-off. `blobs`: those of the journal."""
     return HandoffOpened(
-        reason=reason, suggested_action=suggested_action(facts, reason), record=handoff_record(facts, reason, load)
+        reason=reason, suggested_action=suggested_action(facts, reason), record=handoff_record(facts, reason, blobs)
     )
 
 
-def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecord:
+def handoff_record(facts: RunFacts, reason: str, blobs: Blobs) -> HandoffRecord:
     """Return the task, last actions, open proposals, changes, failing check, attempts and remaining budget."""
     failing = _failing(facts)
     asked = [question.question for question in facts.requests.questions.values()]
@@ -75,7 +75,7 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
         ],
         questions=asked or ([reason.removeprefix(QUESTION_PREFIX)] if reason.startswith(QUESTION_PREFIX) else []),
         files_changed=facts.files_changed,
-        changes=_changes(facts, load),
+        changes=_changes(facts, blobs),
         failing_check=_check(failing, facts) if failing is not None else None,
         tried=_tried(facts),
         spent=facts.spent,
@@ -90,7 +90,7 @@ def handoff_after_end(journal: Journal) -> HandoffOpened | None:
     ended = facts.ended
     if ended is None or ended.complete:
         return None
-    opened = hand_off(facts, f"{ended.reason.value}: {ended.detail}", journal.blob)
+    opened = hand_off(facts, f"{ended.reason.value}: {ended.detail}", journal.blobs)
     if ended.reason is not Reason.BUDGET:
         return opened
     action = f"Raise the limit: {opened.suggested_action[0].lower()}{opened.suggested_action[1:]}"
@@ -158,19 +158,19 @@ def _shortened(arguments: object) -> object:
             return arguments
 
 
-def _changes(facts: RunFacts, load: LoadBlob) -> list[ChangedFile]:
+def _changes(facts: RunFacts, blobs: Blobs) -> list[ChangedFile]:
     room, found = _ALL_DIFFS, list[ChangedFile]()
     for path in facts.files_changed:
         before, after = facts.changes.files[path]
-        change = _changed(path, before, after, load, min(room, _DIFF))
+        change = _changed(path, before, after, blobs, min(room, _DIFF))
         room = max(0, room - len(change.diff))
         found.append(change)
     return found
 
 
-def _changed(path: str, before: str | None, after: str | None, load: LoadBlob, room: int) -> ChangedFile:
+def _changed(path: str, before: str | None, after: str | None, blobs: Blobs, room: int) -> ChangedFile:
     try:
-        old, new = (None if sha is None else load(sha) for sha in (before, after))
+        old, new = (None if sha is None else blobs.load(sha) for sha in (before, after))
     except KeyError:
         return ChangedFile(path=path, diff="(its content is not in the journal)")
     if max(len(old or b""), len(new or b"")) > _LARGEST:

@@ -65,7 +65,7 @@ class HandoffTiers:
     async def hand_over(self, reason: str) -> bool:
         """Open a hand-off and ask the tiers. Returns false if no tier took over, true if the run continues or stops."""
         run = self._run
-        opened = hand_off(run.facts, reason, run.ctx.journal.blob)
+        opened = hand_off(run.facts, reason, run.ctx.journal.blobs)
         run.ctx.events.record(opened)
         tiers = run.facts.spec.tiers or [HandoffTier(kind="person")]
         for number, tier in enumerate(tiers, start=1):
@@ -225,7 +225,7 @@ async def _escalate(run: LiveRun, open_model: OpenModel) -> Finish | None:
     if stall is None or stall.response != ESCALATE or spec is None:
         return None
     before = run.ctx.models.current.name
-    record = handoff_record(run.facts, "", run.ctx.journal.blob)
+    record = handoff_record(run.facts, "", run.ctx.journal.blobs)
     why = await hand_to_model(run, spec, open_model, by=ESCALATE)
     if why is not None:
         run.ctx.events.record(Fault(kind=ESCALATE, text=f"{spec.name} cannot take over: {why}"))

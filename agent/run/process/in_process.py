@@ -53,7 +53,7 @@ def _create(path: Path, spec: RunSpec, blobs: Sequence[bytes]) -> None:
     journal = Journal.create(path, spec)
     try:
         for data in blobs:
-            journal.keep(data)
+            journal.blobs.keep(data)
     finally:
         journal.close()
 

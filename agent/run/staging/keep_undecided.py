@@ -39,7 +39,7 @@ class KeepReview:
 
     def content(self, sha: str | None) -> bytes | None:
         """Return the bytes of a blob that an entry names."""
-        return None if sha is None else self._ctx.journal.blob(sha)
+        return None if sha is None else self._ctx.journal.blobs.load(sha)
 
     async def apply(self, decision: Decide) -> Applied:
         """Accept what the decision accepts, then check and judge the result again. Raises UserError."""
@@ -93,7 +93,7 @@ def _shown(ctx: RunContext, draft: UndecidedDraft) -> ProposalOpened:
         effects,
         ctx.gate.verdict(effects),
         None,
-        ctx.journal.keep,
+        ctx.journal.blobs,
         proposal_id="keep",
         call_id="",
         digest=digest_of(effects, kind),

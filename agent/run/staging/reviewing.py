@@ -123,7 +123,7 @@ def _gate(run: ClaimedRun, tree: Tree, person: Person) -> Gate:
     return Gate(
         gated,
         policy,
-        keep=run.journal.keep,
+        blobs=run.journal.blobs,
         attended=lambda: person.is_here,
         clock=ProcessContext().clock,
         given_ids=lambda: run.facts.requests.proposal_ids,

@@ -86,7 +86,7 @@ class StageReview:
 
     def content(self, sha: str | None) -> bytes | None:
         """Return the bytes of a blob that an entry names."""
-        return None if sha is None else self._ctx.journal.blob(sha)
+        return None if sha is None else self._ctx.journal.blobs.load(sha)
 
     def keep_choices(self, choices: Mapping[int, EntryChoice]) -> None:
         """Store choices for the next review, if this one ends without a decision. Raises UserError."""
@@ -269,7 +269,7 @@ def _shown(ctx: RunContext, listed: Listed) -> tuple[Sorted, ProposalOpened]:
     """Return the sorted effects, and the proposal as it will be opened."""
     found = sort_effects(ctx.gate, ctx.workspace.root, listed, ctx.guard, is_hook=False)
     with ctx.journal.transaction():
-        found.asking = with_blobs(found.asking, ctx.journal.keep)
+        found.asking = with_blobs(found.asking, ctx.journal.blobs)
     draft = effects_draft(ctx, found, _COMMAND, ())  # the notes have what is never applied
     return found, _opened(ctx, draft)
 
@@ -286,7 +286,7 @@ def _opened(ctx: RunContext, draft: EffectsDraft) -> ProposalOpened:
         draft,
         msgspec.structs.replace(verdict, why=why),
         None,
-        ctx.journal.keep,
+        ctx.journal.blobs,
         proposal_id="stage",
         call_id="",
         digest=digest_of(draft, ctx.sandbox.kind),

@@ -250,7 +250,7 @@ def _gate(
             setup=journal.spec.predicates.setup or "",
         ),
         policy,
-        keep=journal.keep,
+        blobs=journal.blobs,
         attended=journal.views.watched,
         clock=process.clock,
         given_ids=lambda: facts.requests.proposal_ids,

@@ -50,4 +50,4 @@ def _refused(images: Sequence[ImageRef], model: Model, facts: RunFacts, journal:
         return NO_IMAGES_IN_SEARCH
     if not accepts_images(model, facts):
         return no_images_message(model.name)
-    return check_attached(images, journal.blob)
+    return check_attached(images, journal.blobs)

@@ -177,7 +177,7 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
             new.write("INSERT INTO commands(id, at, body, taken_at) VALUES (?, 0, x'', 0)", [(newest + 1,)])
             new.write("DELETE FROM commands")
         for (sha,) in old.rows("SELECT sha FROM blobs"):
-            new.keep(old.blob(sha))
+            new.blobs.keep(old.blobs.load(sha))
         new.close()
         rename_complete(new.path, path)
     except BaseException:

@@ -44,16 +44,16 @@ def refresh_proposals(path: Path) -> None:
 
 def _moved(ws: Workspace, journal: Journal, opened: ProposalOpened, shown: str) -> ProposalRebased | None:
     """Return the event for a proposal whose file changed. None: it is unchanged, or has the proposed content."""
-    draft = stored_draft(opened, ws, journal.blob)
+    draft = stored_draft(opened, ws, journal.blobs)
     if draft is None:
         return None
     found, name = rebase_draft(ws, draft), opened.proposal_id
     if isinstance(found, Conflict):
         digest, why = conflict_digest(draft, found), f"{WHO}: {found.why}"
-        event = in_conflict(draft, found, journal.keep, proposal_id=name, digest=digest, why=why)
+        event = in_conflict(draft, found, journal.blobs, proposal_id=name, digest=digest, why=why)
     elif holds_already(found):
         return None
     else:
         parts, digest = split_bytes(found.before, found.after), digest_of(found, None)
-        event = rebased(found, parts, journal.keep, proposal_id=name, digest=digest, why=WHO)
+        event = rebased(found, parts, journal.blobs, proposal_id=name, digest=digest, why=WHO)
     return None if digest == shown else event

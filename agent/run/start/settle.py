@@ -198,7 +198,7 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, events: E
     """Make an approved change, unless the file already has it. Returns why a new decision is needed, or None."""
     ctx, after = run.ctx, opened.after or ""
     target = ctx.workspace.root / (opened.path or "")
-    draft = stored_draft(opened, ctx.workspace, ctx.journal.blob)
+    draft = stored_draft(opened, ctx.workspace, ctx.journal.blobs)
     if draft is None:
         _finish(call, "not done: the approved content is not in the journal.", events)
         return None

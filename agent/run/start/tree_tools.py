@@ -36,8 +36,7 @@ def tool_context(
         workspace=tree.workspace,
         env=tree.env,
         sandbox=tree.sandbox,
-        keep=journal.keep,
-        load=journal.blob,
+        blobs=journal.blobs,
         mcp=no_servers(),  # `with_servers` adds them
         seconds_left=usage.seconds_for_work,
         limit=_result_limit(models.of_run.window),

@@ -163,7 +163,7 @@ class ItemInUse:
     async def _merge(self, listed: Listed) -> list[str]:
         run, layer, key = self._shared.ctx, self._opened.unit.layer, self._place.key
         events = run.events.bound(None, self._place.item_work)
-        plan = await asyncio.to_thread(plan_merge, listed, layer, self._shared.replaced, run.journal.blob)
+        plan = await asyncio.to_thread(plan_merge, listed, layer, self._shared.replaced, run.journal.blobs)
         if plan.conflicts:
             events.record(JoinFinished(tree=self._place.number, key=key, conflicts=plan.conflicts))
             return plan.conflicts
@@ -209,7 +209,7 @@ class ItemInUse:
             if not self._is_merged:
                 listed = await self._opened.listed()
                 if self._opened.files(listed).effects:
-                    patch = run.journal.keep(await self._opened.patch(listed, ""))
+                    patch = run.journal.blobs.keep(await self._opened.patch(listed, ""))
         except UNREADABLE as error:
             why = f"{why}; what it changed cannot be read: {error}"
         finally:

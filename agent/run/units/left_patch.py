@@ -42,7 +42,7 @@ async def keep_left(ctx: RunContext, folder: Path) -> Left:
         patch, files = await asyncio.to_thread(_take_patch, ctx.units, folder)
     except UNREADABLE as error:
         return _unread(folder, str(error))
-    return Left(ctx.journal.keep(patch) if patch else None, files, _KILLED)
+    return Left(ctx.journal.blobs.keep(patch) if patch else None, files, _KILLED)
 
 
 def remove_left(folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +16,7 @@ from ...layers.layer_effects import IN_MEMORY, Effect, Side, bytes_at
 from ...layers.open_below import FOLDER
 
 if TYPE_CHECKING:
+    from ...journal.blobs import Blobs
     from ...layers.effect_classes import Entry
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed
@@ -44,16 +45,14 @@ class Plan(NamedTuple):
     """A line for each conflict."""
 
 
-def plan_merge(
-    listed: Listed, layer: Layer, replaced: Mapping[str, Sequence[Replaced]], load: Callable[[str], bytes]
-) -> Plan:
+def plan_merge(listed: Listed, layer: Layer, replaced: Mapping[str, Sequence[Replaced]], blobs: Blobs) -> Plan:
     """Plan a merge by file, and by line where both sides changed a text. Raises OSError.
 
     `listed`: what the item changed in `layer`, against the run's tree as it is now. `replaced`: what earlier merges
-    replaced. `load`: returns contents that these had, by digest.
+    replaced. `blobs`: has the contents of these.
     """
     contents, merged, conflicts = dict(listed.contents), list[str](), list[str]()
-    merge = _Merge(layer, replaced, load, contents)
+    merge = _Merge(layer, replaced, blobs, contents)
     groups = [group for group in listed.groups if group.kind != "git"]
     for number, group in enumerate(groups):
         entries = list["Entry"]()
@@ -78,10 +77,10 @@ class _Merge:
         self,
         layer: Layer,
         replaced: Mapping[str, Sequence[Replaced]],
-        load: Callable[[str], bytes],
+        blobs: Blobs,
         contents: dict[str, bytes],
     ) -> None:
-        self._layer, self._replaced, self._load, self._contents = layer, replaced, load, contents
+        self._layer, self._replaced, self._blobs, self._contents = layer, replaced, blobs, contents
 
     def _base(self, path: str) -> Replaced | None:
         """Return what the item saw at a path that a merge replaced since; None: no merge did, or it is not known."""
@@ -107,7 +106,7 @@ class _Merge:
         if base.side.digest == now.digest:
             return replace(effect, conflict="")
         try:
-            texts = [self._load(base.side.digest), self._now(effect.path), self._after(effect.path, after)]
+            texts = [self._blobs.load(base.side.digest), self._now(effect.path), self._after(effect.path, after)]
         except KeyError:
             return effect.conflict
         if hashlib.sha256(texts[1]).hexdigest() != now.digest:

@@ -107,7 +107,7 @@ class Attempt:
         try:
             listed = await self.opened.listed()
             self.changes = await self.opened.changes(self.opened.files(listed))
-            patch = ctx.journal.keep(await self.opened.patch(listed, "")) if self.changes else None
+            patch = ctx.journal.blobs.keep(await self.opened.patch(listed, "")) if self.changes else None
         except UNREADABLE as error:
             self.changes, why = [], f"{why}; what it changed cannot be read: {error}"
         ctx.events.record(

@@ -346,9 +346,9 @@ class UnitEnd:
         kept = PatchKept(
             number=started.number,
             why=measured.why,
-            patch=ctx.journal.keep(patch),
+            patch=ctx.journal.blobs.keep(patch),
             world=None,
-            bundle=ctx.journal.keep(bundles[0][0]) if bundles else None,
+            bundle=ctx.journal.blobs.keep(bundles[0][0]) if bundles else None,
             commits=[line for _, lines in bundles for line in lines],
             history=found.history,
             files=[one.path for one in found.changes],

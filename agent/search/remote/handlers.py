@@ -111,8 +111,7 @@ class ReadHandler:
                 workspace=Workspace(root, private=list(map(Path, self._job.private)), hide_rules=rules),
                 env=self._env,
                 sandbox=self._sandbox,
-                keep=_nothing_kept,
-                load=_nothing_kept,
+                blobs=_NoBlobs(),
                 mcp=no_servers(),
                 limit=wanted.limit,
                 seconds_left=lambda: wanted.seconds,
@@ -126,9 +125,14 @@ class ReadHandler:
         """Do nothing: no process lives longer than its call."""
 
 
-def _nothing_kept(data: object) -> NoReturn:
-    """Refuse to store or load: reading tools keep nothing. Stored outputs are read in the runner."""
-    raise KeyError(data)
+class _NoBlobs:
+    """Refuses to store or load: reading tools keep nothing. Stored outputs are read in the runner."""
+
+    def keep(self, data: bytes) -> NoReturn:
+        raise KeyError(len(data))
+
+    def load(self, sha: str) -> NoReturn:
+        raise KeyError(sha)
 
 
 @asynccontextmanager

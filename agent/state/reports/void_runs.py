@@ -54,6 +54,6 @@ def _line_as_of_now(line: RunLine, blob: str) -> RunLine:
 def _changed(journal: Journal, blob: str) -> list[str]:
     """Return the judged files that are different now; none if that cannot be found out."""
     try:
-        return changed_since(journal.blob(blob), Path(journal.spec.workspace))
+        return changed_since(journal.blobs.load(blob), Path(journal.spec.workspace))
     except (OSError, ValueError, KeyError):
         return []

@@ -195,7 +195,7 @@ async def _check(ctx: RunContext, command: str, events: Events, *, baseline: boo
         result = not_run(command, str(refused))
     finished = check_finished(ctx, result, uncounted, baseline=baseline, compared=compared)
     if wrote is not None and command not in ctx.facts.verdicts.starts:
-        finished = msgspec.structs.replace(finished, wrote=ctx.journal.keep(msgspec.json.encode(wrote)))
+        finished = msgspec.structs.replace(finished, wrote=ctx.journal.blobs.keep(msgspec.json.encode(wrote)))
     if not finished.timed_out:
         ctx.files.note_verdict(command, ctx.facts.world, passed=finished.passed)
     events.record(finished)
@@ -209,7 +209,7 @@ def check_finished(
     suspicion = None
     if passed and compared:
         suspicion = compare(_reference(ctx.journal, ctx.facts, result.command), result.counted, result.output)
-    counted = None if result.counted is None else ctx.journal.keep(msgspec.json.encode(result.counted))
+    counted = None if result.counted is None else ctx.journal.blobs.keep(msgspec.json.encode(result.counted))
     return CheckFinished(
         command=result.command,
         passed=passed and suspicion is None,
@@ -234,7 +234,7 @@ def _reference(journal: Journal, facts: RunFacts, command: str) -> Counted | Non
     """Return the tests that this check counted first, or None."""
     sha = facts.verdicts.references.get(command)
     try:
-        return None if sha is None else msgspec.json.decode(journal.blob(sha), type=Counted)
+        return None if sha is None else msgspec.json.decode(journal.blobs.load(sha), type=Counted)
     except (KeyError, msgspec.DecodeError):  # a damaged journal
         return None
 

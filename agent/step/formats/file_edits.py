@@ -215,7 +215,7 @@ class FileEdits(TextEdits):
     def is_untouched(self, answer: Answer) -> bool:
         """Return whether the files of an answer are as they were when it was read, so its text may replace them."""
         return all(
-            self._text(one.path) == (None if one.before is None else self._journal.blob(one.before).decode())
+            self._text(one.path) == (None if one.before is None else self._journal.blobs.load(one.before).decode())
             for one in answer.files
         )
 
@@ -241,11 +241,11 @@ class FileEdits(TextEdits):
 
     def _kept(self, path: str, text: str) -> AnswerFile:
         now = self._text(path)
-        before = None if now is None else self._journal.keep(now.encode())
-        return AnswerFile(path=path, before=before, after=self._journal.keep(text.encode()))
+        before = None if now is None else self._journal.blobs.keep(now.encode())
+        return AnswerFile(path=path, before=before, after=self._journal.blobs.keep(text.encode()))
 
     def _text_of(self, file: AnswerFile) -> str:
-        return self._journal.blob(file.after).decode()
+        return self._journal.blobs.load(file.after).decode()
 
     def _base_text(self, path: str) -> str | None:
         """Return the text of a file in the base of the next answer."""

@@ -298,7 +298,7 @@ def _blobs(journal: Journal, messages: Sequence[Message]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for sha in shas:
         with suppress(KeyError):  # the journal lost the blob, so the message is sent without it
-            found[sha] = journal.blob(sha)
+            found[sha] = journal.blobs.load(sha)
     return found
 
 

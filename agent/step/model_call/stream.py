@@ -146,7 +146,7 @@ class Stream:
         data = msgspec.json.encode(opaque.data)
         reported = usage.tokens.reasoning if usage else 0
         tokens = self._ctx.models.current.count_text(self._reasoning) or reported or len(data) // 4
-        self._events.record(ReasoningKept(maker=opaque.maker, sha=self._ctx.journal.keep(data), tokens=tokens))
+        self._events.record(ReasoningKept(maker=opaque.maker, sha=self._ctx.journal.blobs.keep(data), tokens=tokens))
 
     def charge(self, reported: UsagePart | None, *, is_cut: bool = False) -> None:
         """Charge what the provider reported, or an estimate from what arrived. A second call does nothing.

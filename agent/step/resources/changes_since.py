@@ -100,7 +100,7 @@ def seen(journal: Journal, changes: Changes, root: Path, change: Effect) -> Seen
     before = after = None
     try:
         if change.before is not None:
-            before = journal.blob(change.before.digest or (known[path][0] if path in known else None) or "")
+            before = journal.blobs.load(change.before.digest or (known[path][0] if path in known else None) or "")
         after = _content(root, change)
     except (KeyError, UnreadableFile, OSError):
         return Seen(FileContents(path, before, after), False)

@@ -49,7 +49,7 @@ class RunWorld:
         rows = list[bytes]()
         for blob in new:
             with suppress(KeyError):  # a damaged journal
-                rows.append(self._journal.blob(blob))
+                rows.append(self._journal.blobs.load(blob))
         return await asyncio.to_thread(self._take, firsts, rows)
 
     def _take(self, firsts: Mapping[str, str | None], rows: Sequence[bytes]) -> str:

@@ -86,11 +86,11 @@ async def apply_effects(
     changes = await asyncio.to_thread(_changes, ctx, accepted)
     older = await asyncio.to_thread(_older_contents, ctx, others, kinds)
     with ctx.journal.transaction():
-        blob = ctx.journal.keep(encode_rows(rows))
-        git = ctx.journal.keep(encode_git(accepted.git)) if accepted.git else None
+        blob = ctx.journal.blobs.keep(encode_rows(rows))
+        git = ctx.journal.blobs.keep(encode_git(accepted.git)) if accepted.git else None
         for data in (*older, *(data for change in changes.values() for data in (change.before, change.after))):
             if data is not None:
-                ctx.journal.keep(data)
+                ctx.journal.blobs.keep(data)
     outputs = _outputs(groups, built)
     await copy_outputs(ctx, layers, outputs)
     of_builds = [group.title for group in groups if group.kind == "built"]
@@ -265,8 +265,8 @@ async def finish_accepted(
                 ends.get(name, events).record(EffectsApplied(order=name, conflicts=conflicts, lost=True))
             said.append(f"Nothing that `{accepted.command}` changed was applied: its runner was killed before.")
             continue
-        rows = decode_rows(ctx.journal.blob(accepted.rows))
-        git = decode_git(ctx.journal.blob(accepted.git)) if accepted.git is not None else []
+        rows = decode_rows(ctx.journal.blobs.load(accepted.rows))
+        git = decode_git(ctx.journal.blobs.load(accepted.git)) if accepted.git is not None else []
         ctx.files.mark_changed()
         changes = {row.path: stored_contents(ctx.journal, row) for row in rows[: accepted.shown] if not _is_folder(row)}
         if accepted.pass_number:

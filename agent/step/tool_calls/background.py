@@ -272,7 +272,7 @@ class Background:
             how=how,
             ok=is_ok,
             output="\n".join(job.last_lines(_LAST_LINES)),
-            full=self._journal.keep(job.output.value()) if job.output.total else None,
+            full=self._journal.blobs.keep(job.output.value()) if job.output.total else None,
             seconds=self._clock.monotonic() - job.began,
         )
         events.record(ended)

@@ -130,7 +130,7 @@ class Commits:
         """Return the versions that the last commit may have of the file if the user did not change it."""
         known = self._left.get(change.path)
         blobs = [change.before] if known is None or known.now != change.before else [change.before, known.base]
-        return [None if blob is None else self._journal.blob(blob) for blob in blobs]
+        return [None if blob is None else self._journal.blobs.load(blob) for blob in blobs]
 
     def _message(self, change: FileChanged, step: int) -> str:
         """Return the commit message: the change, its author, the task, the step and the run."""

@@ -225,11 +225,11 @@ def _record(ctx: RunContext, found: Found, command: str, events: Events, by: Cha
     ctx.files.mark_changed()
     rows = [*found.shown, *found.folders]
     with ctx.journal.transaction():
-        blob = ctx.journal.keep(encode_rows(rows))
+        blob = ctx.journal.blobs.keep(encode_rows(rows))
         for one in found.contents.values():
             for data in (one.before, one.after):
                 if data is not None:
-                    ctx.journal.keep(data)
+                    ctx.journal.blobs.keep(data)
     more = [f"{plural(found.more, 'file')} more"] if found.more else []
     name = new_name()
     with ctx.events.together():
@@ -398,7 +398,7 @@ class _Reading:
         for one in effects:
             with suppress(KeyError):
                 if one.before is not None and one.before.digest:
-                    found[one.path] = self._journal.blob(one.before.digest)
+                    found[one.path] = self._journal.blobs.load(one.before.digest)
         found |= {one.path: self._before.contents[one.path] for one in effects if one.path in self._before.contents}
         found |= self._of_below([one for one in effects if one.path not in found])
         return found | self._before.git.find([one for one in effects if one.path not in found], IN_MEMORY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...gate.gate import Gate
     from ...gate.guarded_paths import Guard
     from ...gate.policy import Verdict
+    from ...journal.blobs import Blobs
     from ...layers.effect_classes import Class, Group
     from ...layers.git.git_rows import GitChanges
     from ...layers.layer_effects import Side
@@ -473,14 +474,14 @@ def _why_not_git(found: Sorted, changes: GitChanges) -> str:
     return f"git would run `{runs[0]}` when the operation is continued" if runs else ""
 
 
-def with_blobs(parts: Sequence[Part], keep: Callable[[bytes], str]) -> list[Part]:
+def with_blobs(parts: Sequence[Part], blobs: Blobs) -> list[Part]:
     """Return the entries with the names of their stored texts."""
     found = list[Part]()
     for part in parts:
         draft = part.draft
         if draft.shown.is_text and draft.before is not None:
-            before = keep(draft.before.data) if draft.before.exists else None
-            after = None if draft.after is None else keep(draft.after)
+            before = blobs.keep(draft.before.data) if draft.before.exists else None
+            after = None if draft.after is None else blobs.keep(draft.after)
             part = part._replace(draft=replace(draft, shown=replace(draft.shown, before=before, after=after)))
         found.append(part)
     return found

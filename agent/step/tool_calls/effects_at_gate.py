@@ -185,7 +185,7 @@ async def decide_effects(
         _refuse(decided, found.asking, NOBODY)
     else:
         with ctx.journal.transaction():
-            found.asking = with_blobs(found.asking, ctx.journal.keep)
+            found.asking = with_blobs(found.asking, ctx.journal.blobs)
         draft = effects_draft(ctx, found, command, listed.left_out)
         opening = ctx.gate.propose(draft, call_id="", events=events) if ask is None else ask(draft)
         ruling = await ctx.activity.interruptible(opening)

@@ -45,12 +45,12 @@ def _unstored(side: Side | None, data: bytes | None) -> NotStored | None:
 
 def file_changed(journal: Journal, change: FileContents, by: ChangedBy) -> FileChanged:
     """Return the event of a file that changed."""
-    keep, (added, removed) = journal.keep, _counts(change)
+    blobs, (added, removed) = journal.blobs, _counts(change)
     return FileChanged(
         path=change.path,
         by=by,
-        before=None if change.before is None else keep(change.before),
-        after=None if change.after is None else keep(change.after),
+        before=None if change.before is None else blobs.keep(change.before),
+        after=None if change.after is None else blobs.keep(change.after),
         unstored_before=change.unstored_before,
         unstored_after=change.unstored_after,
         added=added,
@@ -69,7 +69,7 @@ def stored_contents(journal: Journal, row: Row) -> FileContents:
 
     def load(side: Side | None) -> bytes | None:
         try:
-            return None if side is None or not side.digest else journal.blob(side.digest)
+            return None if side is None or not side.digest else journal.blobs.load(side.digest)
         except KeyError:
             return None
 

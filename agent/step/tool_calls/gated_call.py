@@ -119,7 +119,7 @@ def _drafted(
 ) -> tuple[Draft | ToolResult, ProposalOpened | None]:
     """Return the draft for the gate, and the open proposal if it is exactly that draft."""
     if opened is not None and is_file_change(opened):
-        stored = stored_draft(opened, ctx.workspace, ctx.journal.blob)
+        stored = stored_draft(opened, ctx.workspace, ctx.journal.blobs)
         if stored is not None and digest_of(stored, None) == opened.digest:
             return msgspec.structs.replace(stored, from_text=call.from_text), opened
     draft = draft_of(call.tool, arguments, ctx.tools)

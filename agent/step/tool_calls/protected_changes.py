@@ -83,7 +83,7 @@ async def _is_decided(ctx: RunContext, one: ProtectedChange, command: str, event
     """Ask the person. `notes` gets the lines for the model. Returns False if nobody decided."""
     for data in (one.before, one.after):
         if data is not None:
-            ctx.journal.keep(data)
+            ctx.journal.blobs.keep(data)
     draft = changed_draft(one.path, one.before, one.after, command)
     ruling = await ctx.activity.interruptible(ctx.gate.propose(draft, call_id="", events=events))
     if not ruling.approved and ruling.refused_by == "person":
@@ -95,7 +95,7 @@ async def _restored(ctx: RunContext, one: ProtectedChange, events: Events) -> li
     """Restore the content from before the command. Returns a line for the model."""
     if not one.is_known:
         return [f"`{one.path}` must not change ({one.why}), and its content of before is not known."]
-    before, after = (None if data is None else ctx.journal.keep(data) for data in (one.before, one.after))
+    before, after = (None if data is None else ctx.journal.blobs.keep(data) for data in (one.before, one.after))
     try:
         why = await asyncio.to_thread(_put_back, ctx.workspace, one)
     except OSError as error:

@@ -23,7 +23,7 @@ async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:
     count = fitting(lines, ctx.limit)
     if count == len(lines) and len(lines[0]) <= ctx.limit:
         return ToolResult(ok=got.ok, text="\n".join(lines), summary=got.summary)
-    sha = ctx.keep(whole)
+    sha = ctx.blobs.keep(whole)
     shown = [shortened(line) for line in lines[:count]]
     more = (
         f'[the whole page is stored: use read_file with path "{ctx.register_output(sha)}" and start_line={count + 1}]'

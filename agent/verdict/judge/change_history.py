@@ -134,9 +134,9 @@ class _Reading:
             self.lost.append(f"{change.title}: what it changed is not recorded")
         if effects is not None:
             try:
-                rows = decode_rows(self.journal.blob(effects.rows))
+                rows = decode_rows(self.journal.blobs.load(effects.rows))
                 if effects.git is not None:
-                    of_git = enumerate(decode_git(self.journal.blob(effects.git)))
+                    of_git = enumerate(decode_git(self.journal.blobs.load(effects.git)))
                     self.git += [one for number, one in of_git if number not in effects.failed_git]
             except KeyError:
                 self.lost.append(f"{change.title}: the journal does not contain what it changed")

@@ -26,6 +26,6 @@ def first_counts(case: Case, command: str) -> Counted | None:
     if command in verdicts.accepted:
         blob = verdicts.checks[command].counted
     try:
-        return None if blob is None else msgspec.json.decode(case.journal.blob(blob), type=Counted)
+        return None if blob is None else msgspec.json.decode(case.journal.blobs.load(blob), type=Counted)
     except (KeyError, msgspec.DecodeError):
         raise CountsDamaged(f"the record of what `{command}` counted first is damaged") from None

@@ -101,7 +101,7 @@ async def prepare_holdout(case: Case) -> None:
     try:
         result = await _tried(case, Taken({}, {}))
         problem, seconds = result.error or "", result.seconds
-        counted = None if result.counted is None else case.journal.keep(msgspec.json.encode(result.counted))
+        counted = None if result.counted is None else case.journal.blobs.keep(msgspec.json.encode(result.counted))
     except ViewFailed as failed:
         problem = str(failed)
     case.events.record(
@@ -153,7 +153,7 @@ def _first(case: Case) -> Counted | None:
     prepared = case.facts.verdicts.holdout
     try:
         blob = None if prepared is None else prepared.counted
-        return None if blob is None else msgspec.json.decode(case.journal.blob(blob), type=Counted)
+        return None if blob is None else msgspec.json.decode(case.journal.blobs.load(blob), type=Counted)
     except (KeyError, msgspec.DecodeError) as error:
         raise ViewFailed(f"the record of what the second check counted is damaged: {error}") from error
 

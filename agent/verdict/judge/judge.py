@@ -433,7 +433,7 @@ class _Judge:
         for command in self._goals.checks:
             blob = self._case.facts.verdicts.first_wrote.get(command)
             if blob is not None:
-                found |= msgspec.json.decode(self._case.journal.blob(blob), type=dict[str, str])
+                found |= msgspec.json.decode(self._case.journal.blobs.load(blob), type=dict[str, str])
         return found
 
     def _green(self) -> Judged:
@@ -543,7 +543,7 @@ def _with_changes(judged: Judged, case: Case, decided: Decided) -> Judged:
 
 def _decided_files(case: Case, decided: Decided) -> str | None:
     """Store the accepted changes, and return their blob; None: there are none."""
-    return case.journal.keep(encode_decided(decided.accepted)) if decided.accepted else None
+    return case.journal.blobs.keep(encode_decided(decided.accepted)) if decided.accepted else None
 
 
 def _is_untouched(case: Case, decided: Decided) -> bool:

@@ -82,7 +82,7 @@ async def _prepared(
         command=command,
         absent=[recorded_text(path) for path in absent],
         kept=kept,
-        opened=None if opened is None else case.journal.keep(msgspec.json.encode([*map(recorded_text, opened)])),
+        opened=None if opened is None else case.journal.blobs.keep(msgspec.json.encode([*map(recorded_text, opened)])),
         problem=recorded_text(problem.strip()),
         changed=dict(changed),
         seconds=seconds,
@@ -111,7 +111,7 @@ def _is_stale(case: Case, decided: Decided, prepared: SetupPrepared) -> bool:
     if prepared.opened is None or not changed:
         return bool(changed)
     try:
-        opened = msgspec.json.decode(case.journal.blob(prepared.opened), type=frozenset[str])
+        opened = msgspec.json.decode(case.journal.blobs.load(prepared.opened), type=frozenset[str])
     except (KeyError, msgspec.DecodeError) as error:
         raise ViewFailed(f"the record of what `{prepared.command}` read is damaged: {error}") from error
     return not opened.isdisjoint(changed)
@@ -148,7 +148,7 @@ def setup_help(case: Case, paths: Sequence[str], undecided: Sequence[str]) -> li
 
 def _writes_below(case: Case, blob: str, paths: Sequence[str]) -> bool:
     try:
-        rows = decode_rows(case.journal.blob(blob))
+        rows = decode_rows(case.journal.blobs.load(blob))
     except KeyError:
         return False
     return any(is_below(row.path, path) for row in rows for path in paths)

@@ -54,7 +54,7 @@ class StoredContents:
         if not side.digest:
             return None
         try:
-            return self.journal.blob(side.digest)
+            return self.journal.blobs.load(side.digest)
         except KeyError:
             pass
         kept = self.kept.find(side.digest) or self.ledger.find(side.digest)

@@ -89,7 +89,7 @@ async def _prepared(case: Case, command: str) -> PlantPrepared:
                 plan, seconds = proven(written, first, tried), tried.seconds
     except (ViewFailed, OSError):
         plan = None
-    blob = None if plan is None else case.journal.keep(msgspec.json.encode(plan))
+    blob = None if plan is None else case.journal.blobs.keep(msgspec.json.encode(plan))
     return PlantPrepared(command=command, plan=blob, seconds=seconds, first_seconds=first_seconds)
 
 
@@ -105,7 +105,7 @@ async def planted(case: Case, command: str, taken: Taken, before: Counted | None
     prepared = case.facts.verdicts.plants.get(command)
     blob = None if prepared is None else prepared.plan
     try:
-        plan = None if blob is None else msgspec.json.decode(case.journal.blob(blob), type=Plan)
+        plan = None if blob is None else msgspec.json.decode(case.journal.blobs.load(blob), type=Plan)
     except (KeyError, msgspec.DecodeError) as error:
         raise ViewFailed(f"the record of the planted tests is damaged: {error}") from error
     if plan is None:

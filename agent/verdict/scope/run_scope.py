@@ -29,7 +29,7 @@ def record_scope(
     journal: Journal, events: _Events, scope: Scope, *, in_copy: bool, no_views: str, added: Sequence[str] = ()
 ) -> None:
     """Store the scope, and record it. `in_copy`, `no_views`: as of the event. `added`: what a person added to it."""
-    blob, by = journal.keep(msgspec.json.encode(scope)), "person" if added else "program"
+    blob, by = journal.blobs.keep(msgspec.json.encode(scope)), "person" if added else "program"
     lines = scope.listing()
     events.record(
         ScopeSet(
@@ -49,7 +49,7 @@ def scope_of_run(verdicts: Verdicts, journal: Journal, root: Path) -> Scope | No
     if verdicts.scope is None:
         return None
     outputs = "\n".join(verdicts.first_outputs.values())
-    return _scope(journal.blob(verdicts.scope.scope), outputs, root)
+    return _scope(journal.blobs.load(verdicts.scope.scope), outputs, root)
 
 
 @lru_cache(maxsize=4)

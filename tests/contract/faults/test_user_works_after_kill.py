@@ -80,7 +80,7 @@ def migrating(home: Home, items: Path, server: ScriptedServer, *, until: str) ->
 def kept_patch(home: Home, ran: Ran) -> bytes:
     journal = Journal.open_for_reading(home.journals()[-1])
     try:
-        return journal.blob(ran.of("worktree_finished")[0]["patch"])
+        return journal.blobs.load(ran.of("worktree_finished")[0]["patch"])
     finally:
         journal.close()
 

@@ -117,7 +117,7 @@ def test_without_a_passing_try_nothing_changes_and_the_end_says_why(home: Home, 
     assert "no try reached the goal: try 1 of 2: the check" in ran.outcome["detail"]
     assert tree_of(project) == before and leftovers(home, project) == [] and ran.outcome["files_changed"] == []
     journal = Journal.open(home.journals()[0])
-    patches = [journal.blob(e["patch"]) for e in ran.of("try_finished")]
+    patches = [journal.blobs.load(e["patch"]) for e in ran.of("try_finished")]
     journal.close()
     assert len(patches) == 2 and all(applies(project, patch) for patch in patches)
 

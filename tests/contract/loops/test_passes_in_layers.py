@@ -144,7 +144,7 @@ def test_a_green_pass_where_the_user_has_uncommitted_lines_is_handed_over_with_a
 def patch_of(home: Home, ran: Ran) -> bytes:
     journal = Journal.open_for_reading(home.journals()[-1])
     try:
-        return journal.blob(ran.of("patch_kept")[0]["patch"])
+        return journal.blobs.load(ran.of("patch_kept")[0]["patch"])
     finally:
         journal.close()
 

@@ -62,7 +62,7 @@ def test_the_patches_of_the_others_apply_to_the_start_of_the_pass(home: Home, sc
         ran = home.run(*argv(server, "--tries", "3", "--steps", "12", "--json"), cwd=scored)
     git(scored, "reset", "-q", "--hard", "HEAD~1")
     journal = Journal.open(home.journals()[0])
-    patches = [journal.blob(e["patch"]) for e in ran.of("try_finished") if e["number"] == 1]
+    patches = [journal.blobs.load(e["patch"]) for e in ran.of("try_finished") if e["number"] == 1]
     journal.close()
     assert len(patches) == 3 and all(applies(scored, patch) for patch in patches)
 
@@ -155,7 +155,7 @@ def test_a_run_killed_in_mid_pass_is_resumed_cleans_up_and_works_the_pass_again(
     lost = [e for e in ran.of("try_finished") if e["lost"]]
     assert [(e["candidate"], e["files"]) for e in lost] == [(2, ["score.txt"])], ran.story()
     journal = Journal.open(home.journals()[0])
-    assert b"+8" in journal.blob(lost[0]["patch"])
+    assert b"+8" in journal.blobs.load(lost[0]["patch"])
     journal.close()
     assert ran.of("pass_finished")[0]["candidate"] == 2 and (scored / "score.txt").read_text() == "9\n"
     assert subjects(scored)[:2] == ["rundry pass 1: wrote 9", "A score"] and changed_files(scored) == []

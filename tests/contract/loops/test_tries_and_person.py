@@ -107,7 +107,7 @@ def test_a_conflict_of_a_try_is_handed_over_and_the_edit_stays(home: Home, score
     assert "score.txt" in home.run("handoffs", cwd=scored).stdout
     assert (scored / "score.txt").read_text() == "7\n" and git(scored, "worktree", "list").count("\n") == 1
     journal = Journal.open(home.journals()[0])
-    assert b"+9" in journal.blob(handed_over.of("patch_kept")[0]["patch"])
+    assert b"+9" in journal.blobs.load(handed_over.of("patch_kept")[0]["patch"])
     journal.close()
 
 

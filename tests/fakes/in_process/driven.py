@@ -202,12 +202,12 @@ def _copy_blobs(old: Journal, new: Journal, event: Event) -> None:
     for name in names:
         sha = getattr(event, name, None)
         if isinstance(sha, str):
-            new.keep(old.blob(sha))
+            new.blobs.keep(old.blobs.load(sha))
     if isinstance(event, AnswerRead):
         for file in event.files:
             for sha in (file.before, file.after):
                 if sha is not None:
-                    new.keep(old.blob(sha))
+                    new.blobs.keep(old.blobs.load(sha))
 
 
 def _spec(

@@ -44,7 +44,7 @@ def main() -> None:
     path, moment = Path(sys.argv[1]), sys.argv[2]
     journal = Journal.open(path)
     (opened,) = run_state(journal).decidable_without_runner().values()
-    after = journal.blob(opened.after or "")
+    after = journal.blobs.load(opened.after or "")
     target = Path(journal.spec.workspace) / (opened.path or "")
     journal.close()
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)

@@ -44,8 +44,8 @@ class GateStage(Stage):
         assert parts is not None
         return {
             "diff": unified(path, before, new.encode(), parts),
-            "before": None if old is None else self.journal.keep(data),
-            "after": self.journal.keep(new.encode()),
+            "before": None if old is None else self.journal.blobs.keep(data),
+            "after": self.journal.blobs.keep(new.encode()),
             "hunks": len(parts.hunks),
             "added": parts.added,
             "removed": parts.removed,
@@ -68,8 +68,8 @@ class GateStage(Stage):
             "path": path,
             "change": "added" if old is None else "deleted" if new is None else "changed",
             "is_text": True,
-            "before": None if old is None else self.journal.keep(data),
-            "after": None if new is None else self.journal.keep(new.encode()),
+            "before": None if old is None else self.journal.blobs.keep(data),
+            "after": None if new is None else self.journal.blobs.keep(new.encode()),
             "hunks": 0 if new is None else len(parts.hunks),
             "added": parts.added,
             "removed": parts.removed,

@@ -31,7 +31,7 @@ class PlayedReview:
     is_empty: bool = False
 
     def content(self, sha: str | None) -> bytes | None:
-        return None if sha is None else self.stage.journal.blob(sha)
+        return None if sha is None else self.stage.journal.blobs.load(sha)
 
     def keep_choices(self, choices: Mapping[int, EntryChoice]) -> None:
         self.kept.append(choices)

@@ -55,7 +55,7 @@ def sound() -> bytes:
             journal.append(ToolCalled(call_id=f"c{step}", tool="read_file", arguments={"path": "a"}), step=step)
             journal.append(ToolFinished(call_id=f"c{step}", tool="read_file", ok=True, result="x" * 200), step=step)
             journal.append(StepFinished(number=step, seconds=1.0), step=step)
-        blob = journal.keep(b"x = 1\n" * 400)
+        blob = journal.blobs.keep(b"x = 1\n" * 400)
         journal.append(ProposalOpened(proposal_id="p", tool="edit_file", path="a", digest="d", after=blob))
         journal.close()
         return path.read_bytes()

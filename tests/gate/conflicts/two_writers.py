@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import queue
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fakes.clock import ManualClock
+from fakes.held_blobs import HeldBlobs
 
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import FileDraft
@@ -145,7 +145,7 @@ class Sequence:
         (root / "d/a.txt").write_bytes(first_text())
         (root / "other.txt").write_bytes(first_text())
         self.ws = Workspace(root)
-        self.blobs: dict[str, bytes] = {}
+        self.blobs = HeldBlobs()
         self.shown: dict[str, ProposalOpened | ProposalRebased] = {}
         self.approved: list[tuple[bytes | None, bytes]] = []
         """Bytes that were shown to stand there, and bytes that the person let be written over them."""
@@ -157,19 +157,12 @@ class Sequence:
         self.gate = Gate(
             GatedTree(workspace=self.ws, guard=lambda path: False, sandbox=None),
             SessionPolicy(GatePolicy()),
-            keep=self.keep,
+            blobs=self.blobs,
             attended=lambda: True,
             clock=self.clock,
             given_ids=lambda: self.shown,
         )
-        self.tools = ToolContext(
-            workspace=self.ws, env={}, sandbox=Sandbox(), keep=self.keep, load=self.blobs.__getitem__, mcp=no_servers()
-        )
-
-    def keep(self, data: bytes) -> str:
-        sha = hashlib.sha256(data).hexdigest()
-        self.blobs[sha] = data
-        return sha
+        self.tools = ToolContext(workspace=self.ws, env={}, sandbox=Sandbox(), blobs=self.blobs, mcp=no_servers())
 
     def record(self, event: object) -> None:
         if isinstance(event, ProposalOpened | ProposalRebased):

@@ -21,7 +21,7 @@ def kept(run: Any, text: str) -> Say:
     images = attach(text, Path(run.spec.workspace))
     journal = Journal.open(run.path)
     for one in images:
-        journal.keep(one.data)
+        journal.blobs.keep(one.data)
     journal.close()
     return Say(text=text, images=[one.ref for one in images])
 

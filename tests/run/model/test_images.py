@@ -168,7 +168,7 @@ async def test_the_task_of_a_run_carries_its_images_and_a_resumed_run_sends_them
     (one,) = attach("@a.png", work)
     run = driven(ModelFault("auth", "no"), say("a cat"), loop=LoopKind.NAIVE, task="see @a.png", images=[one.ref])
     journal = Journal.open(run.path)
-    journal.keep(one.data)
+    journal.blobs.keep(one.data)
     journal.close()
     await run.run()
     (work / "a.png").unlink()
@@ -199,7 +199,7 @@ async def test_a_fork_and_an_export_keep_the_images(chat: Any, tmp_path: Path):
     forked = fork(run.path, tmp_path / "runs")
     copy = Journal.open(Path(forked.journal))
     (said,) = [s.event for s in copy.read() if isinstance(s.event, Said) and s.event.images]
-    assert copy.blob(said.images[0].sha) == png()
+    assert copy.blobs.load(said.images[0].sha) == png()
     lines = b"".join(exported_lines(copy))
     assert b'"name":"a.png","width":800,"height":600' in lines
     assert len(lines) < 20_000
@@ -228,7 +228,7 @@ async def test_each_pass_begins_with_the_images_of_the_task(driven: Any, work: P
         budget=Budget(steps=2, seconds=None),
     )
     journal = Journal.open(run.path)
-    journal.keep(one.data)
+    journal.blobs.keep(one.data)
     journal.close()
     await through_hours(run, ManualClock())
     opened = [e for e in run.of("prompted") if e["kind"] == "task"]

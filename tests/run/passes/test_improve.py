@@ -56,7 +56,7 @@ async def test_what_is_better_is_kept_the_rest_is_rolled_back_and_it_ends_on_the
     assert "best 9" in outcome.detail and outcome.passes == 7
     kept = run.of("patch_kept")
     journal = Journal.open(run.path)
-    assert b"+6" in journal.blob(kept[0]["patch"])
+    assert b"+6" in journal.blobs.load(kept[0]["patch"])
     journal.close()
     assert "The score is 7 now" in run.heard(2) and "higher is better" in run.heard(2)
     run.assert_legal()
@@ -68,7 +68,7 @@ async def test_outside_of_git_it_is_known_what_a_command_of_a_pass_replaced(impr
     assert (work / "score.txt").read_text() == "7\n"
     changed = next(e for e in run.of("file_changed") if e["path"] == "score.txt")
     journal = Journal.open(run.path)
-    assert journal.blob(changed["before"]) == b"5\n"
+    assert journal.blobs.load(changed["before"]) == b"5\n"
     journal.close()
 
 

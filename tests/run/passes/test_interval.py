@@ -87,7 +87,7 @@ async def test_a_red_pass_is_rolled_back_and_its_patch_is_in_the_journal(clocked
     kept = run.of("patch_kept")[0]
     assert kept["files"] == ["a.txt", "new/deep.txt"]
     journal = Journal.open(run.path)
-    patch = journal.blob(kept["patch"])
+    patch = journal.blobs.load(kept["patch"])
     journal.close()
     assert b"+broken" in patch and applies(work, patch)
     assert run.outcome["files_changed"] == []

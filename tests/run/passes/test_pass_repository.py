@@ -79,7 +79,7 @@ async def test_the_commits_of_a_red_pass_are_kept_as_a_bundle_and_named(clocked:
     assert any("HEAD: work -> other" in line for line in kept["history"])
     journal = Journal.open(run.path)
     bundle = tmp_path / "kept.bundle"
-    bundle.write_bytes(journal.blob(kept["bundle"]))
+    bundle.write_bytes(journal.blobs.load(kept["bundle"]))
     journal.close()
     git(work, "fetch", "-q", str(bundle), "refs/heads/other:refs/heads/again", "refs/tags/t1:refs/tags/t1")
     assert subjects(work, "again") == ["I broke it", "First"] and git(work, "cat-file", "-t", "t1") == "tag\n"

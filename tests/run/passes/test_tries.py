@@ -59,7 +59,7 @@ async def test_the_best_of_three_tries_is_kept_and_the_others_are_patches(trying
     kept = run.of("score_measured")[1]
     assert (kept["score"], kept["candidate"], kept["tries"], kept["kept"]) == (9, 2, 3, True)
     journal = Journal.open(run.path)
-    patches = {e["candidate"]: journal.blob(e["patch"]) for e in run.of("try_finished") if e["number"] == 1}
+    patches = {e["candidate"]: journal.blobs.load(e["patch"]) for e in run.of("try_finished") if e["number"] == 1}
     journal.close()
     assert {name: f"+{score}".encode() in patches[name] for name, score in ((1, 6), (2, 9), (3, 7))} == {
         1: True, 2: True, 3: True,

@@ -43,7 +43,7 @@ async def test_several_changes_of_one_file_are_one_way_back(driven, work):
     (moved,) = [s.event for s in events if s.event.__class__.__name__ == "FileChanged"]
     assert (moved.by, moved.path) == ("undo", "a.txt")
     view = Journal.open(run.path)
-    assert (view.blob(moved.before), view.blob(moved.after)) == (b"3\n", b"1\n")
+    assert (view.blobs.load(moved.before), view.blobs.load(moved.after)) == (b"3\n", b"1\n")
     view.close()
     assert undone(await take_back(run, Undo(changes=9))).changes == 1
     assert (work / "a.txt").read_text() == "one\n"

@@ -99,7 +99,9 @@ async def test_an_undo_loses_no_bytes_of_someone_else_and_names_what_is_not_as_i
             left = {name for name in now.keys() | then.keys() if now.get(name) != then.get(name)}
             assert left <= named, (undone(events), run.story())
         view = Journal.open(run.path)
-        held = {view.blob(s.event.before) for s in events if getattr(s.event, "by", "") == "undo" and s.event.before}
+        held = {
+            view.blobs.load(s.event.before) for s in events if getattr(s.event, "by", "") == "undo" and s.event.before
+        }
         view.close()
         still = {data for _, _, data in tree(work).values()}
         assert {data for _, _, data in before.values()} <= held | still, "what was undone is kept"

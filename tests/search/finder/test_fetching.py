@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fakes.held_blobs import HeldBlobs
 from fakes.web.corners import Reply, html, moved
 from fakes.web.site import Site
 
@@ -236,19 +237,14 @@ def test_the_tool_is_offered_only_where_hosts_are_listed(tmp_path: Path) -> None
 
 @pytest.fixture
 def make_context(tmp_path: Path) -> Callable[[Fetcher | None], ToolContext]:
-    blobs: dict[str, bytes] = {}
-
-    def keep(data: bytes) -> str:
-        blobs[f"{len(blobs):010}"] = data
-        return f"{len(blobs) - 1:010}"
+    blobs = HeldBlobs()
 
     def make(fetcher: Fetcher | None) -> ToolContext:
         return ToolContext(
             workspace=Workspace(tmp_path),
             env={},  # no command runs
             sandbox=Sandbox(),
-            keep=keep,
-            load=blobs.__getitem__,
+            blobs=blobs,
             mcp=no_servers(),
             limit=1_000,
             fetcher=fetcher,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import stat
 from pathlib import Path
 
 import pytest
+from fakes.held_blobs import HeldBlobs
 from fakes.in_process.driven import Driven
 from fakes.project import git
 from fakes.turns import call
@@ -28,13 +28,12 @@ class Sides:
         self.ws.mkdir()
         self.layer = Layer(tmp_path / "layer", self.ws)
         self.layer.stamp_ns = self.layer.next_tick("stamp")
-        self.blobs: dict[str, bytes] = {}
+        self.blobs = HeldBlobs()
 
     def side(self, data: bytes | None, *, runs: bool = False, kind: Type = "file", ctime: int = 1) -> Side | None:
         if data is None:
             return None
-        digest = hashlib.sha256(data).hexdigest()
-        self.blobs[digest] = data
+        digest = self.blobs.keep(data)
         return Side(type=kind, digest=digest, size=len(data), executable=runs, inode=1, ctime_ns=ctime)
 
     def plan(
@@ -46,7 +45,7 @@ class Sides:
         effect = Effect(path="f", kind="changed", before=now, after=after, conflict=conflict)
         listed = Listed([Group("ordinary", "", (Entry(effect, "", True),))], [], {}, [])
         replaced = {"f": [Replaced(self.layer.stamp_ns + 1, base)]} if is_known else {}
-        return plan_merge(listed, self.layer, replaced, self.blobs.__getitem__)
+        return plan_merge(listed, self.layer, replaced, self.blobs)
 
 
 @pytest.fixture

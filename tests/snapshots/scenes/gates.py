@@ -56,7 +56,7 @@ def _events(stage: GateStage, kind: str) -> Sequence[object]:
         case "command":
             return [proposal(command="curl -s https://example.org/data.json | python3 tools/load.py", lines=1)]
         case "mcp":
-            after = stage.journal.keep(ARGUMENTS.encode())
+            after = stage.journal.blobs.keep(ARGUMENTS.encode())
             tool = "issues__create_issue"
             asks = [f"no rule allows {tool}; the server says that it reaches other systems"]
             rule = f"allow {tool}"

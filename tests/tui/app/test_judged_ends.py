@@ -90,7 +90,7 @@ async def test_the_end_is_void_when_a_judged_file_has_changed_since(tmp_path: Pa
     judged = tmp_path / "calc.py"
     judged.write_text("1\n")
     side = Side(type="file", digest=hashlib.sha256(b"1\n").hexdigest(), size=2)
-    blob = stage.journal.keep(encode_decided({"calc.py": side}))
+    blob = stage.journal.blobs.keep(encode_decided({"calc.py": side}))
     end = ENDS["judged"]
     assert end.evidence is not None
     evidence = msgspec.structs.replace(end.evidence, decided_files=blob)

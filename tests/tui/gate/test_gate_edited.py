@@ -76,7 +76,7 @@ async def test_a_conflict_refuses_y_and_offers_its_ways_out(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
         await press(pilot, "space")
-        conflict = stage.rebased(old=theirs, conflict=True, merged=stage.journal.keep(merged.encode()))
+        conflict = stage.rebased(old=theirs, conflict=True, merged=stage.journal.blobs.keep(merged.encode()))
         await stage.opened(pilot, conflict)
         text = stage.text()
         assert "conflict with your edit of 12:04:31" in text
@@ -98,7 +98,7 @@ async def test_a_conflict_is_given_back_to_the_model_with_words(stage: GateStage
 
 
 async def test_a_conflict_is_settled_by_hand_from_both_versions(stage: GateStage):
-    merged = stage.journal.keep(b"<<<<<<< yours\na\n=======\nb\n>>>>>>> model\n")
+    merged = stage.journal.blobs.keep(b"<<<<<<< yours\na\n=======\nb\n>>>>>>> model\n")
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(
             pilot, started(), stage.edit(), stage.rebased(old="a\n", new="b\n", conflict=True, merged=merged)
@@ -119,7 +119,7 @@ async def test_a_conflict_is_settled_by_hand_from_both_versions(stage: GateStage
 
 
 async def test_a_version_that_the_file_outran_is_edited_next_to_the_file_as_it_is_now(stage: GateStage):
-    merged = stage.journal.keep(b"<<<<<<< yours\na\n=======\nb\n>>>>>>> model\n")
+    merged = stage.journal.blobs.keep(b"<<<<<<< yours\na\n=======\nb\n>>>>>>> model\n")
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit(old="one\n", new="two\n"))
         await press(pilot, "E", "x", "ctrl+s")

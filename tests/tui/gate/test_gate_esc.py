@@ -32,7 +32,7 @@ def at_command(stage: GateStage) -> list[object]:
 
 
 def in_conflict(stage: GateStage) -> list[object]:
-    merged = stage.journal.keep(b"<<<<<<< yours\nz\n=======\nx\n>>>>>>> model\nb\n")
+    merged = stage.journal.blobs.keep(b"<<<<<<< yours\nz\n=======\nx\n>>>>>>> model\nb\n")
     conflict = stage.rebased(old="z\nb\n", new="x\nb\n", conflict=True, merged=merged)
     return [stage.edit(old="a\nb\n", new="x\nb\n"), conflict]
 
