@@ -262,7 +262,7 @@ class EditorSession:
 
     def _place(self) -> Place:
         journal = self._link.journal
-        return Place(self.workspace, self.controller.reader.content, journal.redactor if journal is not None else str)
+        return Place(self.workspace, self.controller.content, journal.redactor if journal is not None else str)
 
 
 def _joined(updates: Sequence[SessionUpdate]) -> list[SessionUpdate]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.style import Style
 from textual import events
 from textual.app import App
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -24,7 +25,7 @@ from ..control.end_words import (
     sign_of,
     verdict_words,
 )
-from ..keys.letters import FirstLetter, Left
+from ..keys.letters import Left, LetterKeys
 from ..keys.lookup import BY_NAME, READ_ONLY_ACTIONS, keys_of, shown_key
 from ..lines.draw_runs import Run, fold, shorten, to_strip, width_of
 from ..theme.theme import Palette, palette_of
@@ -49,19 +50,17 @@ class EndPanel(Widget, can_focus=True):
     EndPanel { height: 1; display: none; padding: 0 1; margin: 1 0 0 0; }
     """
 
-    def __init__(
-        self,
-        controller: RunController,
-        keymap: Mapping[str, str],
-        *,
-        do: Callable[[str], None],
-        is_writing: Callable[[], bool],
-    ) -> None:
-        """`do` runs the action with that name; `is_writing` returns whether the message box contains a text."""
+    class Chosen(Message):
+        """Posted when the user chose what to do next."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    def __init__(self, controller: RunController, keymap: Mapping[str, str]) -> None:
         super().__init__(id="ended")
         self._controller, self._keymap, self._keys = controller, keymap, keys_of("end", keymap)
-        self._do, self._is_writing = do, is_writing
-        self._letter = FirstLetter(self, lambda action, _at: do(action))
+        self._letters = _Letters(self)
         self._ended: RunEnded | None = None
         self._recorded: RunEnded | None = None
         """The end of which `_ended` is the present state."""
@@ -81,8 +80,8 @@ class EndPanel(Widget, can_focus=True):
         """Redraw the keys when the focus moves, because they count only while the panel has it."""
         self.watch(self.screen, "focused", self._draw, init=False)
 
-    def show(self) -> None:
-        """Show the end of the run, or nothing while it runs."""
+    def show(self, *, may_focus: bool) -> None:
+        """Show the end of the run, or nothing while it runs. `may_focus`: a new end takes the focus."""
         ended = self._as_of_now(self._controller.state.outcome)
         wanted = ended is not None and self._controller.begun
         if not wanted:
@@ -99,10 +98,9 @@ class EndPanel(Widget, can_focus=True):
         self._counted_at = self._controller.state.last_seq
         self._changed = self._count(ended) if ended is not None else None
         self._draw()
-        box_is_free = not self._is_writing() and self.screen.focused in (None, self.screen.query_one("#message"))
         if is_short and self.has_focus:
             self.post_message(Left())
-        elif box_is_free and not is_short:
+        elif may_focus and not is_short:
             self.focus()
 
     def _as_of_now(self, ended: RunEnded | None) -> RunEnded | None:
@@ -246,36 +244,48 @@ class EndPanel(Widget, can_focus=True):
     def on_focus(self) -> None:
         """Take the next keys as keys of the panel, and look whether the judged files are still the same."""
         self._recorded = None
-        self.show()
-        self._letter.focused()
+        self.show(may_focus=False)
+        self._letters.focused()
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._letter.follow(event):
+        if self._letters.follow(event):
             return
         name = self._keys.get(event.key)
         if name is not None and name in self._names:
             event.stop()
             event.prevent_default()
             if event.is_printable:
-                self._letter.hold(name, event)
+                self._letters.hold(name, event)
             else:
-                self._do(name)
+                self.post_message(self.Chosen(name))
         elif event.character == "?":
             event.stop()
-            self._letter.ask_for_help()
+            self._letters.leave("?")
         elif event.is_printable and event.character:
             event.stop()
             event.prevent_default()
-            self._letter.write(event.character)
+            self._letters.write(event.character)
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self._letter.write(event.text)
+        self._letters.write(event.text)
 
     def on_click(self, event: events.Click) -> None:
         """Run the action whose words were clicked."""
         x, y = event.x - self.styles.padding.left, event.y - self.styles.padding.top
         for row, start, end, name in self._places:
             if y == row and start <= x < end:
-                self._do(name)
+                self.post_message(self.Chosen(name))
+
+
+class _Letters(LetterKeys):
+    """The letters of the panel that are keys. Each waits briefly, because it may begin a word."""
+
+    def __init__(self, panel: EndPanel) -> None:
+        super().__init__(panel)
+        self._panel = panel
+
+    def carry_out(self, action: str, at: float) -> None:
+        """Report what the user chose."""
+        self._panel.post_message(EndPanel.Chosen(action))

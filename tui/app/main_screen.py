@@ -19,7 +19,6 @@ from ..board.board_panel import BoardPanel
 from ..control.review_words import Reviewed
 from ..control.run_follower import FollowerCallbacks, RunFollower
 from ..control.services import Host, Services
-from ..gate.edit_in_user_editor import edit_proposal
 from ..gate.gate_panel import GatePanel
 from ..head.header import HeaderLine, MeterLine
 from ..head.progress_line import ProgressLine
@@ -82,16 +81,14 @@ class MainScreen(Screen[None]):
         self.transcript = Transcript(keys=keys_of("transcript", remaps))
         self.search = BoardPanel(keys_of("board", remaps), acts=acts)
         self.welcome = Welcome(controller)
-        self.gate = GatePanel(keys_of("gate", remaps), controller.reader.content, self._painted, controller.decide)
+        self.gate = GatePanel(keys_of("gate", remaps), controller)
         files = FileList(lambda: controller.root, self._start_file_worker, lambda: self.message.box.complete())
         user_commands, keys = controller.extensions.user_commands, keys_of("message", remaps)
         history = kept_history(controller)
         self.message = MessageRow(files.paths, user_commands, self._image_root, keys, acts=acts, history=history)
         self._header, self._meters, self._gone = HeaderLine(), MeterLine(), GoneNotice()
         self._progress, self._footer = ProgressLine(self._keymap if acts else None), Footer(self._keymap)
-        self._ended = EndPanel(
-            controller, self._keymap, do=self.action_do, is_writing=lambda: bool(self.message.box.text)
-        )
+        self._ended = EndPanel(controller, self._keymap)
         self._notice = Notice()
         self.prompt = Prompt(self.message.box, self._notice, lambda: self._follower.draw_soon(), keymap)
         self._services = Services(self, controller, self.transcript.action_scroll_end, self._review)
@@ -122,7 +119,7 @@ class MainScreen(Screen[None]):
 
     async def _review(self, opens: Opens) -> Reviewed:
         """Let the person decide on what is staged."""
-        screen = StageScreen(opens, self.controller.state.task, self.controller, self._keymap)
+        screen = StageScreen(opens, self.controller.state.task, self._keymap)
         return await self._services.ask(screen) or Reviewed()
 
     def _ask_how(self, answered: Callable[[str | None], None]) -> None:
@@ -204,7 +201,8 @@ class MainScreen(Screen[None]):
         state, status = self.controller.state, self.controller.status
         key = "" if self.controller.is_read_only else shown_key(self._keymap.get("pause", BY_NAME["pause"].keys))
         self._gone.show(state, is_gone=status.is_gone, key=key)
-        self._ended.show()
+        box = self.message.box
+        self._ended.show(may_focus=not box.text and self.focused in (None, box))
         self.message.show(
             state,
             placeholder(self.controller, Keymap(self._keymap)),
@@ -253,7 +251,8 @@ class MainScreen(Screen[None]):
         """Remove a notice about a key to press again: a step back at the gate never counts as the first press."""
         self.prompt.tell("")
 
-    def _painted(self) -> None:
+    def on_proposal_painted(self) -> None:
+        """Focus the gate, if it may take the focus now."""
         self._update_focus()
         if self.gate.arming.is_in_grace(Message().time):
             self._follower.draw_soon()  # else the gate gets the focus at the next redraw, which may be far
@@ -341,6 +340,10 @@ class MainScreen(Screen[None]):
         if event.share >= 1 and event.found.total:
             self._areas.read_transcript()
 
+    def on_end_panel_chosen(self, event: EndPanel.Chosen) -> None:
+        """Carry out what the user chose after the end of the run."""
+        self.action_do(event.action)
+
     def on_click(self, event: events.Click) -> None:
         """Run the action of the clicked word, or press the key that it names."""
         name, _, argument = clicked_action(event).partition(" ")
@@ -393,10 +396,6 @@ class MainScreen(Screen[None]):
             self.gate.arming.keyed(event.time, empty=False)
         if event.key is not None:
             box.take_key(event.key)
-
-    def on_gate_panel_edit_asked(self, event: GatePanel.EditAsked) -> None:
-        """Edit the new text of a proposal in the user's editor."""
-        edit_proposal(self._services, self.gate, event)
 
     def on_message_box_leave_asked(self) -> None:
         """Handle Ctrl+D in an empty message box."""

@@ -233,7 +233,7 @@ class Board(Canvas, can_focus=True):
     def step_back(self) -> None:
         """Close the detail, else end the merging, else show all rows, else return to the message box."""
         if not self.close_step():
-            self._keyboard.leave()
+            self._keyboard.leave("")
 
     def close_step(self) -> bool:
         """Close the detail, else end the merging, else show all rows. Return False if there is nothing to close."""

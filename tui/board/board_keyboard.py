@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 from textual.widget import Widget
 
-from ..keys.letters import FirstLetter, LetterKeys
+from ..keys.letters import LetterKeys
 from ..keys.screen_keymap import keymap_of
 from .board_arming import JUDGES, Arming
 
@@ -37,21 +37,21 @@ class BoardKeyboard(LetterKeys):
     ) -> None:
         """`actions` maps a key to the name of its action. `travel` handles a key that only changes what is visible."""
         self._board, self._actions, self._arming, self._travel = board, actions, arming, travel
-        super().__init__(FirstLetter(board, self._start))
+        super().__init__(board)
 
     def press(self, event: events.Key) -> None:
         """Handle a key."""
         types, action = event.is_printable and event.character, self._actions.get(event.key)
-        if self._letter.follow(event):
+        if self.follow(event):
             pass
         elif types and self._arming.is_typing(event.time):
             self.leave(event.character or "")
         elif action is not None:
             self._act(action, event)
-        elif self._letter.continues_word(event, moves=bool(keymap_of(self._board).action_of(event.key, "rows"))):
+        elif self.continues_word(event, moves=bool(keymap_of(self._board).action_of(event.key, "rows"))):
             pass
         elif self._travel(event.key):
-            self._letter.moved(event)
+            self.moved(event)
         elif types:
             self.leave(event.character or "")
         else:
@@ -61,10 +61,11 @@ class BoardKeyboard(LetterKeys):
 
     def _act(self, action: str, event: events.Key) -> None:
         if event.is_printable and (event.character or "").isalpha():
-            self._letter.hold(action, event)
+            self.hold(action, event)
         else:
-            self._start(action, event.time)
+            self.carry_out(action, event.time)
 
-    def _start(self, action: str, at: float) -> None:
+    def carry_out(self, action: str, at: float) -> None:
+        """Post the action, unless it is a verdict on a row that was not visible long enough."""
         is_meant = action not in JUDGES or self._arming.counts(at)
         self._board.post_message(BoardActed(action) if is_meant else VerdictHeld())

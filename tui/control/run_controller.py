@@ -155,6 +155,15 @@ class RunController:
         """Whether the run is over, at rest or without a runner, as of now."""
         return RunStatus(self.link, self.state, self.begun, self._is_parked)
 
+    def content(self, blob: str | None) -> bytes | None:
+        """Return the bytes of a blob; None for no blob. Raises RundryError if the journal does not have it."""
+        if blob is None or self.link.journal is None:
+            return None
+        try:
+            return self.link.journal.blobs.load(blob)
+        except KeyError:
+            raise RundryError(f"the journal does not have the content {blob[:12]}") from None
+
     def stop(self, how: StopHow, within: float) -> None:
         """End the run, and wait at most `within` seconds for its end. Raises RundryError."""
         if not self.begun or self.status.is_over:

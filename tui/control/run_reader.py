@@ -25,19 +25,10 @@ if TYPE_CHECKING:
 
 
 class RunReader:
-    """Reads the contents, changes, rewind points and models of one run."""
+    """Reads the changes, rewind points and models of one run."""
 
     def __init__(self, link: Link, start: Start | None) -> None:
         self._link, self._start = link, start
-
-    def content(self, blob: str | None) -> bytes | None:
-        """Return the bytes of a blob; None for no blob. Raises RundryError if the journal does not have it."""
-        if blob is None or self._link.journal is None:
-            return None
-        try:
-            return self._link.journal.blobs.load(blob)
-        except KeyError:
-            raise RundryError(f"the journal does not have the content {blob[:12]}") from None
 
     def points(self) -> Sequence[Point]:
         """Return the points that the run can be rewound to. Raises RundryError."""

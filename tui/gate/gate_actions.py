@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from rundry.agent import GIT_HELD, ConflictVerdict, Decide, ProposalOpened, RundryError
+from rundry.agent import GIT_HELD, ConflictVerdict, Decide, RundryError
 
 from ..keys.screen_keymap import keymap_of
 from ..keys.user_editor import command_set
@@ -17,8 +17,8 @@ from .pending_decision import approval, rejection, way_out
 from .proposal_words import can_be_joined, is_editable, may_always, session_question
 
 if TYPE_CHECKING:
-    from .ask_reason import ReasonRequest
-    from .edit_in_place import InPlaceEdit
+    from .edit_proposal import ProposalEdit
+    from .gate_review import ProposalSource
     from .proposal_view import ProposalView
 
 ASKS_FIRST = ("always", "session", "approve_all")
@@ -36,99 +36,11 @@ NO_HUNK = "no hunk is accepted: {reject} skips the file, {pick} accepts a hunk, 
 NOT_HERE = "mixed line ends can be edited only in your own editor: set EDITOR, then press {edit}"
 
 
-class Answers:
-    """Sends the user's decision on the proposal that was painted."""
-
-    def __init__(self, view: ProposalView, decide: Callable[[Decide], int | None]) -> None:
-        """`decide` puts the decision into the inbox and returns its id; None: the run is resumed with it."""
-        self._view, self._decide = view, decide
-
-    def decide(self, answer: Callable[[str], Decide | str]) -> None:
-        """Send what `answer` returns for the digest that was painted; a text says why it cannot be decided."""
-        view = self._view
-        painted = view.arming.painted
-        if painted is None or view.review.is_answered:
-            return
-        command = answer(painted.digest)
-        if isinstance(command, str):
-            view.say(keymap_of(view.body).named(command))
-            return
-        view.arming.decided()
-        view.review.answer(command)
-        view.show_current()
-        self._send(command)
-
-    def allow(self, *, always: bool) -> None:
-        """Show first what is allowed from now on; then approve, and add the rule: to the config, or to this run."""
-        view = self._view
-        proposal, reason = view.shown.proposal, view.review.pending.reason or None
-        text = f"always would write: {proposal.rule}" if always else session_question(proposal, self._key("session"))
-        if view.confirmed("always" if always else "session", text):
-            self.decide(
-                lambda digest: Decide(
-                    proposal_id=proposal.proposal_id,
-                    digest=digest,
-                    verdict="approve",
-                    always=always,
-                    session=not always,
-                    reason=reason,
-                )
-            )
-
-    def _key(self, name: str) -> str:
-        return keymap_of(self._view.body).shown(name)
-
-    def approve_all(self) -> None:
-        """Approve all files of the answer that are left; if one was not read or stays, name the files first."""
-        view, plan = self._view, plan_approval(self._view.review)
-        if view.arming.painted is None or view.review.is_answered:
-            return
-        if not plan.decisions or len(plan.decisions) + len(plan.left_out) < 2:
-            view.say("; ".join(plan.left) or keymap_of(view.body).named(ONE_FILE))
-            return
-        needs_asking = plan.unread or plan.left_out
-        question = tuple((each.proposal_id, each.digest) for each in plan.decisions)
-        if needs_asking and not view.confirmed(question, plan.question(self._key("approve_all"))):
-            view.arming.decided()
-            return
-        view.arming.decided()
-        view.cancel_question()
-        for command in plan.decisions:
-            view.review.answer(command)
-        view.show_current()
-        for at, command in enumerate(plan.decisions):
-            if not self._send(command):
-                for later in plan.decisions[at + 1 :]:
-                    view.review.take_back(later.proposal_id)
-                break
-
-    def _send(self, command: Decide) -> bool:
-        """Put the decision into the inbox. Return whether a runner can take another one."""
-        review = self._view.review
-        try:
-            number = self._decide(command)
-        except RundryError as error:
-            review.take_back(command.proposal_id)
-            self._view.say(str(error))
-            return False
-        review.sent(command.proposal_id, number)
-        return number is not None
-
-
 class GateActions:
-    """The action of each key of the gate."""
+    """The action of each key of the gate. A decision names the digest that was painted."""
 
-    def __init__(
-        self,
-        view: ProposalView,
-        answers: Answers,
-        reason: ReasonRequest,
-        in_place: InPlaceEdit,
-        ask_for_edit: Callable[[ProposalOpened, str, bool], None],
-    ) -> None:
-        """`ask_for_edit` opens the user's editor: proposal, text, and whether the text is already theirs."""
-        self._view, self._answers, self._reason, self._in_place = view, answers, reason, in_place
-        self._ask_for_edit = ask_for_edit
+    def __init__(self, view: ProposalView, edit: ProposalEdit, source: ProposalSource) -> None:
+        self._view, self._edit_proposal, self._source = view, edit, source
 
     def table(self) -> Mapping[str, Callable[[], None]]:
         """Return the actions by name."""
@@ -141,13 +53,13 @@ class GateActions:
             "mine": lambda: self._resolve("mine"),
             "always": lambda: self._allow(always=True),
             "session": lambda: self._allow(always=False),
-            "approve_all": self._answers.approve_all,
+            "approve_all": self._approve_all,
             "explain": view.explain,
             "pick": self._pick,
             "open_entry": self._open_entry,
             "take_all": lambda: self._pick_all(taken=True),
             "leave_all": lambda: self._pick_all(taken=False),
-            "reason": self._reason.begin,
+            "reason": view.ask_reason,
             "edit": self._edit,
             "edit_here": lambda: self._edit(here=True),
             "full": view.toggle_full,
@@ -164,6 +76,9 @@ class GateActions:
 
     def _named(self, text: str) -> str:
         return keymap_of(self._view.body).named(text)
+
+    def _key(self, name: str) -> str:
+        return keymap_of(self._view.body).shown(name)
 
     def _of_diff(self, what: Callable[[], None]) -> Callable[[], None]:
         def do() -> None:
@@ -205,9 +120,9 @@ class GateActions:
         view = self._view
         review, whole = view.review, view.review.whole
         if whole is None or whole.effects is None:
-            self._answers.decide(lambda digest: approval(view.shown, review.pending, digest))
+            self._decide(approval(view.shown, review.pending, self._digest))
         elif review.is_only_entry:
-            self._answers.decide(lambda digest: effects_approval(whole, review.whole_pending, digest))
+            self._decide(effects_approval(whole, review.whole_pending, self._digest))
         elif review.pending.picks.count and not review.pending.picks.taken_count:
             view.say(self._named(NO_HUNK))
         else:
@@ -228,7 +143,7 @@ class GateActions:
             view.open_entry(unread)
             view.say(self._named(READ_FIRST))
         else:
-            self._answers.decide(lambda digest: effects_approval(whole, pending, digest))
+            self._decide(effects_approval(whole, pending, self._digest))
 
     def _open_entry(self) -> None:
         """Open the text of the entry with the cursor; unfold a folder, or what belongs to an entry."""
@@ -251,17 +166,17 @@ class GateActions:
         whole = view.review.whole
         if view.review.is_entry_of_several:
             view.close_entry(taken=False)
-            return
-        if whole is not None and whole.effects is not None:
-            self._answers.decide(lambda digest: effects_rejection(whole, view.review.whole_pending, digest))
-            return
-        self._answers.decide(lambda digest: rejection(view.shown, view.review.pending, digest))
+        elif whole is not None and whole.effects is not None:
+            self._decide(effects_rejection(whole, view.review.whole_pending, self._digest))
+        else:
+            self._decide(rejection(view.shown, view.review.pending, self._digest))
 
     def _resolve(self, how: ConflictVerdict) -> None:
         view = self._view
-        self._answers.decide(lambda digest: way_out(view.shown, view.review.pending, digest, how))
+        self._decide(way_out(view.shown, view.review.pending, self._digest, how))
 
     def _allow(self, *, always: bool) -> None:
+        """Show first what is allowed from now on; then approve, and add the rule: to the config, or to this run."""
         view = self._view
         proposal, pending = view.shown.proposal, view.review.pending
         if not may_always(proposal) or view.shown.in_conflict:
@@ -272,7 +187,19 @@ class GateActions:
         elif not view.end_seen:
             view.say(self._named(END_FIRST))
         else:
-            self._answers.allow(always=always)
+            text = session_question(proposal, self._key("session"))
+            text = f"always would write: {proposal.rule}" if always else text
+            if view.confirmed("always" if always else "session", text):
+                self._decide(
+                    Decide(
+                        proposal_id=proposal.proposal_id,
+                        digest=self._digest,
+                        verdict="approve",
+                        always=always,
+                        session=not always,
+                        reason=pending.reason or None,
+                    )
+                )
 
     def _pick(self) -> None:
         """Accept or skip the current hunk and go to the next. Scroll to it if it is not visible.
@@ -374,8 +301,63 @@ class GateActions:
             view.say(str(error))
             return
         if command_set() and not here:
-            self._ask_for_edit(proposal, text, False)
+            self._edit_proposal.in_user_editor(text)
         elif plain:
-            self._in_place.open(text)
+            self._edit_proposal.in_panel(text)
         else:
             view.say(self._named(NOT_HERE))
+
+    def _approve_all(self) -> None:
+        """Approve all files of the answer that are left; if one was not read or stays, name the files first."""
+        view, plan = self._view, plan_approval(self._view.review)
+        if view.arming.painted is None or view.review.is_answered:
+            return
+        if not plan.decisions or len(plan.decisions) + len(plan.left_out) < 2:
+            view.say("; ".join(plan.left) or self._named(ONE_FILE))
+            return
+        needs_asking = plan.unread or plan.left_out
+        question = tuple((each.proposal_id, each.digest) for each in plan.decisions)
+        if needs_asking and not view.confirmed(question, plan.question(self._key("approve_all"))):
+            view.arming.decided()
+            return
+        view.arming.decided()
+        view.cancel_question()
+        for command in plan.decisions:
+            view.review.answer(command)
+        view.show_current()
+        for at, command in enumerate(plan.decisions):
+            if not self._send(command):
+                for later in plan.decisions[at + 1 :]:
+                    view.review.take_back(later.proposal_id)
+                break
+
+    @property
+    def _digest(self) -> str:
+        """The digest of what was painted."""
+        painted = self._view.arming.painted
+        return "" if painted is None else painted.digest
+
+    def _decide(self, command: Decide | str) -> None:
+        """Send a decision on what was painted; a text says why it cannot be decided."""
+        view = self._view
+        if view.arming.painted is None or view.review.is_answered:
+            return
+        if isinstance(command, str):
+            view.say(self._named(command))
+            return
+        view.arming.decided()
+        view.review.answer(command)
+        view.show_current()
+        self._send(command)
+
+    def _send(self, command: Decide) -> bool:
+        """Put the decision into the inbox. Return whether a runner can take another one."""
+        review = self._view.review
+        try:
+            number = self._source.decide(command)
+        except RundryError as error:
+            review.take_back(command.proposal_id)
+            self._view.say(str(error))
+            return False
+        review.sent(command.proposal_id, number)
+        return number is not None

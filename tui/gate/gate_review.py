@@ -11,7 +11,7 @@ from rundry.agent import Decide, ProposalOpened, RundryError, plural
 
 from ..text.show_text import path_line
 from .entry_choices import as_file, is_single, opened_entry
-from .follow_file import Content, follow
+from .follow_file import follow
 from .hunk_choices import Picks
 from .pending_decision import PendingDecision, Shown, approval
 
@@ -45,6 +45,18 @@ class Waiting(Protocol):
         ...
 
 
+class ProposalSource(Protocol):
+    """Where the proposals of a gate come from: `RunController`, or a review without a runner."""
+
+    def content(self, blob: str | None) -> bytes | None:
+        """Return the bytes of a blob; None for no blob. Raises RundryError if the journal does not have it."""
+        ...
+
+    def decide(self, command: Decide) -> int | None:
+        """Decide on a proposal. Return the command's id; None: no runner has it. Raises RundryError."""
+        ...
+
+
 @dataclass(slots=True)
 class _Sent:
     """A decision that was sent and has no answer yet."""
@@ -73,10 +85,10 @@ def _answer(proposal: ProposalOpened) -> tuple[str, str]:
 class Review:
     """Follows the state of the run, and keeps the person's choices on each proposal until it is decided."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, source: ProposalSource) -> None:
         self.waiting: list[ProposalOpened] = []
         """The waiting proposals, oldest first."""
-        self._content = content
+        self._source = source
         self._files: dict[tuple[str, int], ProposalOpened] = {}
         """The open entry as a proposal for its file, by the digest of its proposal and its index."""
         self._shown: str | None = None
@@ -122,7 +134,7 @@ class Review:
         key = (whole.digest, index)
         if key not in self._files:
             try:
-                diff = entry_diff(whole.effects.entries[index], self._content)
+                diff = entry_diff(whole.effects.entries[index], self._source.content)
             except RundryError:
                 diff = ""
             self._files = {key: as_file(whole, index, diff)}
@@ -201,7 +213,7 @@ class Review:
         for proposal in self.waiting:
             before = was.get(proposal.proposal_id)
             if before is not None and before != proposal and proposal.proposal_id in self._pending:
-                follow(self._pending[proposal.proposal_id], before, proposal, self._content)
+                follow(self._pending[proposal.proposal_id], before, proposal, self._source.content)
         if self.whole is None:
             rest = [*self.waiting[at:], *self.waiting[:at]]
             free = [proposal for proposal in rest if proposal.proposal_id not in self._sent]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
-from textual.content import Content as TextContent
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
@@ -28,8 +28,7 @@ from .proposal_words import body, is_editable
 
 if TYPE_CHECKING:
     from ..diff.diff_rows import Diff
-    from .follow_file import Content
-    from .gate_review import Review
+    from .gate_review import ProposalSource, Review
 
 
 class ProposalBody(Vertical):
@@ -45,10 +44,9 @@ class ProposalBody(Vertical):
     class Scrolled(Message):
         """Other rows became visible."""
 
-    def __init__(self, content: Content) -> None:
-        """`content` returns the bytes of a blob."""
+    def __init__(self, source: ProposalSource) -> None:
         super().__init__()
-        self._content = content
+        self._source = source
         self.diff = DiffPane()
         self.diff.can_focus = False
         self.command = CommandPane()
@@ -123,13 +121,13 @@ class ProposalBody(Vertical):
     def _sides(self, proposal: ProposalOpened, edited: str | None) -> tuple[bytes | None, bytes | None, str]:
         """Return file content before and after the change, plus the original text if the user edited the proposal."""
         try:
-            before = self._content(proposal.before)
+            before = self._source.content(proposal.before)
             if edited is not None:
                 file = opened(before)
-                form = file if before else opened(self._content(proposal.after))
+                form = file if before else opened(self._source.content(proposal.after))
                 return before, form.bytes_of(edited), file.text
             merged = self.shown.rebasing.merged if self.shown and self.shown.rebasing else None
-            return before, self._content(merged or proposal.after), ""
+            return before, self._source.content(merged or proposal.after), ""
         except RundryError:
             return None, None if edited is None else edited.encode(), ""
 
@@ -149,21 +147,21 @@ class ProposalBody(Vertical):
         if pending.draft is not None:
             return self._with_disk(pending.draft, pending.fitted, proposal.before)
         merged = rebasing.merged if rebasing is not None and rebasing.conflict else None
-        return opened(self._content(merged or proposal.after), self._content(proposal.before)).text
+        return opened(self._source.content(merged or proposal.after), self._source.content(proposal.before)).text
 
     def _with_disk(self, draft: str, fitted: str | None, now: str | None) -> str:
         """Return the person's version and the file as it is now in one text, with markers where both changed it."""
         from rundry.agent import merge  # the gate costs ~15 ms to import
 
         try:
-            return merge(opened(self._content(fitted)).text, opened(self._content(now)).text, draft).text
+            return merge(opened(self._source.content(fitted)).text, opened(self._source.content(now)).text, draft).text
         except RundryError:
             return draft
 
     def line_ends(self, proposal: ProposalOpened, edited: str) -> str:
         """Return the edited text with the line ends of the file."""
         try:
-            return opened(self._content(proposal.before or proposal.after)).back(edited)
+            return opened(self._source.content(proposal.before or proposal.after)).back(edited)
         except RundryError:
             return edited
 
@@ -358,5 +356,5 @@ class CommandPane(VerticalScroll, can_focus=False):
 
     def show(self, command: str) -> None:
         """Show a command that has passed through `tui.text.show_text`."""
-        self._line.update(TextContent(command))
+        self._line.update(Content(command))
         self.scroll_home(animate=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.widget import Widget
 
 from ..text.show_text import one_line
+from .ask_reason import ReasonRequest
 from .entry_choices import STAGE
 from .entry_rows import entry_key
 from .gate_arming import Arming
@@ -21,8 +22,8 @@ from .proposal_words import EDITING, asking, entry_keys, keys, list_keys, reason
 if TYPE_CHECKING:
     from rundry.agent import ProposalOpened
 
-    from .follow_file import Content
-    from .gate_review import Waiting
+    from ..keys.letters import LetterKeys
+    from .gate_review import ProposalSource, Waiting
     from .pending_decision import PendingDecision, Shown
 
 _ELSEWHERE = 14
@@ -31,29 +32,20 @@ _ROUNDS = 2
 """Refreshes after which the length of a proposal is taken as final."""
 
 
+class ProposalPainted(Message):
+    """Posted when a proposal was painted: keys count from now on, if the gate has the focus."""
+
+
 class ProposalView:
     """Shows one of the waiting proposals in the parts of the panel. Keys count once the proposal was painted."""
 
-    def __init__(
-        self,
-        panel: Widget,
-        content: Content,
-        on_painted: Callable[[], None],
-        *,
-        sync_reason: Callable[[], None],
-        on_other: Callable[[], None],
-    ) -> None:
-        """`content` returns the bytes of a blob.
-
-        `sync_reason` shows or hides the line for a reason. `on_other` is called before another proposal is shown.
-        """
+    def __init__(self, panel: Widget, source: ProposalSource, keyboard: LetterKeys) -> None:
         self._panel = panel
-        self._on_painted, self._sync_reason, self._on_other = on_painted, sync_reason, on_other
-        self.content = content
         self.arming = Arming()
-        self.review = Review(content)
-        self.body = ProposalBody(content)
+        self.review = Review(source)
+        self.body = ProposalBody(source)
         self.head, self.foot = GateHead(), GateFoot()
+        self.reason = ReasonRequest(self.review, self.body, panel, keyboard)
         self._is_full: bool | None = None
         """Whether the person wants the whole height; None: a long proposal takes it, and any one on a small screen."""
         self.takes_all = False
@@ -120,7 +112,7 @@ class ProposalView:
         is_other = before is None or proposal is None or self.shown.proposal.proposal_id != proposal.proposal_id
         if is_other:
             self._is_full, self.is_explained = None, False
-            self._on_other()
+            self.reason.move_to_message()
         if proposal is None:
             self.arming.blank()
             self.takes_all = False
@@ -139,8 +131,8 @@ class ProposalView:
         self._was_read = False
         self.body.show(self.review)
         self.fit()
+        self.reason.sync()
         self.show_words()
-        self._sync_reason()
 
     def show_hunks(self, hunk: int) -> None:
         """Show the same change, whose hunks were split or joined, at this hunk. What was read stays read."""
@@ -222,6 +214,17 @@ class ProposalView:
         """Remember the hunk that the last key skipped; None: it skipped none."""
         self.just_left = hunk
 
+    def ask_reason(self) -> None:
+        """Ask for the reason of the hunk just skipped, of the current one if it is skipped, or of the whole answer."""
+        self.reason.begin(self.just_left)
+        self.show_words()
+
+    def end_reason(self, text: str, *, kept: bool) -> None:
+        """Store a reason for the answer; if not `kept`, only for the next time that it is asked for."""
+        self.reason.end(text, kept=kept)
+        self.skipped(None)
+        self.show_words()
+
     def begin_edit(self) -> None:
         """Show the editor in place of the proposal."""
         self.editing = self.shown.proposal
@@ -291,7 +294,7 @@ class ProposalView:
                 self.body.diff.go_to_hunk(self._go_to)
                 self._go_to = None
             self.look_for_end()
-            self._on_painted()  # the focus is decided before the keys are shown
+            self._panel.post_message(ProposalPainted())
             self.show_words()
 
     def look_for_end(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from textual import events
@@ -35,41 +35,25 @@ class _Held:
     at: float
 
 
-class LetterKeys:
-    """Base of the keyboards of the board, the transcript and the gate."""
+class LetterKeys(ABC):
+    """Base of the keyboards of the board, the transcript, the gate and the end panel.
 
-    def __init__(self, letter: FirstLetter) -> None:
-        self._letter = letter
+    It holds a letter back until it is clear that no word follows. Letters that only move take effect immediately.
+    """
 
-    @property
-    def is_holding_back(self) -> bool:
-        """Whether a letter waits because it may begin a word."""
-        return self._letter.is_holding_back
-
-    def focused(self) -> None:
-        """Take the next keys as keys of the widget."""
-        self._letter.focused()
-
-    def leave(self, text: str = "") -> None:
-        """Move to the message box with this text; `?` opens the help if the box is empty."""
-        if text == "?":
-            self._letter.ask_for_help()
-        else:
-            self._letter.write(text)
-
-
-class FirstLetter:
-    """Holds a letter back until it is clear that no word follows. Letters that only move take effect immediately."""
-
-    def __init__(self, widget: Widget, act: Callable[[str, float], None]) -> None:
-        """`act` carries out an action; the time is that of its key."""
-        self._widget, self._act = widget, act
+    def __init__(self, widget: Widget) -> None:
+        """`widget`: the part of the screen whose keys these are."""
+        self._widget = widget
         self._held: _Held | None = None
         self._timer: Timer | None = None
         self._moved: tuple[str, float] = ("", float("-inf"))
         """Letters that were carried out in quick succession, and when the last of them came."""
         self._writes_until = float("-inf")
         """A word has begun: keys before that time belong to it, unless the widget gets the focus again."""
+
+    @abstractmethod
+    def carry_out(self, action: str, at: float) -> None:
+        """Carry out the action of a letter that waited; `at`: the time of its key."""
 
     @property
     def is_holding_back(self) -> bool:
@@ -97,9 +81,12 @@ class FirstLetter:
         self._writes_until = Message().time + WRITING
         self._widget.post_message(Left(text))
 
-    def ask_for_help(self) -> None:
-        """Hand over a `?`, which opens the help if the message box is empty."""
-        self._widget.post_message(Left("?"))
+    def leave(self, text: str) -> None:
+        """Move to the message box with this text; `?` opens the help if the box is empty."""
+        if text == "?":
+            self._widget.post_message(Left(text))
+        else:
+            self.write(text)
 
     def moved(self, event: events.Key) -> None:
         """Remember a letter that was carried out although it may begin a word; any other key ends the word."""
@@ -155,4 +142,4 @@ class FirstLetter:
     def _do_held(self) -> None:
         held, self._held = self._held, None
         if held is not None:
-            self._act(held.action, held.at)
+            self.carry_out(held.action, held.at)

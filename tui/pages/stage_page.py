@@ -17,8 +17,6 @@ from textual.widgets import Static
 from rundry.agent import Decide, RundryError
 
 from ..control.review_words import Reviewed
-from ..control.services import Services
-from ..gate.edit_in_user_editor import edit_proposal
 from ..gate.entry_choices import STAGE, entry_choices
 from ..gate.gate_panel import GatePanel
 from ..gate.gate_review import restore_choices
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from rundry.agent import EntryChoice, ProposalOpened, RebaseResult, StageReview
 
     from ..control.review_words import Opens
-    from ..control.run_controller import RunController
     from ..keys.letters import Left
 
 _NOTES = 3
@@ -72,14 +69,13 @@ class StageScreen(ClosesOnce[Reviewed], ModalScreen[Reviewed]):
     StageScreen GatePanel.-whole { height: 1fr; }
     """
 
-    def __init__(self, opens: Opens, task: str, controller: RunController, remaps: Mapping[str, str]) -> None:
+    def __init__(self, opens: Opens, task: str, remaps: Mapping[str, str]) -> None:
         """`task`: of the run. `remaps`: the user's keys by the name of their action."""
         super().__init__()
         self._opens, self._of_run = opens, task
-        self._services = Services(self, controller)
         self._head = Static("", id="stage-head", markup=False)
         self._notes = Static("", id="stage-notes", markup=False)
-        self.gate = GatePanel(keys_of("gate", remaps), self._content, self._painted, self._decide)
+        self.gate = GatePanel(keys_of("gate", remaps), self)
         self._waiting = _Waiting()
         self._review: StageReview | None = None
         self._decided: asyncio.Future[Decide | None] | None = None
@@ -173,19 +169,21 @@ class StageScreen(ClosesOnce[Reviewed], ModalScreen[Reviewed]):
         self._notes.display = bool(text)
         self._notes.update(Content.styled(text, "$verdict-bad" if text and text == self._problem else "$dim"))
 
-    def _content(self, blob: str | None) -> bytes | None:
+    def content(self, blob: str | None) -> bytes | None:
+        """Return the bytes of a blob of what is staged. Raises RundryError if the journal does not have it."""
         try:
             return None if self._review is None else self._review.content(blob)
         except KeyError:
             raise RundryError(f"the journal does not have the content {(blob or '')[:12]}") from None
 
-    def _painted(self) -> None:
+    def on_proposal_painted(self) -> None:
+        """Focus the gate."""
         if self.focused is None:
             self.set_focus(self.gate.inner)
 
-    def _decide(self, decision: Decide) -> None:
+    def decide(self, command: Decide) -> None:
         """Carry out a decision of the panel: a rejection leaves all of it staged."""
-        self._end(None if decision.verdict == "reject" else decision)
+        self._end(None if command.verdict == "reject" else command)
 
     def _end(self, decision: Decide | None) -> None:
         self._keep()
@@ -209,10 +207,6 @@ class StageScreen(ClosesOnce[Reviewed], ModalScreen[Reviewed]):
     def on_gate_panel_acted(self) -> None:
         """Store a choice as soon as it is made."""
         self._keep()
-
-    def on_gate_panel_edit_asked(self, event: GatePanel.EditAsked) -> None:
-        """Edit the new text of an entry in the user's editor."""
-        edit_proposal(self._services, self.gate, event)
 
     def on_left(self, event: Left) -> None:
         """Leave with nothing typed; there is no message box here."""

@@ -67,7 +67,7 @@ class Narrator:
         """Print the proposal that waits once more."""
         waiting = self.waiting
         rebasing = self._controller.state.rebased.get(opened.proposal_id)
-        number, content = waiting.index(opened) + 1, self._controller.reader.content
+        number, content = waiting.index(opened) + 1, self._controller.content
         for line in proposal_lines(opened, rebasing, number, len(waiting), content):
             self._say(line)
 
@@ -76,7 +76,7 @@ class Narrator:
         if opened.effects is None:
             return
         for number in numbers:
-            for line in entry_diff_lines(opened.effects, number, self._controller.reader.content):
+            for line in entry_diff_lines(opened.effects, number, self._controller.content):
                 self._say(line)
 
     def _say_entries(self, state: ViewState) -> None:

@@ -18,7 +18,7 @@ from textual.widget import Widget
 
 from rundry.agent import Block, Blocks
 
-from ..keys.letters import FirstLetter, LetterKeys
+from ..keys.letters import LetterKeys
 from ..keys.lookup import keys_of
 from ..lines.line_parts import Line, Part, Place
 from ..lines.line_view import LineView
@@ -78,7 +78,7 @@ class Transcript(LineView):
             matched=self._go_to_match,
             searched=lambda found, share: self.post_message(self.Searched(found, share=share)),
         )
-        self.keyboard = _Keyboard(self, keys, self.do)
+        self.keyboard = _Keyboard(self, keys)
         self._left_at = 0
         """The number of blocks when the end was last visible."""
         self._reported: tuple[bool, int] = (True, 0)
@@ -167,7 +167,7 @@ class Transcript(LineView):
             "next_match": self.find_next,
             "previous_match": partial(self.find_next, -1),
             "copy_entry": self.copy_entry,
-            "to_message": self.keyboard.leave,
+            "to_message": partial(self.keyboard.leave, ""),
         }
         table[name]()
 
@@ -402,12 +402,16 @@ class _FlushTimer:
 class _Keyboard(LetterKeys):
     """Decides what a key in the transcript means: an action, scrolling, or the first letter of a message."""
 
-    def __init__(self, transcript: Widget, keys: Mapping[str, str] | None, do: Callable[[str], None]) -> None:
-        """`keys`: key to the name of its action; None: the defaults. `do` carries out an action by its name."""
-        self._do = do
+    def __init__(self, transcript: Transcript, keys: Mapping[str, str] | None) -> None:
+        """`keys`: key to the name of its action; None: the defaults."""
+        super().__init__(transcript)
+        self._transcript = transcript
         self._enter: Callable[[], bool] = lambda: False
         self._actions = keys_of("transcript", {}) if keys is None else keys
-        super().__init__(FirstLetter(transcript, lambda action, at: do(action)))
+
+    def carry_out(self, action: str, at: float) -> None:
+        """Carry out the action."""
+        self._transcript.do(action)
 
     def on_enter(self, enter: Callable[[], bool]) -> None:
         """Call `enter` before Enter unfolds the chosen entry; it returns whether it did something else."""
@@ -417,14 +421,14 @@ class _Keyboard(LetterKeys):
         """Handle a key that is an action or a letter."""
         types, action = event.character if event.is_printable else None, self._actions.get(event.key)
         is_letter = bool(types and types.isalpha())
-        if self._letter.follow(event) or (event.key == "enter" and action is not None and self._enter()):
+        if self.follow(event) or (event.key == "enter" and action is not None and self._enter()):
             pass
         elif action in _MOVES or (action is not None and not is_letter):
-            self._do(action)
-            self._letter.moved(event)
+            self._transcript.do(action)
+            self.moved(event)
         elif action is not None:
-            self._letter.hold(action, event)
-        elif self._letter.continues_word(event, moves=False):
+            self.hold(action, event)
+        elif self.continues_word(event, moves=False):
             pass
         elif types:
             self.leave(types)

@@ -50,7 +50,7 @@ class PlayedReview:
 
     def open(self) -> StageScreen:
         """Put the screen on the app."""
-        screen = StageScreen(self.opened, self.task, self.stage.controller, {})  # type: ignore[arg-type]
+        screen = StageScreen(self.opened, self.task, {})  # type: ignore[arg-type]
         self.stage.app.push_screen(screen, self.ended.append)
         return screen
 

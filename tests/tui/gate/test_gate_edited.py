@@ -32,7 +32,7 @@ async def test_hunks_of_an_edited_text_are_taken_too_and_what_lands_is_sent(stag
     async with stage.app.run_test(size=SIZE) as pilot:
         edit = stage.edit()
         await stage.opened(pilot, started(), edit)
-        stage.screen.gate.show_edited(edit, edited)
+        stage.screen.gate.edit.show(edit, edited)
         await until(pilot, lambda: "1.0" in stage.text() and stage.takes_keys())
         assert "◉ accepted 2" in stage.text()
         await press(pilot, "space", "y")
@@ -136,7 +136,7 @@ async def test_a_version_that_the_file_outran_is_edited_next_to_the_file_as_it_i
         await press(pilot, "y")
         await until(pilot, lambda: "still has conflict marks" in stage.text())
         assert stage.decided == []
-        stage.screen.gate.show_edited(stage.controller.state.proposals["p1"], "a xtwo\n")
+        stage.screen.gate.edit.show(stage.controller.state.proposals["p1"], "a xtwo\n")
         await until(pilot, lambda: "a xtwo" in stage.text() and stage.takes_keys())
         await press(pilot, "y")
         assert [(c.verdict, c.text) for c in stage.decided] == [("approve", "a xtwo\n")]

@@ -246,7 +246,7 @@ async def test_the_edited_text_is_shown_and_then_approved():
     edit = proposal(tool="write_file", command=None, path="a.txt", diff="@@ -0,0 +1 @@\n+b\n", after="blob")
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), edit)
-        stage.screen.gate.show_edited(edit, "mine\n")
+        stage.screen.gate.edit.show(edit, "mine\n")
         await until(pilot, lambda: "mine" in stage.text() and stage.screen.gate.arming.painted is not None)
         await press(pilot, "y")
         assert [c.text for c in stage.link.commands if isinstance(c, Decide)] == ["mine\n"]

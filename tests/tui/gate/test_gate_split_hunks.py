@@ -69,7 +69,7 @@ async def test_parts_of_the_persons_own_version_are_sent_as_the_text_that_lands(
 ):
     async with stage.app.run_test(size=(120, 40)) as pilot:
         await stage.opened(pilot, started(), stage.edit(old=OLD, new=NEW))
-        stage.screen.gate.show_edited(stage.controller.state.proposals["p1"], NEW.replace("zero", "none"))
+        stage.screen.gate.edit.show(stage.controller.state.proposals["p1"], NEW.replace("zero", "none"))
         await until(pilot, lambda: "edited by you" in stage.text() and stage.takes_keys())
         await press(pilot, "s")
         await until(pilot, lambda: "◉ accepted 3" in stage.text() and stage.takes_keys())

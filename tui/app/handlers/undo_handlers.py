@@ -51,7 +51,7 @@ class UndoHandlers:
         def files() -> Sequence[RunFile]:
             return [file for file in reader.changed_files() if only is None or file.path in only]
 
-        self._services.open(ChangesScreen(files, reader.content, undo, lambda: controller.state))
+        self._services.open(ChangesScreen(files, controller.content, undo, lambda: controller.state))
 
     def _undo_last(self, _argument: str) -> None:
         self._undo_when_confirmed(1, None)

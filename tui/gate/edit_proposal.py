@@ -1,19 +1,24 @@
-"""Edit the new text in place of the proposal."""
+"""Edit the new text of a proposal: in its place, or in the user's own editor."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 from textual.widget import Widget
 
+from rundry.agent import RundryError
+
 from ..keys.screen_keymap import keymap_of
+from ..keys.user_editor import edit_text
 from .edited_text import first_mark
 from .follow_file import follow
 
 if TYPE_CHECKING:
     from rundry.agent import ProposalOpened
 
+    from .gate_review import ProposalSource
     from .inline_editor import GateEditor
     from .proposal_view import ProposalView
 
@@ -21,13 +26,32 @@ SURE = "{line_drop} again discards your changes, {steer} keeps them"
 GONE = "this proposal was decided meanwhile: your text was copied to the clipboard, if the terminal allows it"
 
 
-class InPlaceEdit:
-    """Opens and closes the editor of the gate, and shows the user's version."""
+class ProposalEdit:
+    """Opens and closes an editor with the new text, and shows the user's version."""
 
-    def __init__(self, view: ProposalView, editor: GateEditor, panel: Widget) -> None:
-        self._view, self._editor, self._panel = view, editor, panel
+    def __init__(self, view: ProposalView, editor: GateEditor, panel: Widget, source: ProposalSource) -> None:
+        self._view, self._editor, self._panel, self._source = view, editor, panel, source
 
-    def open(self, text: str) -> None:
+    @property
+    def _app(self) -> App[object]:
+        return cast("App[object]", self._panel.app)
+
+    def in_user_editor(self, text: str) -> None:
+        """Open the text in the user's editor, and show the result, or what went wrong."""
+        proposal, edited = self._view.shown.proposal, None
+        try:
+            edited = edit_text(self._app, text, Path(proposal.path or "text").name)
+        except RundryError as error:
+            self._view.say(str(error))
+        else:
+            if edited is None:
+                self._view.say("not changed")
+        if edited is None:
+            self._view.paint_soon()  # keys for the editor must not reach the gate
+        else:
+            self.show(proposal, edited)
+
+    def in_panel(self, text: str) -> None:
         """Open the editor in the panel with this text."""
         view = self._view
         is_draft = view.review.pending.draft is not None
@@ -61,9 +85,8 @@ class InPlaceEdit:
         if any(waiting.proposal_id == proposal.proposal_id for waiting in self._view.review.waiting):
             self.show(proposal, text)
         else:
-            app = cast("App[object]", self._panel.app)
-            app.copy_to_clipboard(text)
-            app.notify(GONE, markup=False)
+            self._app.copy_to_clipboard(text)
+            self._app.notify(GONE, markup=False)
 
     def _close(self) -> ProposalOpened | None:
         held = self._panel.has_focus_within
@@ -83,5 +106,5 @@ class InPlaceEdit:
             return
         pending.replace_text(view.body.line_ends(proposal, text))
         if now != proposal:
-            follow(pending, proposal, now, view.content)
+            follow(pending, proposal, now, self._source.content)
         view.show_body()
