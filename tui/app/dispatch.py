@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rundry.agent import Judge, Merge, RundryError
@@ -13,21 +12,15 @@ if TYPE_CHECKING:
     from ..board.board_panel import BoardPanel
     from ..control.run_controller import RunController
     from ..pages.first_choices import Choice
-    from .handlers.choice_handlers import ChoiceHandlers
+    from .handlers.all_handlers import Handlers
     from .message_and_notice import Prompt
 
 
 class Dispatcher:
     """Runs handlers and sends commands, and shows the error if one fails."""
 
-    def __init__(
-        self,
-        controller: RunController,
-        prompt: Prompt,
-        handlers: Mapping[str, Callable[[str], None]],
-        choices: ChoiceHandlers,
-    ) -> None:
-        self._controller, self._prompt, self._handlers, self._choices = controller, prompt, handlers, choices
+    def __init__(self, controller: RunController, prompt: Prompt, handlers: Handlers) -> None:
+        self._controller, self._prompt, self._handlers = controller, prompt, handlers
         self._check = ""
         """The check that was set for a task of the first screen."""
 
@@ -39,14 +32,14 @@ class Dispatcher:
             self._prompt.tell(str(error))
 
     def _call(self, name: str, argument: str) -> None:
-        self._handlers[name](argument)
+        self._handlers.table[name](argument)
         if name == "until" and argument:
             self._check = ""  # the user's own check replaces that of an example, and is kept
 
     def choose(self, choice: Choice) -> None:
         """Carry out a choice of the first screen, and show the error if it fails."""
         try:
-            self._choices.choose(choice)
+            self._handlers.choices.choose(choice)
         except RundryError as error:
             self._prompt.tell(str(error))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -13,11 +13,10 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from rundry.agent import Interrupt, Refusal, RundryError, Unreachable
+from rundry.agent import Interrupt, Refusal, RundryError, StopHow, Unreachable
 
 from ..board.board_panel import BoardPanel
-from ..control.review_words import Reviewed
-from ..control.run_follower import FollowerCallbacks, RunFollower
+from ..control.run_follower import RunFollower
 from ..control.services import Host, Services
 from ..gate.gate_panel import GatePanel
 from ..head.header import HeaderLine, MeterLine
@@ -30,15 +29,13 @@ from ..message.message_history import kept_history
 from ..message.message_row import MessageRow
 from ..message.workspace_files import FileList
 from ..pages.leave_page import LeaveScreen
-from ..pages.stage_page import StageScreen
 from ..pages.welcome import Welcome
 from ..transcript.transcript import Transcript
 from .dead_runner import GoneNotice
 from .dispatch import Dispatcher
 from .end_panel import EndPanel
 from .footer import Footer
-from .handlers.all_handlers import handlers
-from .handlers.choice_handlers import ChoiceHandlers
+from .handlers.all_handlers import Handlers
 from .handlers.view_handlers import CONTINUES, search_progress
 from .leave_screen import Leaving
 from .message_and_notice import Prompt
@@ -48,7 +45,6 @@ from .placeholder import placeholder
 
 if TYPE_CHECKING:
     from ..board.board_keyboard import BoardActed
-    from ..control.review_words import Opens
     from ..control.run_controller import RunController
     from ..keys.letters import Left
     from ..message.message_box import MessageBox
@@ -90,51 +86,54 @@ class MainScreen(Screen[None]):
         self._progress, self._footer = ProgressLine(self._keymap if acts else None), Footer(self._keymap)
         self._ended = EndPanel(controller, self._keymap)
         self._notice = Notice()
-        self.prompt = Prompt(self.message.box, self._notice, lambda: self._follower.draw_soon(), keymap)
-        self._services = Services(self, controller, self.transcript.action_scroll_end, self._review)
+        self._follower = RunFollower(controller, self)
+        self.prompt = Prompt(self.message.box, self._notice, self._follower, keymap)
+        self._services = Services(self, controller)
         self._areas = Areas(
             controller,
+            self,
             transcript=self.transcript,
             search=self.search,
             gate=self.gate,
             box=self.message.box,
-            refresh=self.refresh_view,
-            focus=self.set_focus,
         )
-        self._follower = RunFollower(controller, self._follower_callbacks())
-        key = keymap.shown("copy_or_leave")
-        self._leaving = Leaving(controller, tell=self.prompt.tell, leave=host.leave, ask=self._ask_how, key=key)
-        choices = ChoiceHandlers(controller, self.prompt, self._services, host, lambda: self.welcome.survey)
-        self.handlers = handlers(
-            controller,
-            prompt=self.prompt,
-            services=self._services,
-            areas=self._areas,
-            host=host,
-            choices=choices,
-            keymap=self._keymap,
-            leave=self.ask_to_leave,
+        self._leaving = Leaving(controller, self, keymap.shown("copy_or_leave"))
+        self.handlers = Handlers(
+            controller, self.prompt, self._services, self._areas, host, self._leaving, self.welcome, self._keymap
         )
-        self._dispatcher = Dispatcher(controller, self.prompt, self.handlers, choices)
+        self._dispatcher = Dispatcher(controller, self.prompt, self.handlers)
 
-    async def _review(self, opens: Opens) -> Reviewed:
-        """Let the person decide on what is staged."""
-        screen = StageScreen(opens, self.controller.state.task, self._keymap)
-        return await self._services.ask(screen) or Reviewed()
+    # what the follower of the run and the keys that leave call
 
-    def _ask_how(self, answered: Callable[[str | None], None]) -> None:
-        self._services.open(LeaveScreen(), answered)
+    def tell(self, text: str) -> None:
+        """Show a notice to the user."""
+        self.prompt.tell(text)
 
-    def _follower_callbacks(self) -> FollowerCallbacks:
-        return FollowerCallbacks(
-            self.refresh_view,
-            self._refresh_text,
-            self.prompt.tell,
-            self._refused,
-            lambda: self.gate.display and self.gate.arming.is_in_grace(Message().time),
-            lambda: bool(self._notice.text),
-            lambda: self._leaving.go_once_over(),
-        )
+    def refresh_text(self) -> None:
+        """Redraw only a growing streamed text."""
+        self.transcript.show(self.controller.state.blocks, self.controller.state.take_changes())
+
+    @property
+    def is_impatient(self) -> bool:
+        """Whether the gate is about to take the focus."""
+        return self.gate.display and self.gate.arming.is_in_grace(Message().time)
+
+    @property
+    def has_notice(self) -> bool:
+        """Whether a notice is shown, which ends after some seconds."""
+        return bool(self._notice.text)
+
+    def looked(self) -> None:
+        """Leave if the run that was asked to wrap up has ended."""
+        self._leaving.go_once_over()
+
+    def leave(self, stop: StopHow | None) -> None:
+        """Close the view; `stop` says how the run is stopped, if at all."""
+        self._host.leave(stop)
+
+    def ask_how_to_leave(self) -> None:
+        """Ask what happens to the run."""
+        self._services.open(LeaveScreen(), self._leaving.answered)
 
     def _image_root(self) -> Path | None:
         return None if self.controller.state.is_user_in_control else self.controller.root
@@ -238,10 +237,6 @@ class MainScreen(Screen[None]):
         self._follower.touch()
         self.transcript.let_key_first()
 
-    def _refresh_text(self) -> None:
-        """Redraw only a growing streamed text."""
-        self.transcript.show(self.controller.state.blocks, self.controller.state.take_changes())
-
     def on_gate_panel_acted(self) -> None:
         """Remove a key from the message box that was pressed before the proposal was there."""
         if self.gate.is_stray(self.message.box.text):
@@ -254,7 +249,7 @@ class MainScreen(Screen[None]):
     def on_proposal_painted(self) -> None:
         """Focus the gate, if it may take the focus now."""
         self._update_focus()
-        if self.gate.arming.is_in_grace(Message().time):
+        if self.is_impatient:
             self._follower.draw_soon()  # else the gate gets the focus at the next redraw, which may be far
 
     def action_back(self) -> None:
@@ -306,7 +301,7 @@ class MainScreen(Screen[None]):
         """Carry out a choice of the first screen."""
         self._dispatcher.choose(event.choice)
 
-    def _refused(self, refusal: Refusal) -> None:
+    def run_refused(self, refusal: Refusal) -> None:
         """Restore the user's text and decisions, because the run cannot begin or continue."""
         self.gate.review.take_back_unsent()
         if self.controller.is_commanded:
@@ -339,6 +334,10 @@ class MainScreen(Screen[None]):
         self.prompt.tell(search_progress(event.found, event.share, self.prompt.named(CONTINUES)))
         if event.share >= 1 and event.found.total:
             self._areas.read_transcript()
+
+    def on_sent_by_dialog(self) -> None:
+        """Show what the dialog sent."""
+        self.transcript.action_scroll_end()
 
     def on_end_panel_chosen(self, event: EndPanel.Chosen) -> None:
         """Carry out what the user chose after the end of the run."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..control.run_follower import RunFollower
     from ..keys.keymap import Keymap
     from ..message.message_box import MessageBox
     from .notice import Notice
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class Prompt:
     """Reads and fills the message box, and shows short notices to the user."""
 
-    def __init__(self, box: MessageBox, notice: Notice, draw_soon: Callable[[], None], keymap: Keymap) -> None:
-        """`draw_soon` requests a redraw, which shows a new notice. `keymap`: the user's keys."""
-        self._box, self._notice, self._draw_soon, self._keymap = box, notice, draw_soon, keymap
+    def __init__(self, box: MessageBox, notice: Notice, follower: RunFollower, keymap: Keymap) -> None:
+        """`follower` redraws soon, which shows a new notice. `keymap`: the user's keys."""
+        self._box, self._notice, self._follower, self._keymap = box, notice, follower, keymap
 
     def named(self, text: str) -> str:
         """Replace each `{approve}` in a text of rundry's own by the key of this action."""
@@ -49,7 +49,7 @@ class Prompt:
     def tell(self, text: str, *, asked: int | None = None) -> None:
         """Show a notice for some seconds. `asked`: id of the command whose answer removes the notice earlier."""
         self._notice.tell(text, asked=asked)
-        self._draw_soon()
+        self._follower.draw_soon()
 
     def shows(self, text: str) -> bool:
         """Return whether this notice is on the screen."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.widget import Widget
@@ -11,6 +10,7 @@ from textual.widget import Widget
 if TYPE_CHECKING:
     from ..board.board_panel import BoardPanel
     from ..control.run_controller import RunController
+    from ..control.run_follower import FollowedView
     from ..gate.gate_panel import GatePanel
     from ..message.message_box import MessageBox
     from ..transcript.transcript import Transcript
@@ -22,18 +22,17 @@ class Areas:
     def __init__(
         self,
         controller: RunController,
+        view: FollowedView,
         *,
         transcript: Transcript,
         search: BoardPanel,
         gate: GatePanel,
         box: MessageBox,
-        refresh: Callable[[], None],
-        focus: Callable[[Widget], None],
     ) -> None:
-        """`box`: the message box. `refresh` updates the whole screen; `focus` gives a widget the focus."""
-        self._controller = controller
+        """`view`: the screen with these parts. `box`: the message box."""
+        self._controller, self._view = controller, view
         self.transcript, self.search, self._gate = transcript, search, gate
-        self._box, self._refresh, self._focus = box, refresh, focus
+        self._box = box
         self._board_wanted = True
 
     @property
@@ -46,12 +45,15 @@ class Areas:
         """Whether the run is a search and its board is wanted."""
         return self._controller.state.finder is not None and self._board_wanted
 
+    def _focus(self, part: Widget) -> None:
+        part.screen.set_focus(part)
+
     def show_board(self, wanted: bool) -> None:
         """Show the board of a search, or its transcript."""
         if self._controller.state.finder is None or wanted == self._board_wanted:
             return
         self._board_wanted = wanted
-        self._refresh()
+        self._view.refresh_view()
 
     def draw_board(self, is_visible: bool) -> list[str]:
         """Show or hide the board of a search. Return why the runner refused what was asked of it since."""
@@ -66,7 +68,7 @@ class Areas:
     def show_transcript(self) -> None:
         """Shrink a proposal that takes the whole height, so that the transcript is visible."""
         self._gate.make_room()
-        self._refresh()
+        self._view.refresh_view()
 
     def read_transcript(self) -> None:
         """Make the transcript visible and give it the focus."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rundry.agent import Refusal, RundryError
 
@@ -28,30 +27,45 @@ BEHIND_SECONDS = 0.5
 BEAT_SECONDS = 6.0
 
 
-@dataclass(frozen=True, slots=True)
-class FollowerCallbacks:
-    """Callbacks of the view that follows a run."""
+class FollowedView(Protocol):
+    """The view that a `RunFollower` keeps up to date."""
 
-    redraw: Callable[[], None]
-    redraw_text: Callable[[], None]
-    """Redraws only a growing streamed text, at a fifth of the cost of `redraw`."""
-    tell: Callable[[str], None]
-    """Shows a notice to the user."""
-    refused: Callable[[Refusal], None]
-    """Handles a run that cannot begin or continue."""
-    is_impatient: Callable[[], bool]
-    """Returns whether the gate is about to take the focus."""
-    has_notice: Callable[[], bool]
-    """Returns whether a notice is shown, which ends after some seconds."""
-    looked: Callable[[], None]
-    """Called after each look."""
+    def refresh_view(self) -> None:
+        """Redraw what changed."""
+        ...
+
+    def refresh_text(self) -> None:
+        """Redraw only a growing streamed text, at a fifth of the cost of `refresh_view`."""
+        ...
+
+    def tell(self, text: str) -> None:
+        """Show a notice to the user."""
+        ...
+
+    def run_refused(self, refusal: Refusal) -> None:
+        """Handle a run that cannot begin or continue."""
+        ...
+
+    @property
+    def is_impatient(self) -> bool:
+        """Whether the gate is about to take the focus."""
+        ...
+
+    @property
+    def has_notice(self) -> bool:
+        """Whether a notice is shown, which ends after some seconds."""
+        ...
+
+    def looked(self) -> None:
+        """Do what is done after each look at the journal."""
+        ...
 
 
 class RunFollower:
     """Keeps the controller up to date, and redraws the screen when something changed."""
 
-    def __init__(self, controller: RunController, callbacks: FollowerCallbacks) -> None:
-        self._controller, self._follower_callbacks = controller, callbacks
+    def __init__(self, controller: RunController, view: FollowedView) -> None:
+        self._controller, self._view = controller, view
         self._drawn_at = 0.0
         self._touched_at = float("-inf")
         self._startup_status = ""
@@ -96,26 +110,26 @@ class RunFollower:
             writes.close()
 
     def _look(self) -> None:
-        controller, callbacks = self._controller, self._follower_callbacks
+        controller, view = self._controller, self._view
         try:
             moved = controller.catch_up()
         except Refusal as refusal:
-            callbacks.refused(refusal)
+            view.run_refused(refusal)
             moved, controller.is_text = True, False
         except RundryError as error:
-            callbacks.tell(str(error))
+            view.tell(str(error))
             moved = False
         if controller.startup_status != self._startup_status:
             self._startup_status = controller.startup_status
             if self._startup_status:
-                callbacks.tell(self._startup_status)
+                view.tell(self._startup_status)
         now = time.monotonic()
         if moved and self._is_only_text(now):
-            callbacks.redraw_text()
+            view.refresh_text()
         elif self._is_due(now, moved):
             self._drawn_at, self._drawn = now, (self._runner(), controller.state.activity)
-            callbacks.redraw()
-        callbacks.looked()
+            view.refresh_view()
+        view.looked()
 
     def _is_only_text(self, now: float) -> bool:
         controller = self._controller
@@ -128,7 +142,7 @@ class RunFollower:
         if self._controller.is_behind:
             return age > BEHIND_SECONDS
         is_due = moved or age >= self._redraw_after() or self._is_other_runner(now)
-        is_impatient = self._follower_callbacks.is_impatient()
+        is_impatient = self._view.is_impatient
         self._was_impatient = is_impatient or (self._was_impatient and not is_due)
         return is_due
 
@@ -144,7 +158,7 @@ class RunFollower:
 
     def _redraw_after(self) -> float:
         """Seconds after which the screen is redrawn without news."""
-        if self._was_impatient or self._follower_callbacks.is_impatient():
+        if self._was_impatient or self._view.is_impatient:
             return GRACE_SECONDS
         is_touched = time.monotonic() - self._touched_at < TOUCHED_SECONDS
         return CLOCK_SECONDS if is_touched or self._is_ticking() else REST_SECONDS
@@ -152,7 +166,7 @@ class RunFollower:
     def _is_ticking(self) -> bool:
         """Return whether something on the screen changes with the time."""
         controller = self._controller
-        if self._follower_callbacks.has_notice():
+        if self._view.has_notice:
             return True
         if not controller.begun or controller.status.is_at_rest:
             return False

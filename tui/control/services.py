@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from textual.app import App
+from textual.message import Message
 from textual.screen import Screen
 
 from ..keys.user_editor import edit_text, open_file
@@ -14,7 +15,6 @@ from ..keys.user_editor import edit_text, open_file
 if TYPE_CHECKING:
     from rundry.agent import StopHow
 
-    from .review_words import Opens, Reviewed
     from .run_controller import RunController
 
 Result = TypeVar("Result")
@@ -56,22 +56,16 @@ class Host(Protocol):
         ...
 
 
+class SentByDialog(Message):
+    """Posted to the screen when a dialog that closed has sent something to the run."""
+
+
 class Services:
     """Opens dialogs, copies to the clipboard and starts the user's editor."""
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        controller: RunController,
-        show_end: Callable[[], None] = lambda: None,
-        review: Callable[[Opens], Awaitable[Reviewed]] | None = None,
-    ) -> None:
-        """`screen`: the one above which dialogs open. `show_end`: called after a dialog sent the run something.
-
-        `review` shows what is staged, and returns how that ended; None: not on this screen.
-        """
-        self._screen, self._controller, self._show_end = screen, controller, show_end
-        self._review = review
+    def __init__(self, screen: Screen[Any], controller: RunController) -> None:
+        """`screen`: the one above which dialogs open."""
+        self._screen, self._controller = screen, controller
 
     @property
     def _app(self) -> App[Any]:
@@ -85,18 +79,13 @@ class Services:
             if closed is not None:
                 closed(result)
             if self._controller.sent > sent:
-                self._show_end()
+                self._screen.post_message(SentByDialog())
 
         self._app.push_screen(dialog, handle)
 
     async def ask(self, dialog: Screen[Result]) -> Result | None:
         """Open a dialog and return its result, in work that `run` started."""
         return await self._app.push_screen_wait(dialog)
-
-    async def review(self, opens: Opens) -> Reviewed:
-        """Let the person decide on what is staged, and return how that ended, in work that `run` started."""
-        assert self._review is not None  # only the main screen has these handlers
-        return await self._review(opens)
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Start work that takes longer, next to what the screen does."""

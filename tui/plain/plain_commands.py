@@ -43,14 +43,14 @@ class Commands:
     ) -> None:
         self._controller, self._narrator, self._say, self._ask = controller, narrator, say, ask
         prompt = _PlainPrompt(say)
-        run = RunHandlers(controller, prompt, rewind=self._rewind, continue_newest=self._no_run, keymap=Keymap({}))
+        run = _PlainRunHandlers(controller, prompt, self)
         own: Mapping[str, Callable[[str], None]] = {
             "model": self._model,
             "undo": self._undo,
             "handoff": self._handoff,
             "spend": lambda _: self._lines("budget"),
             "help": lambda _: self._lines("help"),
-            "rewind": self._rewind,
+            "rewind": self.rewind,
             "find": self._find,
             "wheel": lambda note: take_or_return_control(controller, note),
             "finish": lambda answer: finish_in_control(controller, prompt, answer),
@@ -139,7 +139,7 @@ class Commands:
         else:
             self._say("nothing was undone")
 
-    def _rewind(self, argument: str) -> None:
+    def rewind(self, argument: str) -> None:
         """Restore the files and the conversation of the point with this number; without one, list the points."""
         controller = self._controller
         if not controller.begun:
@@ -211,7 +211,20 @@ class Commands:
         self._narrator.typed.append(text)
         self._controller.send_message(text, argument)
 
-    def _no_run(self) -> None:
+
+class _PlainRunHandlers(RunHandlers):
+    """Those of a session without a screen, where lists are lines."""
+
+    def __init__(self, controller: RunController, prompt: Prompt, commands: Commands) -> None:
+        super().__init__(controller, prompt, Keymap({}))
+        self._commands = commands
+
+    def rewind(self) -> None:
+        """List the points. Raises RundryError."""
+        self._commands.rewind("")
+
+    def continue_newest(self) -> None:
+        """Refuse it: another run cannot be opened here."""
         raise RundryError("there is no run yet: type a task")
 
 

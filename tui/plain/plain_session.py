@@ -36,7 +36,7 @@ class PlainSession:
         self._controller = controller
         self._narrator = Narrator(controller, self._say)
         self._commands = Commands(controller, self._narrator, self._say, self._ask)
-        self._leaving = Leaving(controller, tell=self._say, leave=self._leave, ask=self._ask_to_leave, key="quit")
+        self._leaving = Leaving(controller, self, key="quit")
         self._offered_models: Sequence[ModelSpec] = ()
         controller.on_news = self._narrator.search_news
         self._result: ViewResult | None = None
@@ -157,7 +157,7 @@ class PlainSession:
     def _end_of_input(self) -> None:
         """Leave, because nothing more can be typed. The run continues unless it waits for a message."""
         if self._result is None:
-            self._leave("now" if self._controller.begun and self._controller.status.is_idle else None)
+            self.leave("now" if self._controller.begun and self._controller.status.is_idle else None)
 
     def _take(self, line: str) -> None:
         if self._result is not None:
@@ -217,7 +217,12 @@ class PlainSession:
         else:
             self._say("Nothing is running. Type quit to leave.")
 
-    def _leave(self, stop: StopHow | None) -> None:
+    def tell(self, text: str) -> None:
+        """Print a notice."""
+        self._say(text)
+
+    def leave(self, stop: StopHow | None) -> None:
+        """Leave; `stop` says how the run is stopped, if at all."""
         self._result = ViewResult(stop=stop)
         self._controller.link.writes.wake()
 
@@ -225,8 +230,9 @@ class PlainSession:
         self._result = ViewResult(signal=signal.SIGTERM)
         self._controller.link.writes.wake()
 
-    def _ask_to_leave(self, answered: Callable[[str | None], None]) -> None:
-        self._ask(_ASK_LEAVE, lambda word: answered(_LEAVE.get(word.lower())))
+    def ask_how_to_leave(self) -> None:
+        """Ask what happens to the run."""
+        self._ask(_ASK_LEAVE, lambda word: self._leaving.answered(_LEAVE.get(word.lower())))
 
     def _ask(self, question: str, answered: Callable[[str], None]) -> None:
         self._say(question)

@@ -126,7 +126,7 @@ def test_every_action_of_the_view_has_something_to_do_and_no_two_share_a_key():
     shown = [action for action in ACTIONS if action.where in ("main", "board", "transcript", "end")]
     controller = RunController(PlayedLink())
     assert {action.name for action in shown} | {"steer", "gate_back"} == set(
-        MainScreen(controller, {}, RundryApp(controller)).handlers
+        MainScreen(controller, {}, RundryApp(controller)).handlers.table
     )
     for place in PLACES:
         keys = [k for a in ACTIONS if a.where == place and a.keys for k in a.keys.split(",")]

@@ -15,7 +15,7 @@ from .control_handlers import ControlHandlers
 from .conversation_handlers import ConversationHandlers
 from .end_handlers import EndHandlers
 from .page_handlers import DialogHandlers
-from .run_handlers import RunHandlers
+from .run_handlers import ScreenRunHandlers
 from .search_handlers import SearchHandlers
 from .session_handlers import ChildRunHandlers, SessionHandlers
 from .stage_handlers import StageHandlers
@@ -25,51 +25,53 @@ from .view_handlers import ViewHandlers
 if TYPE_CHECKING:
     from ...control.run_controller import RunController
     from ...control.services import Host, Services
+    from ...pages.welcome import Welcome
+    from ..leave_screen import Leaving
     from ..message_and_notice import Prompt
     from ..middle_areas import Areas
-
-__all__ = ["ChoiceHandlers", "Handler", "handlers"]
 
 Handler = Callable[[str], None]
 """Takes the argument of the action. Raises RundryError for what the person can correct."""
 
 
-def handlers(
-    controller: RunController,
-    *,
-    prompt: Prompt,
-    services: Services,
-    areas: Areas,
-    host: Host,
-    choices: ChoiceHandlers,
-    keymap: Mapping[str, str],
-    leave: Callable[[], None],
-) -> Mapping[str, Handler]:
-    """Return the handler of each action. `keymap`: the person's remapped keys; `leave` asks before it leaves."""
-    conversation = ConversationHandlers(controller, prompt, services)
-    stage = StageHandlers(controller, prompt, services, host)
-    table: dict[str, Handler] = {
-        **RunHandlers(
-            controller,
-            prompt,
-            rewind=conversation.rewind,
-            continue_newest=choices.continue_newest,
-            keymap=Keymap(keymap),
-            stage=stage,
-        ).table(),
-        **stage.table(),
-        **choices.table(),
-        **UndoHandlers(controller, prompt, services).table(),
-        **conversation.table(),
-        **ControlHandlers(controller, prompt, services).table(),
-        **ViewHandlers(controller, prompt, services, areas).table(),
-        **DialogHandlers(controller, prompt, services, areas, keymap).table(),
-        **SearchHandlers(controller, prompt, services, areas).table(),
-        **SessionHandlers(controller, prompt, services, host, leave=leave).table(),
-    }
-    table |= ChildRunHandlers(controller, prompt, host, areas).table(table["interrupt"])
-    table |= EndHandlers(controller, prompt, services, dict(table)).table()
-    return _without_changes(table) if controller.is_read_only else table
+class Handlers:
+    """The handler of each action."""
+
+    def __init__(
+        self,
+        controller: RunController,
+        prompt: Prompt,
+        services: Services,
+        areas: Areas,
+        host: Host,
+        leaving: Leaving,
+        welcome: Welcome,
+        keymap: Mapping[str, str],
+    ) -> None:
+        """`keymap`: the person's remapped keys."""
+        self.choices = ChoiceHandlers(controller, prompt, services, host, welcome)
+        conversation = ConversationHandlers(controller, prompt, services)
+        stage = StageHandlers(controller, prompt, services, host, keymap)
+        run = ScreenRunHandlers(controller, prompt, Keymap(keymap), stage, conversation, self.choices)
+        undo = UndoHandlers(controller, prompt, services)
+        view = ViewHandlers(controller, prompt, services, areas)
+        dialogs = DialogHandlers(controller, prompt, services, areas, keymap)
+        table: dict[str, Handler] = {
+            **run.table(),
+            **stage.table(),
+            **self.choices.table(),
+            **undo.table(),
+            **conversation.table(),
+            **ControlHandlers(controller, prompt, services).table(),
+            **view.table(),
+            **dialogs.table(),
+            **SearchHandlers(controller, prompt, services, areas).table(),
+            **SessionHandlers(controller, prompt, services, host, leaving).table(),
+            **ChildRunHandlers(controller, prompt, host, areas, run).table(),
+            **EndHandlers(controller, prompt, services, dialogs, undo, view).table(),
+        }
+        self.table: Mapping[str, Handler] = _without_changes(table) if controller.is_read_only else table
+        """The handlers by the action's name."""
 
 
 def _without_changes(table: Mapping[str, Handler]) -> Mapping[str, Handler]:

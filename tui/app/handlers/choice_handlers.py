@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from rundry.agent import Journal, ModelSpec, RundryError, Survey, find_run, list_runs, newest_as_of_now
+from rundry.agent import Journal, ModelSpec, RundryError, find_run, list_runs, newest_as_of_now
 
 from ...pages.first_choices import Choice, Continue, PickModel, RunDemo, Try, UseModel
 
 if TYPE_CHECKING:
     from ...control.run_controller import RunController
     from ...control.services import Host, Services
+    from ...pages.welcome import Welcome
     from ..message_and_notice import Prompt
 
 
@@ -20,16 +21,10 @@ class ChoiceHandlers:
     """Handlers that open a picker, and what the first screen offers."""
 
     def __init__(
-        self,
-        controller: RunController,
-        prompt: Prompt,
-        services: Services,
-        host: Host,
-        found: Callable[[], Survey | None],
+        self, controller: RunController, prompt: Prompt, services: Services, host: Host, welcome: Welcome
     ) -> None:
-        """`found`: the models that the first screen found; None if it did not look."""
         self._controller, self._prompt, self._services, self._host = controller, prompt, services, host
-        self._found = found
+        self._welcome = welcome
 
     def table(self) -> Mapping[str, Callable[[str], None]]:
         """Return the handlers by the action's name."""
@@ -66,7 +61,7 @@ class ChoiceHandlers:
             if model is not None:
                 self._guarded(lambda: self._use(model))
 
-        self._services.open(ModelPicker(self._found(), self._controller.state.model), picked)
+        self._services.open(ModelPicker(self._welcome.survey, self._controller.state.model), picked)
 
     def _use(self, model: ModelSpec) -> None:
         asked = self._controller.switch_model(model)

@@ -17,15 +17,25 @@ if TYPE_CHECKING:
     from ...control.run_controller import RunController
     from ...control.services import Services
     from ..message_and_notice import Prompt
+    from .page_handlers import DialogHandlers
+    from .undo_handlers import UndoHandlers
+    from .view_handlers import ViewHandlers
 
 
 class EndHandlers:
     """Handlers of the keys of the end panel. Some are those of other actions under a key of their own."""
 
     def __init__(
-        self, controller: RunController, prompt: Prompt, services: Services, others: Mapping[str, Callable[[str], None]]
+        self,
+        controller: RunController,
+        prompt: Prompt,
+        services: Services,
+        dialogs: DialogHandlers,
+        undo: UndoHandlers,
+        view: ViewHandlers,
     ) -> None:
-        self._controller, self._prompt, self._services, self._others = controller, prompt, services, others
+        self._controller, self._prompt, self._services = controller, prompt, services
+        self._dialogs, self._undo, self._view = dialogs, undo, view
 
     def table(self) -> Mapping[str, Callable[[str], None]]:
         """Return the handlers by the action's name."""
@@ -34,9 +44,9 @@ class EndHandlers:
             "commit": self._commit,
             "raise_limit": self._raise_limit,
             "to_gate": self._to_panel,
-            "end_handoff": self._others["handoff"],
-            "end_undo": self._others["undo_last"],
-            "end_changes": self._others.get("changes", self._others["undo_last"]),
+            "end_handoff": self._dialogs.handoff,
+            "end_undo": self._undo.undo_last,
+            "end_changes": self._undo.changes,
             "end_export": self._export,
             "end_message": lambda _argument: self._services.focus("message"),
         }
@@ -47,7 +57,7 @@ class EndHandlers:
         if state.outcome is not None and not state.proposals and (state.finder is None or at_board):
             self._services.focus("ended")
         else:
-            self._others["to_gate"](argument)
+            self._view.to_gate(argument)
 
     def _export(self, argument: str) -> None:
         from ...export.writing import export_next_to

@@ -34,7 +34,7 @@ class DialogHandlers:
         """Return the handlers by the action's name."""
         return {
             "help": self._help,
-            "handoff": self._handoff,
+            "handoff": self.handoff,
             "spend": self._spend,
             "mcp": self._mcp,
             "scope": self._scope,
@@ -77,7 +77,8 @@ class DialogHandlers:
 
         self._services.open(HelpScreen(self._keymap, is_read_only=self._controller.is_read_only))
 
-    def _handoff(self, _argument: str) -> None:
+    def handoff(self, _argument: str) -> None:
+        """Open the page of the hand-off. Raises RundryError if the run has none."""
         from ...pages.handoff_page import HandoffPage
 
         state, journal = self._controller.state, self._controller.link.journal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ...control.run_controller import RunController
     from ...keys.keymap import Keymap
     from ..message_and_notice import Prompt
+    from .choice_handlers import ChoiceHandlers
+    from .conversation_handlers import ConversationHandlers
     from .stage_handlers import StageHandlers
 
 ONCE_MORE = "nothing is running; press {interrupt} again to rewind"
@@ -47,28 +50,20 @@ def _next(mode: GateMode) -> GateMode:
     return CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)] if mode in CYCLE else CYCLE[0]
 
 
-class RunHandlers:
+class RunHandlers(ABC):
     """Handlers that send a command to the run."""
 
     def __init__(
-        self,
-        controller: RunController,
-        prompt: Prompt,
-        *,
-        rewind: Callable[[str], None],
-        continue_newest: Callable[[], None],
-        keymap: Keymap,
-        stage: StageHandlers | None = None,
+        self, controller: RunController, prompt: Prompt, keymap: Keymap, stage: StageHandlers | None = None
     ) -> None:
         """`stage`: None where nobody can look at what is staged."""
-        self._controller, self._prompt, self._rewind, self._stage = controller, prompt, rewind, stage
-        self._continue_newest = continue_newest
+        self._controller, self._prompt, self._stage = controller, prompt, stage
         self._once_more, self._clear = keymap.named(ONCE_MORE), keymap.named(CLEAR)
 
     def table(self) -> Mapping[str, Callable[[str], None]]:
         """Return the handlers by the action's name."""
         return {
-            "interrupt": self._interrupt,
+            "interrupt": self.interrupt,
             "gate": self._gate,
             "deny": self._deny,
             "pause": self._pause,
@@ -84,7 +79,16 @@ class RunHandlers:
             "scope": self._scope,
         }
 
-    def _interrupt(self, _argument: str) -> None:
+    @abstractmethod
+    def rewind(self) -> None:
+        """Let the person choose where to rewind to. Raises RundryError."""
+
+    @abstractmethod
+    def continue_newest(self) -> None:
+        """Resume the newest unfinished run of this folder. Raises RundryError."""
+
+    def interrupt(self, _argument: str) -> None:
+        """Interrupt what runs; else clear the message, or rewind when it is asked for twice. Raises RundryError."""
         state = self._controller.state
         if state.activity or state.proposals or state.at_shell:
             self._controller.put(Interrupt())
@@ -92,7 +96,7 @@ class RunHandlers:
             self._clear_message()
         elif self._prompt.shows(self._once_more):
             self._prompt.tell("")
-            self._rewind("")
+            self.rewind()
         else:
             self._prompt.tell(self._once_more if self._controller.begun else "nothing is running")
 
@@ -144,7 +148,7 @@ class RunHandlers:
 
     def _pause(self, argument: str) -> None:
         if not self._controller.begun:
-            self._continue_newest()
+            self.continue_newest()
         elif self._controller.status.is_gone:
             self._controller.continue_run("")
         elif self._controller.state.paused:
@@ -227,6 +231,30 @@ class RunHandlers:
         self._controller.put(Unqueue(queued_id=queue[-1].queued_id))
         draft = self._prompt.text
         self._prompt.fill(queue[-1].text + (f"\n{draft}" if draft.strip() else ""))
+
+
+class ScreenRunHandlers(RunHandlers):
+    """Those of the main screen, where lists are dialogs."""
+
+    def __init__(
+        self,
+        controller: RunController,
+        prompt: Prompt,
+        keymap: Keymap,
+        stage: StageHandlers,
+        conversation: ConversationHandlers,
+        choices: ChoiceHandlers,
+    ) -> None:
+        super().__init__(controller, prompt, keymap, stage)
+        self._conversation, self._choices = conversation, choices
+
+    def rewind(self) -> None:
+        """Open the list of messages and steps. Raises RundryError."""
+        self._conversation.rewind("")
+
+    def continue_newest(self) -> None:
+        """Resume the newest unfinished run of this folder. Raises RundryError if there is none."""
+        self._choices.continue_newest()
 
 
 def show_scope(controller: RunController, prompt: Prompt, argument: str) -> None:

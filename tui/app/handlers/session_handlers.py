@@ -11,24 +11,20 @@ from rundry.agent import RundryError, Trust
 if TYPE_CHECKING:
     from ...control.run_controller import RunController
     from ...control.services import Host, Services
+    from ..leave_screen import Leaving
     from ..message_and_notice import Prompt
     from ..middle_areas import Areas
+    from .run_handlers import RunHandlers
 
 
 class SessionHandlers:
     """Handlers that concern the app and not the run."""
 
     def __init__(
-        self,
-        controller: RunController,
-        prompt: Prompt,
-        services: Services,
-        host: Host,
-        *,
-        leave: Callable[[], None],
+        self, controller: RunController, prompt: Prompt, services: Services, host: Host, leaving: Leaving
     ) -> None:
         self._controller, self._prompt, self._services, self._host = controller, prompt, services, host
-        self._leave = leave
+        self._leaving = leaving
 
     def table(self) -> Mapping[str, Callable[[str], None]]:
         """Return the handlers by the action's name."""
@@ -81,28 +77,28 @@ class SessionHandlers:
         self._host.copy_or_leave()
 
     def _quit(self, _argument: str) -> None:
-        self._leave()
+        self._leaving.begin()
 
 
 class ChildRunHandlers:
     """Handlers that open the view of a child run, and return to that of its parent."""
 
-    def __init__(self, controller: RunController, prompt: Prompt, host: Host, areas: Areas) -> None:
-        self._controller, self._prompt, self._host = controller, prompt, host
+    def __init__(self, controller: RunController, prompt: Prompt, host: Host, areas: Areas, run: RunHandlers) -> None:
+        """`run` handles the key that leads back in the views of other runs."""
+        self._controller, self._prompt, self._host, self._run = controller, prompt, host, run
         self._transcript = areas.transcript
         if not controller.is_read_only:
             areas.transcript.keyboard.on_enter(self._open_chosen)
 
-    def table(self, interrupt: Callable[[str], None]) -> Mapping[str, Callable[[str], None]]:
-        """Return the handlers by the action's name. `interrupt` is the handler of that key in other views."""
+    def table(self) -> Mapping[str, Callable[[str], None]]:
+        """Return the handlers by the action's name."""
+        return {"child": self._child, "parent": self._parent, "interrupt": self._step_back}
 
-        def step_back(argument: str) -> None:
-            if self._controller.came_from_parent and not self._prompt.text:
-                self._parent(argument)
-            else:
-                interrupt(argument)
-
-        return {"child": self._child, "parent": self._parent, "interrupt": step_back}
+    def _step_back(self, argument: str) -> None:
+        if self._controller.came_from_parent and not self._prompt.text:
+            self._parent(argument)
+        else:
+            self._run.interrupt(argument)
 
     def _child(self, argument: str) -> None:
         children = self._controller.state.common.children

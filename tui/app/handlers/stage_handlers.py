@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rundry.agent import GateMode, LoopKind, ResumeChanges, RundryError, is_own_journal
 
-from ...control.review_words import IN_STAGE, review_words, staged_count, staged_words
+from ...control.review_words import IN_STAGE, Reviewed, review_words, staged_count, staged_words
 
 if TYPE_CHECKING:
     from ...control.run_controller import RunController
@@ -30,8 +30,10 @@ class StageHandlers:
         prompt: Prompt,
         services: Services,
         host: Host,
+        keymap: Mapping[str, str],
     ) -> None:
         self._controller, self._prompt, self._services, self._host = controller, prompt, services, host
+        self._keymap = keymap
         self._is_busy = False
         """The runner is exiting, or a person decides."""
 
@@ -120,10 +122,14 @@ class StageHandlers:
         """Let the person decide, then let the run continue, in this mode if nothing is staged any more."""
         from rundry.agent import open_stage
 
+        from ...pages.stage_page import StageScreen
+
         controller, path = self._controller, self._journal()
         if not controller.reviews:
             await controller.park()
-        reviewed = await self._services.review(partial(open_stage, path, dict(os.environ)))
+        opens = partial(open_stage, path, dict(os.environ))
+        screen = StageScreen(opens, controller.state.task, self._keymap)
+        reviewed = await self._services.ask(screen) or Reviewed()
         if controller.reviews:
             controller.reviewed = reviewed
             self._host.leave(None)

@@ -25,9 +25,9 @@ class UndoHandlers:
         """Return the handlers by the action's name."""
         return {
             "undo": self._undo,
-            "undo_last": self._undo_last,
+            "undo_last": self.undo_last,
             "best": self._best,
-            "changes": self._changes,
+            "changes": self.changes,
         }
 
     def _undo(self, argument: str) -> None:
@@ -38,7 +38,8 @@ class UndoHandlers:
         else:
             self._undo_when_confirmed(changes, step)
 
-    def _changes(self, _argument: str) -> None:
+    def changes(self, _argument: str) -> None:
+        """Open the dialog that shows each changed file with its diff."""
         self._show_files(None)
 
     def _show_files(self, only: frozenset[str] | None) -> None:
@@ -53,7 +54,8 @@ class UndoHandlers:
 
         self._services.open(ChangesScreen(files, controller.content, undo, lambda: controller.state))
 
-    def _undo_last(self, _argument: str) -> None:
+    def undo_last(self, _argument: str) -> None:
+        """Undo the newest change, after asking. Raises RundryError."""
         self._undo_when_confirmed(1, None)
 
     def _best(self, _argument: str) -> None:

@@ -30,7 +30,7 @@ class ViewHandlers:
     def table(self) -> Mapping[str, Callable[[str], None]]:
         """Return the handlers by the action's name."""
         return {
-            "to_gate": self._to_gate,
+            "to_gate": self.to_gate,
             "gate_back": lambda _argument: self._areas.leave_gate(),
             "unfold": self._unfold,
             "unfold_all": self._unfold_all,
@@ -51,7 +51,8 @@ class ViewHandlers:
     def _in_transcript(self, name: str, _argument: str) -> None:
         self._areas.transcript.do(name)
 
-    def _to_gate(self, _argument: str) -> None:
+    def to_gate(self, _argument: str) -> None:
+        """Focus the gate, or else the board of a search."""
         if not self._areas.focus_gate():
             self._prompt.tell("no proposal is waiting")
 
