@@ -44,7 +44,7 @@ from .notice import Notice
 from .placeholder import placeholder
 
 if TYPE_CHECKING:
-    from ..board.board_keyboard import BoardActed
+    from ..board.board import BoardActed
     from ..control.run_controller import RunController
     from ..keys.letters import Left
     from ..message.message_box import MessageBox

@@ -10,10 +10,10 @@ from textual import events, on
 from textual.message import Message
 
 from ..keys.clicks import clicked_action
+from ..keys.letters import LetterKeys
 from ..keys.screen_keymap import keymap_of
-from .board_arming import Arming
+from .board_arming import JUDGES, Arming
 from .board_data import BoardData, Tab, slotted
-from .board_keyboard import STEPS, BoardKeyboard
 from .board_layout import Laid, lay_out
 from .board_lists import listing_of
 from .board_view import STORED, BoardView
@@ -27,6 +27,21 @@ if TYPE_CHECKING:
 REDRAW_SECONDS = 0.2
 """Time between two drawings that no key asked for."""
 _WHEEL = 3
+_FAR = 2**40
+_STEPS = {"row_up": -1, "row_down": 1, "first_row": -_FAR, "last_row": _FAR}
+"""Actions that move the selection, and by how many rows."""
+
+
+class BoardActed(Message):
+    """The user pressed the key of an action."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class VerdictHeld(Message):
+    """The key of a verdict was ignored, because the selected row was not visible long enough to be meant."""
 
 
 class Board(Canvas, can_focus=True):
@@ -46,7 +61,7 @@ class Board(Canvas, can_focus=True):
         self.acts = acts and is_live
         self.view = BoardView()
         self.arming = Arming()
-        self._keyboard = BoardKeyboard(self, actions, self.arming, travel=self._travel)
+        self._keyboard = _Keyboard(self, actions)
         self.marked: str | None = None
         """Key of the finding that is merged into the one selected next."""
         self.data: BoardData | None = None
@@ -211,13 +226,13 @@ class Board(Canvas, can_focus=True):
     async def _on_key(self, event: events.Key) -> None:
         self._keyboard.press(event)
 
-    def _travel(self, key: str) -> bool:
+    def travel(self, key: str) -> bool:
         """Handle a key that only changes what is visible. Return False for other keys."""
         match name := keymap_of(self).action_of(key, "rows"):
             case "":
                 return False
-            case _ if name in STEPS:
-                self.scroll_rows(STEPS[name])
+            case _ if name in _STEPS:
+                self.scroll_rows(_STEPS[name])
             case "rows_up":
                 self.action_page_up()
             case "rows_down":
@@ -298,3 +313,43 @@ class Board(Canvas, can_focus=True):
         event.stop()
         event.prevent_default()
         self._keyboard.leave(event.text)
+
+
+class _Keyboard(LetterKeys):
+    """Handles the keys of the board. A letter that does something waits briefly, because it may begin a word."""
+
+    def __init__(self, board: Board, actions: Mapping[str, str]) -> None:
+        """`actions` maps a key to the name of its action."""
+        super().__init__(board)
+        self._board, self._actions = board, actions
+
+    def press(self, event: events.Key) -> None:
+        """Handle a key."""
+        types, action = event.is_printable and event.character, self._actions.get(event.key)
+        if self.follow(event):
+            pass
+        elif types and self._board.arming.is_typing(event.time):
+            self.leave(event.character or "")
+        elif action is not None:
+            self._act(action, event)
+        elif self.continues_word(event, moves=bool(keymap_of(self._board).action_of(event.key, "rows"))):
+            pass
+        elif self._board.travel(event.key):
+            self.moved(event)
+        elif types:
+            self.leave(event.character or "")
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _act(self, action: str, event: events.Key) -> None:
+        if event.is_printable and (event.character or "").isalpha():
+            self.hold(action, event)
+        else:
+            self.carry_out(action, event.time)
+
+    def carry_out(self, action: str, at: float) -> None:
+        """Post the action, unless it is a verdict on a row that was not visible long enough."""
+        is_meant = action not in JUDGES or self._board.arming.counts(at)
+        self._board.post_message(BoardActed(action) if is_meant else VerdictHeld())

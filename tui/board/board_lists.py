@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rundry.agent import ItemDuplicate, ItemFailed, ItemQueued, ItemRow, plural
 
@@ -16,179 +16,233 @@ from .lens_rows import lens_row
 from .list_pages import PAGE
 
 if TYPE_CHECKING:
-    from rundry.agent import Finding, LensFacts, Stamped
+    from rundry.agent import Finding, LensFacts
 
     from .board_data import BoardData
     from .board_view import BoardView
     from .list_pages import ItemLists, Pages
     from .row_cells import Row
 
-_E = TypeVar("_E", ItemFailed, ItemDuplicate)
 _JUDGING = "judging"
-_DUPLICATES_LOOKED = 1_000
-"""Number of duplicates among which a filter looks: each is read by itself."""
+_Item = TypeVar("_Item", bound="ItemRow | ItemFailed | ItemDuplicate | ItemQueued")
 
 
 def listing_of(data: BoardData, view: BoardView, item_lists: ItemLists | None) -> Listing:
     """Return the rows of the present view."""
     match view.tab:
         case "findings":
-            return _findings(data)
+            return Findings(data)
         case "lenses":
-            return _lenses(data)
+            return Lenses(data)
         case "latest":
-            return _latest(data)
+            return Latest(data)
         case "queue":
-            return _queue(data, item_lists)
+            return Listing(empty="the queue cannot be read") if item_lists is None else Queue(data, item_lists)
         case "failed":
-            return _set_aside(data, item_lists)
+            return Failed(data, item_lists)
         case "duplicates":
-            return _duplicates(data, item_lists)
+            return Duplicates(data, item_lists)
         case "work" | "":
-            return Listing(0, _no_row, _no_key, _nowhere)
+            return Listing()
 
 
-def _findings(data: BoardData) -> Listing:
-    found = arranged(data)
-    places = {finding.key: at for at, finding in enumerate(found)}
-    if data.is_over:
-        empty = "no findings"
-    elif data.by_lenses:
-        running = sum(lens.since is not None for lens in data.facts.lenses.values())
-        count = running or len(data.facts.lenses)
-        empty = f"nothing found yet: {plural(count, 'lens')} {'look' if count > 1 else 'looks'}"
-    else:
-        empty = "nothing found yet"
-    return Listing(
-        len(found),
-        lambda index, width: finding_row(data, found[index], width),
-        lambda index: found[index].key,
-        places.get,
-        grows=not data.is_over,
-        empty=empty,
-        group=lambda index: found[index].verdict or _JUDGING,
-        groups=("confirmed", _JUDGING, "refuted"),
-        words=lambda index: _said(found[index]),
-    )
+class Findings(Listing):
+    """What was found, with its verdict."""
+
+    groups = ("confirmed", _JUDGING, "refuted")
+
+    def __init__(self, data: BoardData) -> None:
+        self._data, self._found = data, arranged(data)
+        self._places = {finding.key: at for at, finding in enumerate(self._found)}
+        self.grows = not data.is_over
+        if data.is_over:
+            empty = "no findings"
+        elif data.by_lenses:
+            running = sum(lens.since is not None for lens in data.facts.lenses.values())
+            count = running or len(data.facts.lenses)
+            empty = f"nothing found yet: {plural(count, 'lens')} {'look' if count > 1 else 'looks'}"
+        else:
+            empty = "nothing found yet"
+        super().__init__(len(self._found), empty)
+
+    def draw(self, index: int, width: int) -> Row:
+        """Return the row of a finding."""
+        return finding_row(self._data, self._found[index], width)
+
+    def key(self, index: int) -> str | None:
+        """Return the key of a finding."""
+        return self._found[index].key
+
+    def find(self, key: str) -> int | None:
+        """Return the index of a finding."""
+        return self._places.get(key)
+
+    def group(self, index: int) -> str:
+        """Return the verdict."""
+        return self._found[index].verdict or _JUDGING
+
+    def words(self, index: int) -> str:
+        """Return the whole text of a finding."""
+        return _said(self._found[index])
 
 
-def _lenses(data: BoardData) -> Listing:
-    found = list(data.facts.lenses.values())
-    names = [lens.name for lens in found]
-    return Listing(
-        len(found),
-        lambda index, width: lens_row(data, found[index], width),
-        lambda index: names[index],
-        lambda key: names.index(key) if key in names else None,
-        empty="no lens",
-        group=lambda index: _state_of(found[index]),
-        words=lambda index: f"{names[index]} {found[index].prompt} {_state_of(found[index])} {found[index].last}",
-    )
+class Lenses(Listing):
+    """The lenses of a search."""
+
+    def __init__(self, data: BoardData) -> None:
+        self._data, self._found = data, list(data.facts.lenses.values())
+        self._names = [lens.name for lens in self._found]
+        super().__init__(len(self._found), "no lens")
+
+    def draw(self, index: int, width: int) -> Row:
+        """Return the row of a lens."""
+        return lens_row(self._data, self._found[index], width)
+
+    def key(self, index: int) -> str | None:
+        """Return the name of a lens."""
+        return self._names[index]
+
+    def find(self, key: str) -> int | None:
+        """Return the index of a lens."""
+        return self._names.index(key) if key in self._names else None
+
+    def group(self, index: int) -> str:
+        """Return the state of a lens."""
+        return _state_of(self._found[index])
+
+    def words(self, index: int) -> str:
+        """Return name, prompt, state and last result of a lens."""
+        lens = self._found[index]
+        return f"{lens.name} {lens.prompt} {_state_of(lens)} {lens.last}"
 
 
-def _latest(data: BoardData) -> Listing:
-    found = list(data.state.progress.latest)
-    places = {event.key: at for at, event in enumerate(found)}
-    return Listing(
-        len(found),
-        lambda index, width: latest_row(data, found[index], width),
-        lambda index: found[index].key,
-        places.get,
-        grows=True,
-        empty="no items" if data.is_over else "no items yet: searching for the first ones",
-        group=lambda index: _from(found[index].source),
-        describe=lambda index: _described(found[index]),
-    )
+class _Items(Listing, ABC, Generic[_Item]):
+    """Base of the lists of items."""
 
+    @abstractmethod
+    def item(self, index: int) -> _Item | None:
+        """Return the entry at an index; None: it is not in the list any more."""
 
-def _queue(data: BoardData, item_lists: ItemLists | None) -> Listing:
-    if item_lists is None:
-        return Listing(0, _no_row, _no_key, _nowhere, empty="the queue cannot be read")
-    ready, waiting, _ = item_lists.counts()
-    ahead = item_lists.ahead
-    first = waiting + len(ahead)
-
-    def at(index: int) -> ItemRow | None:
-        if index < waiting:
-            return item_lists.waiting[index]
-        return ahead[index - waiting] if index < first else item_lists.queue[index - first]
-
-    def key(index: int) -> str | None:
-        item = at(index)
+    def key(self, index: int) -> str | None:
+        """Return the key of an item."""
+        item = self.item(index)
         return item.key if item is not None else None
 
-    def find(key: str) -> int | None:
+    def describe(self, index: int) -> list[tuple[str, str]]:
+        """Return what is known about an item."""
+        return _described(self.item(index))
+
+
+class Latest(_Items[ItemQueued]):
+    """The items that were found last, the newest at the end."""
+
+    grows = True
+
+    def __init__(self, data: BoardData) -> None:
+        self._data, self._found = data, list(data.state.progress.latest)
+        self._places = {event.key: at for at, event in enumerate(self._found)}
+        super().__init__(len(self._found), "no items" if data.is_over else "no items yet: searching for the first ones")
+
+    def item(self, index: int) -> ItemQueued | None:
+        """Return the event that reported the item."""
+        return self._found[index]
+
+    def draw(self, index: int, width: int) -> Row:
+        """Return the row of an item."""
+        return latest_row(self._data, self._found[index], width)
+
+    def find(self, key: str) -> int | None:
+        """Return the index of an item."""
+        return self._places.get(key)
+
+    def group(self, index: int) -> str:
+        """Return where the item comes from."""
+        return _from(self._found[index].source)
+
+
+class Queue(_Items[ItemRow]):
+    """The items that are not worked yet: those that wait for a later try first, then those taken out for a worker."""
+
+    def __init__(self, data: BoardData, item_lists: ItemLists) -> None:
+        self._data, self._lists = data, item_lists
+        self._ready, self._waiting, _ = item_lists.counts()
+        self._first = self._waiting + len(item_lists.ahead)
+        super().__init__(self._first + self._ready, "the queue is empty")
+
+    def item(self, index: int) -> ItemRow | None:
+        """Return the item; None: it is not queued any more."""
+        lists = self._lists
+        if index < self._waiting:
+            return lists.waiting[index]
+        return lists.ahead[index - self._waiting] if index < self._first else lists.queue[index - self._first]
+
+    def draw(self, index: int, width: int) -> Row:
+        """Return the row of an item."""
+        return queued_row(self._data, self.item(index), width)
+
+    def find(self, key: str) -> int | None:
+        """Return the index of an item among the first ones of each part."""
+        lists = self._lists
         for items, start, count in (
-            (item_lists.waiting, 0, waiting),
-            (ahead, waiting, len(ahead)),
-            (item_lists.queue, first, ready),
+            (lists.waiting, 0, self._waiting),
+            (lists.ahead, self._waiting, len(lists.ahead)),
+            (lists.queue, self._first, self._ready),
         ):
             found = _near(key, items, start, min(count, PAGE))
             if found is not None:
                 return found
         return None
 
-    return Listing(
-        first + ready,
-        lambda index, width: queued_row(data, at(index), width),
-        key,
-        find,
-        empty="the queue is empty",
-        group=lambda index: _waits_as(at(index)),
-        describe=lambda index: _described(at(index)),
-    )
+    def group(self, index: int) -> str:
+        """Return how the item came into the queue."""
+        return _waits_as(self.item(index))
 
 
-def _set_aside(data: BoardData, item_lists: ItemLists | None) -> Listing:
-    empty = "nothing has failed"
-    if item_lists is None:
-        failed = [event for event in data.facts.recent if isinstance(event, ItemFailed) and event.final]
-        return _of(failed, lambda item, width: set_aside_row(data, item, width), empty, _error_of)
-    pages = item_lists.set_aside
-    return Listing(
-        item_lists.counts()[2],
-        lambda index, width: set_aside_row(data, pages[index], width),
-        lambda index: item.key if (item := pages[index]) is not None else None,
-        _nowhere,
-        empty=empty,
-        describe=lambda index: _described(pages[index]),
-        group=lambda index: _error_of(pages[index]),
-    )
+class Failed(_Items["ItemRow | ItemFailed"]):
+    """The items that failed permanently. Without a journal, those that the view remembers."""
+
+    def __init__(self, data: BoardData, item_lists: ItemLists | None) -> None:
+        self._data, self._lists = data, item_lists
+        self._recent = [event for event in data.facts.recent if isinstance(event, ItemFailed) and event.final]
+        super().__init__(len(self._recent) if item_lists is None else item_lists.counts()[2], "nothing has failed")
+
+    def item(self, index: int) -> ItemRow | ItemFailed | None:
+        """Return the item; None: it is not in the list any more."""
+        return self._recent[index] if self._lists is None else self._lists.set_aside[index]
+
+    def draw(self, index: int, width: int) -> Row:
+        """Return the row of an item."""
+        return set_aside_row(self._data, self.item(index), width)
+
+    def group(self, index: int) -> str:
+        """Return the error."""
+        return _error_of(self.item(index))
 
 
-def _duplicates(data: BoardData, item_lists: ItemLists | None) -> Listing:
-    empty = "no duplicates"
-    if item_lists is None:
-        again = [event for event in reversed(data.facts.recent) if isinstance(event, ItemDuplicate)]
-        return _of(again, lambda event, width: duplicate_row(data, event, width), empty, _found_by)
+class Duplicates(_Items[ItemDuplicate]):
+    """The items that surfaced again, the newest first. Without a journal, those that the view remembers."""
 
-    def at(index: int) -> ItemDuplicate | None:
-        stamped: Stamped | None = item_lists.duplicates[index]
+    looked = 1_000  # each is read by itself
+
+    def __init__(self, data: BoardData, item_lists: ItemLists | None) -> None:
+        self._data, self._lists = data, item_lists
+        self._recent = [event for event in reversed(data.facts.recent) if isinstance(event, ItemDuplicate)]
+        super().__init__(len(self._recent) if item_lists is None else data.facts.duplicates, "no duplicates")
+
+    def item(self, index: int) -> ItemDuplicate | None:
+        """Return the event that reported the item; None: it cannot be read."""
+        if self._lists is None:
+            return self._recent[index]
+        stamped = self._lists.duplicates[index]
         return stamped.event if stamped is not None and isinstance(stamped.event, ItemDuplicate) else None
 
-    return Listing(
-        data.facts.duplicates,
-        lambda index, width: duplicate_row(data, at(index), width),
-        lambda index: event.key if (event := at(index)) is not None else None,
-        _nowhere,
-        empty=empty,
-        describe=lambda index: _described(at(index)),
-        group=lambda index: _found_by(at(index)),
-        looked=_DUPLICATES_LOOKED,
-    )
+    def draw(self, index: int, width: int) -> Row:
+        """Return the row of an item."""
+        return duplicate_row(self._data, self.item(index), width)
 
-
-def _of(found: Sequence[_E], draw: Callable[[_E, int], Row], empty: str, group: Callable[[_E], str]) -> Listing:
-    """Return a listing of entries that are known without a journal."""
-    return Listing(
-        len(found),
-        lambda index, width: draw(found[index], width),
-        lambda index: found[index].key,
-        _nowhere,
-        empty=empty,
-        describe=lambda index: _described(found[index]),
-        group=lambda index: group(found[index]),
-    )
+    def group(self, index: int) -> str:
+        """Return where the item surfaced again."""
+        return _found_by(self.item(index))
 
 
 def _said(finding: Finding) -> str:
@@ -248,16 +302,3 @@ def _described(entry: ItemRow | ItemFailed | ItemDuplicate | ItemQueued | None) 
             return [("spelled", entry.value or entry.key), ("key", entry.key), ("from", entry.source)]
         case ItemQueued():
             return [("item", entry.value), ("key", entry.key), ("kind", entry.kind), ("from", entry.source)]
-
-
-def _no_row(index: int, width: int) -> Row:
-    del index, width
-    return []
-
-
-def _no_key(index: int) -> None:
-    del index
-
-
-def _nowhere(key: str) -> None:
-    del key

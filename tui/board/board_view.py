@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -14,30 +14,48 @@ STORED: tuple[Tab, ...] = ("queue", "failed", "duplicates")
 """Views whose rows are read from the journal."""
 
 
-@dataclass(frozen=True, slots=True)
 class Listing:
-    """The rows of one view. Only visible rows are drawn."""
+    """The rows of one view; this base has none. Only visible rows are drawn."""
 
-    count: int
-    draw: Callable[[int, int], Row]
-    """Draws the row at an index in a width."""
-    key: Callable[[int], str | None]
-    find: Callable[[str], int | None]
-    """Returns the index of the entry with this key; None: it is not known."""
-    grows: bool = False
+    grows = False
     """New rows are added at the end, which stays visible until the user selects another row."""
-    empty: str = ""
-    """The text that is shown if there are no rows."""
-    describe: Callable[[int], list[tuple[str, str]]] = lambda index: []
-    """Returns all facts about one entry, by name."""
-    group: Callable[[int], str] = lambda index: ""
-    """Returns the group of one entry: its verdict, its error or its source. A filter shows the rows of one group."""
     groups: Sequence[str] = ()
     """The groups in their order; empty: those that occur."""
-    words: Callable[[int], str] | None = None
-    """Returns the text of one entry, which a filter by text searches; None: its facts."""
-    looked: int = 5_000
+    looked = 5_000
     """Number of rows among which a filter looks, because it has to read them."""
+
+    def __init__(self, count: int = 0, empty: str = "") -> None:
+        """`empty`: the text that is shown if there are no rows."""
+        self.count, self.empty = count, empty
+
+    def draw(self, index: int, width: int) -> Row:
+        """Return the row at an index in a width."""
+        del index, width
+        return []
+
+    def key(self, index: int) -> str | None:
+        """Return the key of the entry at an index; None: it is not in the list any more."""
+        del index
+        return None
+
+    def find(self, key: str) -> int | None:
+        """Return the index of the entry with this key; None: it is not known."""
+        del key
+        return None
+
+    def describe(self, index: int) -> list[tuple[str, str]]:
+        """Return all facts about one entry, by name."""
+        del index
+        return []
+
+    def group(self, index: int) -> str:
+        """Return the group of one entry: its verdict, its error or its source. A filter shows the rows of one group."""
+        del index
+        return ""
+
+    def words(self, index: int) -> str:
+        """Return the text of one entry, which a filter by text searches."""
+        return " ".join(each for _, each in self.describe(index))
 
 
 @dataclass(slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rundry.agent import FrontierView, ItemDuplicate, ItemState
@@ -20,29 +21,35 @@ _END = 2**62
 _T = TypeVar("_T")
 
 
-class Pages(Generic[_T]):
+class Pages(ABC, Generic[_T]):
     """A list that is read in pages, each after the place where the previous one ended.
 
     Of pages that are not visible, only the place of their start is kept. An entry that has left the list since reads as
     None.
     """
 
-    def __init__(
-        self,
-        read: Callable[[int, int], Sequence[_T]],
-        place: Callable[[_T], int],
-        first: int,
-        leap: Callable[[int, int], int | None] = lambda after, count: None,
-    ) -> None:
-        """Create a list that reads pages on demand.
-
-        `read` returns at most `limit` entries after a place; `first` is the place before all entries. `leap` returns
-        the place of the entry `count` entries after a place, without reading those between; None: not possible.
-        """
-        self._read, self._place, self._first, self._leap = read, place, first, leap
+    def __init__(self, first: int) -> None:
+        """`first`: the place before all entries."""
+        self._first = first
         self._starts = [first]
         self._sizes: list[int] = []
         self._kept: OrderedDict[int, list[_T | None]] = OrderedDict()
+
+    @abstractmethod
+    def read(self, after: int, limit: int) -> Sequence[_T]:
+        """Return at most `limit` entries after a place."""
+
+    @abstractmethod
+    def place(self, entry: _T) -> int:
+        """Return the place of an entry."""
+
+    def leap(self, after: int, count: int) -> int | None:
+        """Return the place of the entry `count` entries after a place, without reading those between.
+
+        None: not possible.
+        """
+        del after, count
+        return None
 
     def renew(self) -> None:
         """Read all pages from the journal again."""
@@ -69,7 +76,7 @@ class Pages(Generic[_T]):
 
     def _pass_over(self) -> bool:
         """Skip the next page if it is complete and not visible. Only the place of its end is read."""
-        end = self._leap(self._starts[-1], PAGE)
+        end = self.leap(self._starts[-1], PAGE)
         if end is None:
             return False
         self._sizes.append(PAGE)
@@ -77,18 +84,62 @@ class Pages(Generic[_T]):
         return True
 
     def _load(self, number: int) -> None:
-        found = list(self._read(self._starts[number], PAGE))
+        found = list(self.read(self._starts[number], PAGE))
         if number == len(self._sizes):
             self._sizes.append(len(found))
-            self._starts.append(self._place(found[-1]) if found else self._starts[number])
+            self._starts.append(self.place(found[-1]) if found else self._starts[number])
             page: list[_T | None] = [*found]
         else:  # a page that was read before: entries may be gone, and the following ones belong to the next page
             end, forward = self._starts[number + 1], self._first < _END
-            page = [e for e in found if (self._place(e) <= end if forward else self._place(e) >= end)]
+            page = [e for e in found if (self.place(e) <= end if forward else self.place(e) >= end)]
             page += [None] * (self._sizes[number] - len(page))
         self._kept[number] = page
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
+
+
+class _ItemPages(Pages["ItemRow"]):
+    """The items in one state, in the order in which they were queued."""
+
+    def __init__(self, view: FrontierView, state: ItemState) -> None:
+        super().__init__(0)
+        self._view, self._state = view, state
+
+    def read(self, after: int, limit: int) -> Sequence[ItemRow]:
+        """Return the items after this number."""
+        return self._view.page(self._state, after=after, limit=limit)
+
+    def place(self, entry: ItemRow) -> int:
+        """Return the number of an item."""
+        return entry.number
+
+    def leap(self, after: int, count: int) -> int | None:
+        """Return the number of the item `count` items after this one."""
+        return self._view.place_behind(self._state, after, count)
+
+
+class DuplicatePages(Pages["Stamped"]):
+    """The items that surfaced again, the newest first."""
+
+    def __init__(self, journal: Journal, before: int = _END) -> None:
+        """`before`: the event before which they were reported."""
+        super().__init__(before)
+        self._journal = journal
+
+    def read(self, after: int, limit: int) -> Sequence[Stamped]:
+        """Return the events before this one."""
+        found: list[Stamped] = []
+        for (seq,) in self._journal.rows(_NEWEST, (after, limit)):
+            found += [each for each in self._journal.read(seq - 1, 1) if isinstance(each.event, ItemDuplicate)]
+        return found
+
+    def place(self, entry: Stamped) -> int:
+        """Return the number of the event."""
+        return entry.seq
+
+    def leap(self, after: int, count: int) -> int | None:
+        """Return the number of the event `count` of them before this one."""
+        return next((seq for (seq,) in self._journal.rows(_OLDER, (after, count - 1))), None)
 
 
 class ItemLists:
@@ -101,10 +152,10 @@ class ItemLists:
         """Changes when the lists are read again."""
         self.ahead: list[ItemRow] = []
         """Items that were taken out of the queue for the next free worker, but are not in progress yet."""
-        self.queue = self._of(ItemState.QUEUED)
-        self.waiting = self._of(ItemState.WAITING)
-        self.set_aside = self._of(ItemState.SET_ASIDE)
-        self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, _END, self._older)
+        self.queue: Pages[ItemRow] = _ItemPages(self._view, ItemState.QUEUED)
+        self.waiting: Pages[ItemRow] = _ItemPages(self._view, ItemState.WAITING)
+        self.set_aside: Pages[ItemRow] = _ItemPages(self._view, ItemState.SET_ASIDE)
+        self.duplicates: Pages[Stamped] = DuplicatePages(journal)
 
     def renew(self, in_flight: Collection[str]) -> None:
         """Read everything again. `in_flight`: keys of the items in progress."""
@@ -122,20 +173,3 @@ class ItemLists:
     def next_due(self, now: float) -> float | None:
         """Return the Unix time at which the next item is tried again."""
         return self._view.next_due(now)
-
-    def _of(self, state: ItemState) -> Pages[ItemRow]:
-        return Pages(
-            lambda after, limit: self._view.page(state, after=after, limit=limit),
-            lambda row: row.number,
-            0,
-            lambda after, count: self._view.place_behind(state, after, count),
-        )
-
-    def _older(self, before: int, count: int) -> int | None:
-        return next((seq for (seq,) in self._journal.rows(_OLDER, (before, count - 1))), None)
-
-    def _duplicates(self, before: int, limit: int) -> list[Stamped]:
-        found: list[Stamped] = []
-        for (seq,) in self._journal.rows(_NEWEST, (before, limit)):
-            found += [each for each in self._journal.read(seq - 1, 1) if isinstance(each.event, ItemDuplicate)]
-        return found

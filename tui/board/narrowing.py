@@ -15,6 +15,7 @@ from .board_view import BoardView, Listing
 
 if TYPE_CHECKING:
     from ..keys.keymap import Keymap
+    from .row_cells import Row
 
 _MOST_GROUPS = 8
 """Number of groups to choose from; rarer ones are left out."""
@@ -48,7 +49,7 @@ class RowFilter:
     """Narrows the lists of a board, and remembers what it found in those that are read from the journal."""
 
     def __init__(self) -> None:
-        self.whole = Listing(0, lambda index, width: [], lambda index: None, lambda key: None)
+        self.whole = Listing()
         """The list before it was narrowed."""
         self.found: Narrowed | None = None
         """What the present view shows; None: all rows."""
@@ -67,7 +68,7 @@ class RowFilter:
         if found is None or version is None or self._at != at:
             found, self._at = narrow(listing, only, text), at
         self.found = found
-        return shown_rows(listing, found, empty)
+        return _ShownRows(listing, found, empty)
 
 
 def narrow(listing: Listing, only: str, text: str = "") -> Narrowed:
@@ -83,23 +84,33 @@ def narrow(listing: Listing, only: str, text: str = "") -> Narrowed:
 
 
 def _has(listing: Listing, index: int, words: Sequence[str]) -> bool:
-    text = listing.words(index) if listing.words else " ".join(each for _, each in listing.describe(index))
-    folded = text.casefold()
+    folded = listing.words(index).casefold()
     return all(word in folded for word in words)
 
 
-def shown_rows(listing: Listing, narrowed: Narrowed, empty: str) -> Listing:
-    """Return the list with only these rows. `empty`: the text if there are none."""
-    rows, places = narrowed.rows, {key: at for at, key in enumerate(narrowed.keys) if key is not None}
-    return Listing(
-        len(rows),
-        lambda index, width: listing.draw(rows[index], width),
-        lambda index: narrowed.keys[index],
-        places.get,
-        grows=listing.grows,
-        empty=empty,
-        describe=lambda index: listing.describe(rows[index]),
-    )
+class _ShownRows(Listing):
+    """The rows of a list that a filter found."""
+
+    def __init__(self, whole: Listing, narrowed: Narrowed, empty: str) -> None:
+        super().__init__(len(narrowed.rows), empty)
+        self._whole, self._narrowed, self.grows = whole, narrowed, whole.grows
+        self._places = {key: at for at, key in enumerate(narrowed.keys) if key is not None}
+
+    def draw(self, index: int, width: int) -> Row:
+        """Return the row of an entry."""
+        return self._whole.draw(self._narrowed.rows[index], width)
+
+    def key(self, index: int) -> str | None:
+        """Return the key of an entry."""
+        return self._narrowed.keys[index]
+
+    def find(self, key: str) -> int | None:
+        """Return the index of an entry."""
+        return self._places.get(key)
+
+    def describe(self, index: int) -> list[tuple[str, str]]:
+        """Return what is known about an entry."""
+        return self._whole.describe(self._narrowed.rows[index])
 
 
 def no_row(view: BoardView, keymap: Keymap) -> str:

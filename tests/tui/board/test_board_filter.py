@@ -30,15 +30,16 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     made.close()
 
 
-def listed(words: list[str], looked: int = 5_000) -> Listing:
-    return Listing(
-        len(words),
-        lambda index, width: [],
-        lambda index: f"{index}",
-        {f"{index}": index for index in range(len(words))}.get,
-        group=lambda index: words[index],
-        looked=looked,
-    )
+class Listed(Listing):
+    def __init__(self, groups: list[str], looked: int = 5_000) -> None:
+        super().__init__(len(groups))
+        self._groups, self.looked = groups, looked
+
+    def key(self, index: int) -> str:
+        return f"{index}"
+
+    def group(self, index: int) -> str:
+        return self._groups[index]
 
 
 async def test_the_findings_of_one_verdict_are_counted_of_all_and_esc_shows_all_before_it_leaves_the_board():
@@ -133,13 +134,13 @@ def test_the_items_of_the_queue_are_filtered_by_where_they_come_from(journal: Jo
 
 
 def test_a_list_that_is_too_long_to_read_says_how_much_of_it_was_looked_at():
-    found = narrow(listed(["a", "b"] * 50, looked=10), "b")
+    found = narrow(Listed(["a", "b"] * 50, looked=10), "b")
     assert (found.words, list(found.keys)) == ("5 of the first 10", ["1", "3", "5", "7", "9"])
 
 
 def test_a_filter_whose_group_is_gone_leads_back_to_all_rows():
-    assert next_group(listed(["a", "b"]), "c") == ""
-    assert next_group(listed([]), "") == ""
+    assert next_group(Listed(["a", "b"]), "c") == ""
+    assert next_group(Listed([]), "") == ""
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])

@@ -26,6 +26,24 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     made.close()
 
 
+class Numbers(Pages[int]):
+    def __init__(self, last: int, first: int) -> None:
+        super().__init__(first)
+        self.last, self.reads = last, list[int]()
+
+    def read(self, after: int, limit: int) -> list[int]:
+        self.reads.append(after)
+        return list(range(after + 1, min(after + limit, self.last) + 1))
+
+    def place(self, entry: int) -> int:
+        return entry
+
+
+class LeapingNumbers(Numbers):
+    def leap(self, after: int, count: int) -> int | None:
+        return after + count if after + count <= self.last else None
+
+
 def filled(journal: Journal, count: int) -> Frontier:
     frontier = Frontier(journal)
     frontier.surface([Candidate("value", f"item {n}") for n in range(count)], "seed", Path("/"))
@@ -45,13 +63,8 @@ def test_a_queue_is_read_from_any_place_and_back_while_only_some_pages_are_kept(
 
 
 def test_only_some_pages_are_kept_and_a_page_that_was_dropped_is_read_again():
-    count, reads = 20 * PAGE, []
-
-    def read(after: int, most: int) -> list[int]:
-        reads.append(after)
-        return list(range(after + 1, min(after + 1 + most, count)))
-
-    pages = Pages(read, lambda entry: entry, -1)
+    pages = Numbers(20 * PAGE - 1, first=-1)
+    reads = pages.reads
     assert [pages[number * PAGE] for number in range(20)] == [number * PAGE for number in range(20)]
     whole = len(reads)
     assert pages[19 * PAGE] == 19 * PAGE and len(reads) == whole, "the newest page is kept"
@@ -91,16 +104,10 @@ def test_what_left_the_queue_meanwhile_leaves_a_gap_and_moves_nothing(journal: J
 
 
 def test_a_place_far_down_is_reached_without_reading_what_lies_between():
-    read: list[int] = []
-
-    def some(after: int, limit: int) -> list[int]:
-        read.append(after)
-        return list(range(after + 1, min(after + limit, count) + 1))
-
     count = 500 * PAGE + 3
-    pages = Pages(some, int, 0, lambda after, n: after + n if after + n <= count else None)
+    pages = LeapingNumbers(count, first=0)
     assert (pages[count - 1], pages[count]) == (count, None)
-    assert read == [500 * PAGE]
+    assert pages.reads == [500 * PAGE]
     assert (pages[0], pages[7 * PAGE]) == (1, 7 * PAGE + 1)
 
 

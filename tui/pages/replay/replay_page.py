@@ -24,7 +24,7 @@ from .replayed_board import ReplayBoard
 from .scrubber import Scrubber
 
 if TYPE_CHECKING:
-    from ...board.board_keyboard import BoardActed
+    from ...board.board import BoardActed
 
 FRAME_SECONDS = 1 / 30
 BOARD_SECONDS = 0.1

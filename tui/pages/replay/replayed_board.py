@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rundry.agent import FrontierView, ItemFailed, ItemQueued, ItemRow, ItemState, Journal, ViewState
 
 from ...board.board import Board
-from ...board.list_pages import ItemLists, Pages
+from ...board.list_pages import DuplicatePages, ItemLists, Pages
 from ...board.long_lists import ListSource
 
 if TYPE_CHECKING:
@@ -37,10 +36,10 @@ class PastItemLists(ItemLists):
         self._at, self.version, history = seq, self.version + 1, self._history
         self._due = list(history.waiting.at(seq))
         self._queued, self._aside = list(history.queued.at(seq)), list(history.set_aside.at(seq))
-        self.queue = _listed(self._queued, partial(self._row, ItemState.QUEUED))
-        self.waiting = _listed(self._due, partial(self._row, ItemState.WAITING))
-        self.set_aside = _listed(self._aside, self._failed)
-        self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, seq + 1)
+        self.queue = _PastPages(self, ItemState.QUEUED, self._queued)
+        self.waiting = _PastPages(self, ItemState.WAITING, self._due)
+        self.set_aside = _PastPages(self, ItemState.SET_ASIDE, self._aside)
+        self.duplicates = DuplicatePages(self._journal, seq + 1)
 
     def renew(self, in_flight: Collection[str]) -> None:
         """Do nothing: a past moment does not change."""
@@ -56,7 +55,10 @@ class PastItemLists(ItemLists):
         rows = (self.waiting[index] for index in range(len(self._due)))
         return min((row.due for row in rows if row is not None and row.due is not None and row.due > now), default=None)
 
-    def _row(self, state: ItemState, number: int, source: int) -> ItemRow | None:
+    def row(self, state: ItemState, number: int, source: int) -> ItemRow | None:
+        """Return the item in this state that an event reports; None: it reports none."""
+        if state is ItemState.SET_ASIDE:
+            return self._failed(number, source)
         event = self._event(source)
         if not isinstance(event, ItemQueued):
             return None
@@ -92,14 +94,22 @@ class PastItemLists(ItemLists):
         return found[0].event if found else None
 
 
-def _listed(sources: Sequence[int], row: Callable[[int, int], ItemRow | None]) -> Pages[ItemRow]:
-    """Return items by the events that report them. The number of a row is its position, counted from 1."""
+class _PastPages(Pages[ItemRow]):
+    """Items in one state by the events that report them. The number of a row is its position, counted from 1."""
 
-    def read(after: int, limit: int) -> list[ItemRow]:
-        found = (row(at, source) for at, source in enumerate(sources[after : after + limit], after + 1))
+    def __init__(self, lists: PastItemLists, state: ItemState, sources: Sequence[int]) -> None:
+        super().__init__(0)
+        self._lists, self._state, self._sources = lists, state, sources
+
+    def read(self, after: int, limit: int) -> Sequence[ItemRow]:
+        """Return the items after this position."""
+        sources = self._sources[after : after + limit]
+        found = (self._lists.row(self._state, number, source) for number, source in enumerate(sources, after + 1))
         return [each for each in found if each is not None]
 
-    return Pages(read, lambda item: item.number, 0)
+    def place(self, entry: ItemRow) -> int:
+        """Return the position of an item."""
+        return entry.number
 
 
 class ReplayBoard:
