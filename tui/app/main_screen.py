@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
@@ -25,9 +24,7 @@ from ..keys.bindings import bindings
 from ..keys.clicks import clicked_action, press_clicked_key
 from ..keys.keymap import Keymap
 from ..keys.lookup import BY_NAME, actions_of, keys_of, shown_key
-from ..message.message_history import kept_history
 from ..message.message_row import MessageRow
-from ..message.workspace_files import FileList
 from ..pages.leave_page import LeaveScreen
 from ..pages.welcome import Welcome
 from ..transcript.transcript import Transcript
@@ -78,10 +75,7 @@ class MainScreen(Screen[None]):
         self.search = BoardPanel(keys_of("board", remaps), acts=acts)
         self.welcome = Welcome(controller)
         self.gate = GatePanel(keys_of("gate", remaps), controller)
-        files = FileList(lambda: controller.root, self._start_file_worker, lambda: self.message.box.complete())
-        user_commands, keys = controller.extensions.user_commands, keys_of("message", remaps)
-        history = kept_history(controller)
-        self.message = MessageRow(files.paths, user_commands, self._image_root, keys, acts=acts, history=history)
+        self.message = MessageRow(controller, keys_of("message", remaps))
         self._header, self._meters, self._gone = HeaderLine(), MeterLine(), GoneNotice()
         self._progress, self._footer = ProgressLine(self._keymap if acts else None), Footer(self._keymap)
         self._ended = EndPanel(controller, self._keymap)
@@ -134,12 +128,6 @@ class MainScreen(Screen[None]):
     def ask_how_to_leave(self) -> None:
         """Ask what happens to the run."""
         self._services.open(LeaveScreen(), self._leaving.answered)
-
-    def _image_root(self) -> Path | None:
-        return None if self.controller.state.is_user_in_control else self.controller.root
-
-    def _start_file_worker(self, work: Coroutine[object, object, None]) -> None:
-        self.run_worker(work, name="files", exit_on_error=False)
 
     def compose(self) -> ComposeResult:
         """Yield the widgets of the screen, from top to bottom."""

@@ -51,7 +51,7 @@ from rundry.agent import (
 )
 
 from ..start.attach_images import images_of_message, images_of_task
-from ..start.run_extensions import RunExtensions
+from ..start.run_extensions import Extensions
 from .picked_answer import picked_option
 from .run_reader import RunReader
 from .run_status import RunStatus
@@ -77,7 +77,7 @@ class RunController:
         self.begun = link.journal is not None
         self._expected: tuple[ModelSpec, bool] | None = None
         """The model for which the runner prepares, and whether the user was typing."""
-        self.extensions = RunExtensions(lambda: self.root, start.extensions if start is not None else None)
+        self._extensions = start.extensions if start is not None else None
         self.is_stopping = False
         """This view sent a stop, and the run has not ended yet."""
         self.is_text = False
@@ -149,6 +149,13 @@ class RunController:
     def root(self) -> Path:
         """Where the relative paths of a message start."""
         return self.start.workspace if self.start is not None else Path(self.state.workspace)
+
+    @property
+    def extensions(self) -> Extensions:
+        """The skills and slash commands of the user and of the workspace of the run."""
+        if self._extensions is None or self._extensions.workspace != self.root:
+            self._extensions = Extensions(self.root)
+        return self._extensions
 
     @property
     def status(self) -> RunStatus:

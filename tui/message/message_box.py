@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,13 @@ from textual.widgets import TextArea
 from ..keys.joined_keys import do_bound
 from ..keys.screen_keymap import keymap_of
 from ..text.show_text import bare, in_place
-from .completion import Completion, UserCommand, complete
-from .message_history import History, HistoryFile
+from .completion import Completion, complete
+from .message_history import History, kept_history
 from .pastes import Pastes
+from .workspace_files import list_files
 
 if TYPE_CHECKING:
+    from ..control.run_controller import RunController
     from .attached_line import Attachments
     from .suggestions import Suggestions
 
@@ -83,37 +86,29 @@ class MessageBox(TextArea):
         self,
         suggestions: Suggestions,
         attachments: Attachments,
-        files: Callable[[], Sequence[str]],
-        user_commands: Callable[[], Sequence[UserCommand]],
-        root: Callable[[], Path | None],
+        controller: RunController,
         keys: Mapping[str, str],
-        *,
-        acts: bool,
-        history: HistoryFile | None = None,
     ) -> None:
-        """`root`: where relative paths of images start; None if the text goes to no model.
-
-        `keys`: key to the name of its action. `acts`: a message reaches the run; else only
-        what a read-only view can do is suggested. `history`: where sent messages are kept.
-        """
+        """`keys`: key to the name of its action."""
         super().__init__(id="message", soft_wrap=True, tab_behavior="focus", show_line_numbers=False, compact=True)
         self.cursor_blink = False
         self.highlight_cursor_line = False
-        self.recalled = History(history)
+        self.recalled = History(kept_history(controller))
         self.pastes = Pastes()
         self._ignores_keys_until = float("-inf")
         """Keys that were pressed before this time are ignored: they were for a gate that closed meanwhile."""
         self.offers_choices = False
         """The first screen is shown, and keys of the empty box move its mark."""
-        self._acts = acts
+        self._acts = not controller.is_read_only
+        """A message reaches the run; else only what a read-only view can do is suggested."""
         self.has_queue = False
         """A message is queued that can be edited again."""
         self._keys = keys
         self._suggestions = suggestions
         self._attachments = attachments
-        self._files = files
-        self._user_commands = user_commands
-        self._root = root
+        self._controller = controller
+        self._files: Sequence[str] | None = None
+        """The files of the workspace; None: not listed yet."""
 
     def get_line(self, line_index: int) -> Text:
         """Return a line as it is drawn. A file's name or a recalled message may contain any characters."""
@@ -278,7 +273,9 @@ class MessageBox(TextArea):
     def _attaches_from(self) -> Path | None:
         """Return the folder at which relative paths of images start; None: the text in the box is not a message."""
         is_message = not self.text.startswith(("!", "/")) or self.text.startswith("//")
-        return self._root() if is_message else None
+        if not is_message or self._controller.state.is_user_in_control:
+            return None  # the text goes to no model
+        return self._controller.root
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Look for completions of the changed text."""
@@ -290,7 +287,17 @@ class MessageBox(TextArea):
         """Suggest completions; again when the files are known."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
-        files = self._files() if "@" in before and self._acts else ()
-        self._suggestions.show(
-            complete(before, first_line=row == 0, files=files, acts=self._acts, user_commands=self._user_commands)
-        )
+        files = self._workspace_files() if "@" in before and self._acts else ()
+        own = self._controller.extensions.user_commands
+        self._suggestions.show(complete(before, first_line=row == 0, files=files, acts=self._acts, user_commands=own))
+
+    def _workspace_files(self) -> Sequence[str]:
+        """Return the files known now; the first call starts to list them, and returns none."""
+        if self._files is None:
+            self._files = ()
+            self.run_worker(self._list_files(), name="files", exit_on_error=False)
+        return self._files
+
+    async def _list_files(self) -> None:
+        self._files = await asyncio.to_thread(list_files, self._controller.root)
+        self.complete()

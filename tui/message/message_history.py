@@ -6,7 +6,7 @@ import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +30,11 @@ class HistoryFile:
     Several sessions may add to it at the same time. Secrets are hidden, as in a journal.
     """
 
-    def __init__(self, folder: Path, workspace: Path, redact: Callable[[str], str]) -> None:
-        """`folder`: where the journals are. `redact` hides secrets in a text."""
+    def __init__(self, folder: Path, workspace: Path, keys_from: Sequence[str] = ()) -> None:
+        """`folder`: where the journals are. `keys_from`: further variables that contain keys."""
         name = hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:16]
         self.path = folder / f"history-{name}.jsonl"
-        self._redact = redact
+        self._keys_from = keys_from
 
     def load(self) -> list[str]:
         """Return the messages, oldest first; none if the file cannot be read. Lines of another form are skipped."""
@@ -58,13 +58,16 @@ class HistoryFile:
         """Append a message. A folder that cannot be written keeps no history: the message itself is in the journal."""
         if len(text) > _LONGEST:
             return
+        from rundry.agent import Redactor  # costs some ms, and is needed when a message is sent
+
+        shown = Redactor.from_env(os.environ, self._keys_from)(text)
         with suppress(OSError):
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             descriptor = os.open(self.path, flags, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-                os.write(descriptor, msgspec.json.encode(self._redact(text)) + b"\n")
+                os.write(descriptor, msgspec.json.encode(shown) + b"\n")
                 self._shorten(descriptor)
             finally:
                 os.close(descriptor)
@@ -89,12 +92,7 @@ def kept_history(controller: RunController) -> HistoryFile | None:
         assert start is not None
         folder, workspace, key_from = start.folder, start.workspace, start.model.key_from if start.model else None
 
-    def redact(text: str) -> str:
-        from rundry.agent import Redactor  # costs some ms, and is needed when a message is sent
-
-        return Redactor.from_env(os.environ, [key_from] if key_from else [])(text)
-
-    return HistoryFile(folder, workspace, redact)
+    return HistoryFile(folder, workspace, [key_from] if key_from else [])
 
 
 class History:

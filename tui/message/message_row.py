@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -21,8 +20,7 @@ from .message_box import MessageBox
 from .suggestions import Suggestions
 
 if TYPE_CHECKING:
-    from .completion import UserCommand
-    from .message_history import HistoryFile
+    from ..control.run_controller import RunController
 
 _LEAST = 20
 """Width that the rule needs to show words."""
@@ -47,33 +45,19 @@ class MessageRow(Vertical):
     }
     """
 
-    def __init__(
-        self,
-        files: Callable[[], Sequence[str]],
-        user_commands: Callable[[], Sequence[UserCommand]],
-        root: Callable[[], Path | None],
-        keys: Mapping[str, str],
-        *,
-        acts: bool,
-        history: HistoryFile | None,
-    ) -> None:
-        """`user_commands`: returns the slash commands that a user wrote. `keys`: key of the box to its action's name.
-
-        `acts`: a message reaches the run; else the view is read-only. `history`: where sent messages are kept.
-        """
+    def __init__(self, controller: RunController, keys: Mapping[str, str]) -> None:
+        """`keys`: key of the box to its action's name."""
         super().__init__()
         self.suggestions = Suggestions()
         self._attachments = Attachments()
-        self.box = MessageBox(
-            self.suggestions, self._attachments, files, user_commands, root, keys, acts=acts, history=history
-        )
+        self.box = MessageBox(self.suggestions, self._attachments, controller, keys)
         self._queued = Static("", id="queued", markup=False)
         self._background = Static("", id="background", markup=False)
         self._prompt = Static("›", id="prompt", markup=False)
         self._queue = Static("", id="queue", markup=False)
         self._rule = Rule(id="rule")
         self._shown: tuple[object, ...] = ()
-        self._acts = acts
+        self._acts = not controller.is_read_only
 
     def compose(self) -> ComposeResult:
         """Yield the rule, suggestions, background commands, queue, attachments and box."""

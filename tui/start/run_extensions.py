@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -65,6 +65,7 @@ class Extensions:
 
     def skill_message(self, argument: str) -> str:
         """Return the message of `/skill NAME [TEXT]`: the instructions, then the text. Raises UserError."""
+        self.forget()
         name, _, text = argument.partition(" ")
         found = next((one for one in self.skills if one.skill.name == name and not one.problem), None)
         if found is None:
@@ -94,9 +95,15 @@ class Extensions:
         self.forget()
         return sorted({*digests, *scripts})
 
-    @property
-    def suggestions(self) -> list[tuple[str, str, str]]:
-        """Name, arguments, and description with the origin, of each slash command that can be used."""
+    def command_message(self, text: str) -> str | None:
+        """Return the message of `/NAME ARGUMENTS`; None: there is no such command. Raises UserError."""
+        self.forget()
+        name, _, argument = text.removeprefix("/").partition(" ")
+        command = self.command(name)
+        return None if command is None else command.fill(argument.strip())
+
+    def user_commands(self) -> list[tuple[str, str, str]]:
+        """Return name, arguments, and description with the origin, of each slash command that can be used."""
         return [
             (one.name, one.argument_hint, f"{one.description} ({one.origin})") for one in self.commands if one.is_usable
         ]
@@ -105,37 +112,3 @@ class Extensions:
         """Read the files again when something is next asked for."""
         self.__dict__.pop("skills", None)
         self.__dict__.pop("commands", None)
-
-
-class RunExtensions:
-    """The extensions of the folder in which a run of a view works."""
-
-    def __init__(self, root: Callable[[], Path], prepared: Extensions | None) -> None:
-        """`root`: returns the workspace. `prepared`: those of a run that the view can start."""
-        self._root, self._found = root, prepared
-
-    @property
-    def current(self) -> Extensions:
-        """What was found in the present workspace."""
-        if self._found is None or self._found.workspace != self._root():
-            self._found = Extensions(self._root())
-        return self._found
-
-    def fresh(self) -> Extensions:
-        """Return what is there now."""
-        self.current.forget()
-        return self.current
-
-    def user_commands(self) -> list[tuple[str, str, str]]:
-        """Return name, arguments and description of each slash command that a user wrote."""
-        return self.current.suggestions
-
-    def skill_message(self, argument: str) -> str:
-        """Return the message of `/skill NAME [TEXT]`. Raises UserError."""
-        return self.fresh().skill_message(argument)
-
-    def command_message(self, text: str) -> str | None:
-        """Return the message of `/NAME ARGUMENTS`; None: there is no such command. Raises UserError."""
-        name, _, argument = text.removeprefix("/").partition(" ")
-        command = self.fresh().command(name)
-        return None if command is None else command.fill(argument.strip())

@@ -15,27 +15,23 @@ from rundry.tui.message.message_history import History, HistoryFile
 KEY = "sk-proj-" + "a1B2c3D4" * 6
 
 
-def plain(text: str) -> str:
-    return text
-
-
 def test_a_later_session_recalls_what_an_earlier_one_sent(tmp_path: Path):
     for text in ("first", "two\nlines", "third"):
-        History(HistoryFile(tmp_path, tmp_path / "shop", plain)).add(text)
-    later = History(HistoryFile(tmp_path, tmp_path / "shop", plain))
+        History(HistoryFile(tmp_path, tmp_path / "shop")).add(text)
+    later = History(HistoryFile(tmp_path, tmp_path / "shop"))
     assert [later.older("")] + [later.older("") for _ in range(3)] == ["third", "two\nlines", "first", None]
 
 
 def test_each_folder_has_a_history_of_its_own_and_a_link_to_it_the_same(tmp_path: Path):
     (tmp_path / "shop").mkdir()
     (tmp_path / "link").symlink_to("shop")
-    HistoryFile(tmp_path, tmp_path / "shop", plain).add("here")
-    assert HistoryFile(tmp_path, tmp_path / "other", plain).load() == []
-    assert HistoryFile(tmp_path, tmp_path / "link", plain).load() == ["here"]
+    HistoryFile(tmp_path, tmp_path / "shop").add("here")
+    assert HistoryFile(tmp_path, tmp_path / "other").load() == []
+    assert HistoryFile(tmp_path, tmp_path / "link").load() == ["here"]
 
 
 def test_only_the_owner_can_read_it(tmp_path: Path):
-    file = HistoryFile(tmp_path / "runs", tmp_path, plain)
+    file = HistoryFile(tmp_path / "runs", tmp_path)
     file.add("mine")
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
@@ -43,7 +39,7 @@ def test_only_the_owner_can_read_it(tmp_path: Path):
 
 def test_two_sessions_at_the_same_time_lose_nothing(tmp_path: Path):
     def send(name: str) -> None:
-        history = History(HistoryFile(tmp_path, tmp_path, plain))
+        history = History(HistoryFile(tmp_path, tmp_path))
         for number in range(100):
             history.add(f"{name} {number}")
 
@@ -52,13 +48,11 @@ def test_two_sessions_at_the_same_time_lose_nothing(tmp_path: Path):
         sender.start()
     for sender in senders:
         sender.join()
-    assert sorted(HistoryFile(tmp_path, tmp_path, plain).load()) == sorted(
-        f"{n} {i}" for n in "abcd" for i in range(100)
-    )
+    assert sorted(HistoryFile(tmp_path, tmp_path).load()) == sorted(f"{n} {i}" for n in "abcd" for i in range(100))
 
 
 def test_it_keeps_the_newest_messages_and_no_huge_one(tmp_path: Path):
-    file = HistoryFile(tmp_path, tmp_path, plain)
+    file = HistoryFile(tmp_path, tmp_path)
     for number in range(2_200):
         file.add(f"message {number}")
     file.add("x" * 1_000_000)
@@ -69,7 +63,7 @@ def test_it_keeps_the_newest_messages_and_no_huge_one(tmp_path: Path):
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe\n", b'{"a": 1}\n', b'"unfinished', b"\n\n", b"[" * 10_000])
 def test_damaged_lines_are_skipped(tmp_path: Path, damage: bytes):
-    file = HistoryFile(tmp_path, tmp_path, plain)
+    file = HistoryFile(tmp_path, tmp_path)
     file.add("before")
     with file.path.open("ab") as raw:
         raw.write(damage)
@@ -78,7 +72,7 @@ def test_damaged_lines_are_skipped(tmp_path: Path, damage: bytes):
 
 @pytest.mark.parametrize("kind", ["folder", "link"])
 def test_something_else_in_its_place_is_neither_read_nor_written(tmp_path: Path, kind: str):
-    file = HistoryFile(tmp_path, tmp_path, plain)
+    file = HistoryFile(tmp_path, tmp_path)
     (tmp_path / "target").write_text('"secret"\n')
     if kind == "folder":
         file.path.mkdir()

@@ -134,7 +134,9 @@ class DialogHandlers:
     def _skills(self, _argument: str) -> None:
         from ...pages.skills_page import SkillsScreen
 
-        self._services.open(SkillsScreen(self._controller.extensions.fresh(), self._controller.link.journal))
+        extensions = self._controller.extensions
+        extensions.forget()
+        self._services.open(SkillsScreen(extensions, self._controller.link.journal))
 
     def _skill(self, argument: str) -> None:
         if not argument:

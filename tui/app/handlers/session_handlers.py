@@ -60,7 +60,7 @@ class SessionHandlers:
     def _trust(self, _argument: str) -> None:
         start = self._controller.start
         folder = start.workspace if start is not None else Path(self._controller.state.workspace)
-        names = dict.fromkeys([*Trust().trust(folder), *self._controller.extensions.current.trust()])
+        names = dict.fromkeys([*Trust().trust(folder), *self._controller.extensions.trust()])
         if not names:
             self._prompt.tell("this folder has nothing to trust")
             return
