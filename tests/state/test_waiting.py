@@ -149,36 +149,32 @@ def test_a_lock_is_named_with_its_holder_before_anything_else():
     assert wait is not None and "held by an unknown process" in wait.what
 
 
-def test_without_a_screen_a_lock_is_reported_immediately(capsys: pytest.CaptureFixture[str]):
+def test_without_a_screen_a_lock_is_reported_immediately():
     state, at = after(LockAwaited(lock="the files", holder="an undo"))
     lines = WaitLines()
-    for second in range(8):
-        lines.update(state, at + second)
-    said = capsys.readouterr().err.splitlines()
+    said = [line for second in range(8) if (line := lines.due(state, at + second)) is not None]
     assert said == [
         "waiting for the files, held by an undo  0:00",
         "still waiting for the files, held by an undo  0:05",
     ]
 
 
-def test_without_a_screen_a_long_wait_is_a_line_at_growing_intervals(capsys: pytest.CaptureFixture[str]):
+def test_without_a_screen_a_long_wait_is_a_line_at_growing_intervals():
     state, at = after(CheckStarted(command="pytest -q"))
     lines = WaitLines()
-    for second in range(200):
-        lines.update(state, at + second)
-    said = capsys.readouterr().err.splitlines()
+    said = [line for second in range(200) if (line := lines.due(state, at + second)) is not None]
     assert [line.rsplit(" ", 1)[1] for line in said] == ["0:05", "0:15", "0:30", "1:00", "2:00", "3:00"]
     assert said[0] == "still running pytest -q  0:05"
 
 
-def test_without_a_screen_the_reading_of_a_prompt_is_reported_as_rarely_as_any_wait(capsys: pytest.CaptureFixture[str]):
+def test_without_a_screen_the_reading_of_a_prompt_is_reported_as_rarely_as_any_wait():
     state, script = ViewState(), Script(at=1_000.0)
     reduce_all(state, script.stamp(started(), StepStarted(number=1), ASKS))
-    lines, at = WaitLines(), script.at
+    lines, at, said = WaitLines(), script.at, list[str]()
     for second in range(70):
         reduce_all(state, script.stamp(PromptRead(read=second, total=2_300), after=1))
-        lines.update(state, at + second)
-    said = capsys.readouterr().err.splitlines()
+        if (line := lines.due(state, at + second)) is not None:
+            said.append(line)
     assert said == [f"still reading the prompt: {n} of 2,300 tokens  {n // 60}:{n % 60:02}" for n in (5, 15, 30, 60)]
 
 

@@ -50,6 +50,7 @@ from .turn import Rest, Turn
 
 if TYPE_CHECKING:
     from ..control.run_controller import RunController
+    from ..plain.console import Console
     from .acp_runs import EditorLink
 
 _STILL_SECONDS = 1.0
@@ -70,10 +71,11 @@ class EditorSession:
     ) -> None:
         """`channel`: the editor, as decisions are recorded. `reads`: it offers the text of unsaved buffers."""
         self.session_id, self.controller, self._link, self._client = session_id, controller, link, client
+        self._place = Place(controller)
         self._narration, self._rest = Narration(self._place), Rest()
-        self._slash = _Slash(controller, self.say)
+        self._slash = _Slash(controller, self)
         self._pending: list[SessionUpdate] = []
-        self.permissions = Permissions(client, session_id, channel, controller, self._place, self.say, reads)
+        self.permissions = Permissions(client, session_id, channel, controller, self._place, self, reads)
         self.choices = Choices(controller, channel)
         self.notes: list[str] = []
         """Lines that the first turn begins with."""
@@ -104,7 +106,7 @@ class EditorSession:
         if self._turn is not None:
             raise RequestError(-32600, "a prompt is being worked on in this session: cancel it first")
         for note in self.notes:
-            self.say(note)
+            self.tell(note)
         self.notes.clear()
         turn = self._turn = Turn(self.controller, self._link.sent, self._rest, self.controller.state.last_seq)
         try:
@@ -164,9 +166,14 @@ class EditorSession:
         ]
         self._link.writes.wake()
 
-    def say(self, line: str) -> None:
+    def tell(self, text: str) -> None:
         """Show a line of the program in the conversation."""
-        self._pending.append(message(f"\n\n> {words(line)}\n\n"))
+        self._pending.append(message(f"\n\n> {words(text)}\n\n"))
+
+    def ask(self, question: str, answered: Callable[[str], None]) -> None:
+        """Show a question of a slash command, and pass the next prompt to `answered`."""
+        self.tell(question)
+        self._slash.answer = answered
 
     async def replay(self, *, shown: bool) -> None:
         """Read the stored events of the run, and send them if `shown`. Call it before `follow`."""
@@ -232,7 +239,7 @@ class EditorSession:
             if self._turn is not None:
                 self._turn.fail(str(error))
             else:
-                self.say(str(error))
+                self.tell(str(error))
 
     def _is_given_up(self) -> bool:
         return self.controller.state.proposals.keys() <= self.permissions.unanswered
@@ -260,10 +267,6 @@ class EditorSession:
         for update in _joined(pending):
             await self._client.session_update(self.session_id, update)
 
-    def _place(self) -> Place:
-        journal = self._link.journal
-        return Place(self.workspace, self.controller.content, journal.redactor if journal is not None else str)
-
 
 def _joined(updates: Sequence[SessionUpdate]) -> list[SessionUpdate]:
     """Join neighbouring pieces of one text."""
@@ -283,16 +286,17 @@ def _joined(updates: Sequence[SessionUpdate]) -> list[SessionUpdate]:
 class _Slash:
     """Carries out slash commands; a question of one is answered by the next prompt."""
 
-    def __init__(self, controller: RunController, say: Callable[[str], None]) -> None:
-        self._controller, self._say = controller, say
-        self._commands = Commands(controller, Narrator(controller, say), say, self._ask)
-        self._answer: Callable[[str], None] | None = None
+    def __init__(self, controller: RunController, console: Console) -> None:
+        self._controller = controller
+        self._commands = Commands(controller, Narrator(controller, console), console)
+        self.answer: Callable[[str], None] | None = None
+        """Receives the next prompt."""
 
     def took(self, text: str) -> bool:
         """Carry out a command or answer its question. Return False for a message. Raises RundryError."""
         line = text.strip()
-        if self._answer is not None:
-            answer, self._answer = self._answer, None
+        if self.answer is not None:
+            answer, self.answer = self.answer, None
             answer(line)
             return True
         action, _ = parse_slash(line) if line.startswith("/") and "\n" not in line else (None, "")
@@ -308,7 +312,7 @@ class _Slash:
         Raises UserError for one that cannot be used.
         """
         line = text.strip()
-        if not line.startswith("/") or self._answer is not None:
+        if not line.startswith("/") or self.answer is not None:
             return None
         action, argument = parse_slash(line)
         extensions = self._controller.extensions
@@ -316,7 +320,3 @@ class _Slash:
             return (extensions.skill_message(argument), argument) if action.name == SKILL else None
         message = extensions.command_message(line)
         return None if message is None else (message, argument)
-
-    def _ask(self, question: str, answered: Callable[[str], None]) -> None:
-        self._say(question)
-        self._answer = answered

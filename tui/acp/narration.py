@@ -71,7 +71,7 @@ _TITLE = 80
 class Narration:
     """Turns the events of one run into updates for an editor."""
 
-    def __init__(self, place: Callable[[], Place]) -> None:
+    def __init__(self, place: Place) -> None:
         self._place = place
         self.typed: list[str] = []
         """Messages that came from this editor and are not repeated."""
@@ -135,7 +135,7 @@ class Narration:
             yield message("\n\n" + "\n".join(f"> {words(line)}" for line in lines) + "\n\n")
 
     def _call(self, event: ToolCalled | OutputArrived | ToolFinished) -> Iterator[Update]:
-        place, call_id = self._place(), event.call_id
+        place, call_id = self._place, event.call_id
         if isinstance(event, ToolCalled):
             if event.tool in _SHOWN_ELSEWHERE:
                 return
@@ -177,7 +177,7 @@ class Narration:
             yield progress(call_of(opened), status="in_progress")
 
     def _opened(self, opened: ProposalOpened) -> Iterator[Update]:
-        place, call_id = self._place(), call_of(opened)
+        place, call_id = self._place, call_of(opened)
         title = proposal_line(opened)
         status = "pending" if opened.asks else "in_progress"
         where = [] if opened.path is None else [location(opened.path, place.workspace)]
@@ -200,7 +200,7 @@ class Narration:
         elif self._check:
             why = "\n".join(line for line in (event.output, event.error, event.suspect, event.uncounted) if line)
             status = "completed" if event.passed else "failed"
-            yield progress(self._check, status=status, content=output_content(why, self._place()))
+            yield progress(self._check, status=status, content=output_content(why, self._place))
             self._check = ""
 
     def _said(self, event: RunStarted | Said | QuestionAnswered) -> Iterator[Update]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from .tool_calls import Place, kind_of, location, note_content, proposal_content
 
 if TYPE_CHECKING:
     from ..control.run_controller import RunController
+    from ..plain.console import Console
 
 _READ_SECONDS = 2.0
 """Seconds within which the editor must return an unsaved buffer."""
@@ -47,9 +48,9 @@ class Permissions:
     channel: str
     """The editor, as decisions are recorded."""
     controller: RunController
-    place: Callable[[], Place]
-    say: Callable[[str], None]
-    """Shows a line in the editor."""
+    place: Place
+    console: Console
+    """The conversation in the editor."""
     reads_buffers: bool = False
     """Whether the editor offers the text of unsaved buffers."""
     unanswered: set[str] = field(default_factory=set[str])
@@ -71,7 +72,7 @@ class Permissions:
                 del self._asked[name]
                 self.unanswered.discard(name)
                 if name in waiting:
-                    self.say("The file changed, so the proposal is a new version: decide again.")
+                    self.console.tell("The file changed, so the proposal is a new version: decide again.")
         for number, name in list(self._decided.items()):
             if number in state.refused and name in self._asked:
                 del self._asked[name]
@@ -132,14 +133,14 @@ class Permissions:
     def _leave_open(self, opened: ProposalOpened, why: str) -> None:
         self.unanswered.add(opened.proposal_id)
         run, digest = self.controller.state.run_id, opened.digest[:SHORT_DIGEST]
-        self.say(
+        self.console.tell(
             f"The proposal still waits ({why}). Your next message asks again; "
             f"`rundry approve {run} --digest {digest}` decides in a terminal."
         )
         self.controller.link.writes.wake()
 
     async def _described(self, opened: ProposalOpened, rebasing: RebaseResult | None) -> ToolCallUpdate:
-        place = self.place()
+        place = self.place
         lines = [line for line, _ in notes(
             opened, rebasing, PendingDecision(), Keymap({}), explained=True, is_tight=False, acts=False
         )]  # fmt: skip

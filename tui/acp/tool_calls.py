@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from acp.schema import (
     ContentToolCallContent,
@@ -22,6 +21,9 @@ from ..gate.proposal_words import name
 from ..text.show_text import one_line
 from .acp_text import MOST_FILE, code, fenced, words
 
+if TYPE_CHECKING:
+    from ..control.run_controller import RunController
+
 Content = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
 _KINDS: Mapping[str, ToolKind] = {
     "read_file": "read",
@@ -35,15 +37,25 @@ _EFFECTS: Mapping[str, ToolKind] = {"change": "edit", "command": "execute", "sto
 _TITLE = 200
 
 
-@dataclass(frozen=True, slots=True)
 class Place:
     """Where a run works, and how its stored contents are read."""
 
-    workspace: Path
-    content: Callable[[str | None], bytes | None]
-    """Return the bytes of a blob; None for no blob. Raises RundryError if it is missing."""
-    hide: Callable[[str], str]
-    """Hides keys, also those that are in the environment only now."""
+    def __init__(self, controller: RunController) -> None:
+        self._controller = controller
+
+    @property
+    def workspace(self) -> Path:
+        """The folder in which the run works."""
+        return self._controller.root
+
+    def content(self, blob: str | None) -> bytes | None:
+        """Return the bytes of a blob; None for no blob. Raises RundryError if it is missing."""
+        return self._controller.content(blob)
+
+    def hide(self, text: str) -> str:
+        """Hide keys, also those that are in the environment only now."""
+        journal = self._controller.link.journal
+        return text if journal is None else journal.redactor(text)
 
 
 def kind_of(tool: str) -> ToolKind:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from rundry.agent import (
 )
 
 if TYPE_CHECKING:
-    from rundry.agent import Journal
+    from rundry.agent import Journal, Redactor
 
 _BATCH = 500
 _IN_MEMORY = 300
@@ -37,7 +36,7 @@ class Recorded:
     began: float
     """Unix seconds."""
     samples: MeterSamples
-    hide: Callable[[str], str]
+    hide: Redactor
     """Hides keys, also those that are in the environment only now."""
 
 

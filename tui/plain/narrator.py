@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rundry.agent import Block, ProposalOpened, Stamped, ViewState, clock, held_words
@@ -17,6 +17,7 @@ from .plain_words import entry_lines
 
 if TYPE_CHECKING:
     from ..control.run_controller import RunController
+    from .console import Console
 
 _GROWING = ("running", "ran", "waiting", "next")
 _WORKING = ("thinking", "streaming", "running", "judging")
@@ -26,8 +27,8 @@ _ALARMS = {"amber": "nearly used up", "red": "almost used up"}
 class Narrator:
     """Compares the state of a run with what was printed, and prints the difference."""
 
-    def __init__(self, controller: RunController, say: Callable[[str], None]) -> None:
-        self._controller, self._say = controller, say
+    def __init__(self, controller: RunController, console: Console) -> None:
+        self._controller, self._console = controller, console
         self._known = 0
         """Number of entries that were processed."""
         self._growing: list[int] = []
@@ -61,7 +62,7 @@ class Narrator:
         lines = SearchLines(self._controller.state)
         for stamped in news:
             for line in lines.of(stamped):
-                self._say(one_line(line))
+                self._console.tell(one_line(line))
 
     def repeat(self, opened: ProposalOpened) -> None:
         """Print the proposal that waits once more."""
@@ -69,7 +70,7 @@ class Narrator:
         rebasing = self._controller.state.rebased.get(opened.proposal_id)
         number, content = waiting.index(opened) + 1, self._controller.content
         for line in proposal_lines(opened, rebasing, number, len(waiting), content):
-            self._say(line)
+            self._console.tell(line)
 
     def show_entries(self, opened: ProposalOpened, numbers: Sequence[int]) -> None:
         """Print the diffs of some entries of what a command would change. Raises RundryError."""
@@ -77,12 +78,12 @@ class Narrator:
             return
         for number in numbers:
             for line in entry_diff_lines(opened.effects, number, self._controller.content):
-                self._say(line)
+                self._console.tell(line)
 
     def _say_entries(self, state: ViewState) -> None:
         count = len(state.blocks)
         if count < self._known:
-            self._say("the conversation went back to an earlier point")
+            self._console.tell("the conversation went back to an earlier point")
             self._known, self._growing = count, []
         first = max(self._known, state.blocks.first)
         self._growing += range(first, count)
@@ -94,7 +95,7 @@ class Narrator:
                 left.append(index)
             elif not self._was_typed(block):
                 for line in entry_lines(block):
-                    self._say(line)
+                    self._console.tell(line)
         self._growing = left
 
     def _was_typed(self, block: Block) -> bool:
@@ -107,7 +108,7 @@ class Narrator:
         for opened in state.proposals.values():
             if self.digests.get(opened.proposal_id) != opened.digest:
                 if opened.proposal_id in self.digests:
-                    self._say("The file changed, so this proposal is a new version:")
+                    self._console.tell("The file changed, so this proposal is a new version:")
                 self.digests[opened.proposal_id] = opened.digest
                 self.repeat(opened)
 
@@ -116,12 +117,12 @@ class Narrator:
         if question is None or question.question_id == self._question:
             return
         self._question = question.question_id
-        self._say("The model asks:")
+        self._console.tell("The model asks:")
         for line in show(question.question).split("\n"):
-            self._say(line)
+            self._console.tell(line)
         for number, option in enumerate(question.options, 1):
-            self._say(f"{number}: {one_line(option)}")
-        self._say("Type a number or an answer." if question.options else "Type an answer.")
+            self._console.tell(f"{number}: {one_line(option)}")
+        self._console.tell("Type a number or an answer." if question.options else "Type an answer.")
 
     def _say_phase(self, state: ViewState) -> None:
         phase = self._controller.status.phase
@@ -135,32 +136,33 @@ class Narrator:
         if phase == "ended" and state.outcome is not None:
             self._say_end(state)
         elif phase == "sleeping" and state.sleeping is not None:
-            self._say(f"sleeping for {clock(state.sleeping.seconds)}: {one_line(state.sleeping.why)}. /wake wakes it.")
+            why = one_line(state.sleeping.why)
+            self._console.tell(f"sleeping for {clock(state.sleeping.seconds)}: {why}. /wake wakes it.")
         elif phase == "your turn":
-            self._say("Your turn: type a message.")
+            self._console.tell("Your turn: type a message.")
         elif phase == "runner gone":
-            self._say("The runner is gone: it was killed or it crashed. Type /resume to continue.")
+            self._console.tell("The runner is gone: it was killed or it crashed. Type /resume to continue.")
         elif phase not in ("ready", "waiting for you"):
-            self._say(phase)
+            self._console.tell(phase)
 
     def _say_end(self, state: ViewState) -> None:
         ended = state.outcome
         assert ended is not None
         if ended.answer:
-            self._say("Answer:")
+            self._console.tell("Answer:")
             for line in show(ended.answer).split("\n"):
-                self._say(line)
-        self._say(f"The run ended: {outcome_line(ended).removeprefix('-> ')}")
+                self._console.tell(line)
+        self._console.tell(f"The run ended: {outcome_line(ended).removeprefix('-> ')}")
         if words := held_words(ended.held):
-            self._say(words)
-        self._say("Type a message to continue, or quit.")
+            self._console.tell(words)
+        self._console.tell("Type a message to continue, or quit.")
 
     def _say_levels(self, state: ViewState) -> None:
         if not state.last_seq:
             return
         for meter in meters(state, time.time()):
             if meter.level != self._levels.get(meter.name, "calm") and meter.level in _ALARMS:
-                self._say(
+                self._console.tell(
                     f"budget: {meter.name} {_ALARMS[meter.level]}, {meter.used.strip()} of {meter.limit or '100%'}"
                 )
             self._levels[meter.name] = meter.level

@@ -20,6 +20,7 @@ from .plain_words import HELP, budget_lines, detail_lines, entry_lines, status_l
 
 if TYPE_CHECKING:
     from ..control.run_controller import RunController
+    from .console import Console
     from .narrator import Narrator
 
 _WORDS = {"help", "status", "budget", "details", ""}
@@ -34,15 +35,9 @@ _TITLE = 60
 class Commands:
     """Carries out what begins with a slash, and the words `help`, `status`, `budget` and `details`."""
 
-    def __init__(
-        self,
-        controller: RunController,
-        narrator: Narrator,
-        say: Callable[[str], None],
-        ask: Callable[[str, Callable[[str], None]], None],
-    ) -> None:
-        self._controller, self._narrator, self._say, self._ask = controller, narrator, say, ask
-        prompt = _PlainPrompt(say)
+    def __init__(self, controller: RunController, narrator: Narrator, console: Console) -> None:
+        self._controller, self._narrator, self._console = controller, narrator, console
+        prompt = _PlainPrompt(console)
         run = _PlainRunHandlers(controller, prompt, self)
         own: Mapping[str, Callable[[str], None]] = {
             "model": self._model,
@@ -94,7 +89,7 @@ class Commands:
             case _:
                 lines = (status_line(state, self._controller.status.phase),)
         for line in lines:
-            self._say(line)
+            self._console.tell(line)
 
     def _slashes(self) -> list[str]:
         here = [action for action in slash_commands() if action.name in self._handlers and action.name != "edit_file"]
@@ -102,13 +97,14 @@ class Commands:
 
     def _model(self, argument: str) -> None:
         if not argument:
-            self._say(
+            self._console.tell(
                 f"The model is {one_line(model_words(self._controller.state.model)) or 'not chosen'}. /model NAME"
             )
             return
         model = self._controller.reader.model_named(argument)
         self._controller.switch_model(model)
-        self._say(f"asking {one_line(model.name)}" if self._controller.begun else f"{one_line(model.name)} is used")
+        name = one_line(model.name)
+        self._console.tell(f"asking {name}" if self._controller.begun else f"{name} is used")
 
     def _undo(self, argument: str) -> None:
         words = argument.split()
@@ -120,24 +116,24 @@ class Commands:
             raise RundryError("nothing has been changed yet")
         files = list[str]()
         for change in reversed(standing):
-            self._say(f"undo: {one_line(change.title)}")
+            self._console.tell(f"undo: {one_line(change.title)}")
             about = "" if change.is_proven else "changed while it ran, perhaps by you: "
             for path, effect in change.files.items() if change.command is not None else ():
-                self._say(f"  {about}{one_line(path)} +{effect.added} -{effect.removed}")
+                self._console.tell(f"  {about}{one_line(path)} +{effect.added} -{effect.removed}")
                 files += [] if change.is_proven else [path]
             for words in change.effects.also if change.effects is not None else ():
-                self._say(f"  {one_line(words)}")
+                self._console.tell(f"  {one_line(words)}")
             for words in change.effects.built if change.effects is not None else ():
-                self._say(f"  this stays: {one_line(words)}")
+                self._console.tell(f"  this stays: {one_line(words)}")
         ask = "Type yes to undo this, with each of these files." if files else "Type yes to undo this."
         command = Undo(changes=len(standing), confirmed=files)
-        self._ask(ask, lambda word: self._undo_when(word, command))
+        self._console.ask(ask, lambda word: self._undo_when(word, command))
 
     def _undo_when(self, word: str, command: Undo) -> None:
         if word.lower() in ("yes", "y"):
             self._controller.put_anywhere(command)
         else:
-            self._say("nothing was undone")
+            self._console.tell("nothing was undone")
 
     def rewind(self, argument: str) -> None:
         """Restore the files and the conversation of the point with this number; without one, list the points."""
@@ -153,9 +149,9 @@ class Commands:
             self._rewind_to(points, argument)
             return
         for number, point in enumerate(points, 1):
-            self._say(f"{number}: before {self._point_title(point)}")
+            self._console.tell(f"{number}: before {self._point_title(point)}")
         question = "Type the number to go back to. The files are restored. Any other word changes nothing."
-        self._ask(question, lambda word: self._rewind_when(points, word))
+        self._console.ask(question, lambda word: self._rewind_when(points, word))
 
     def _point_title(self, point: Point) -> str:
         said = point.text if point.text is not None else step_title(self._controller.state.blocks, point)
@@ -167,7 +163,7 @@ class Commands:
         if word.isdecimal():
             self._rewind_to(points, word)
         else:
-            self._say("nothing was changed")
+            self._console.tell("nothing was changed")
 
     def _rewind_to(self, points: Sequence[Point], number: str) -> None:
         if not number.isdecimal() or not 1 <= int(number) <= len(points):
@@ -175,7 +171,7 @@ class Commands:
         point = points[int(number) - 1]
         self._controller.put_anywhere(Rewind(seq=point.seq))
         if point.text is not None and not self._controller.is_the_task(point.text):
-            self._say(f"Your message was: {one_line(point.text)}")
+            self._console.tell(f"Your message was: {one_line(point.text)}")
 
     def _handoff(self, _argument: str) -> None:
         state = self._controller.state
@@ -184,7 +180,7 @@ class Commands:
         digests = {name: opened.digest for name, opened in state.proposals.items()}
         record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal, waiting=digests)
         for line in show(record).split("\n"):
-            self._say(line)
+            self._console.tell(line)
 
     def _find(self, argument: str) -> None:
         """Print the newest entries that contain a text."""
@@ -199,9 +195,9 @@ class Commands:
                 inside = [line for line in detail_lines([block]) if wanted in line.casefold() and line not in shown]
                 found += [f"in {one_line(block.title)}: {line.strip()}" for line in inside]
         for line in found[-_FOUND:]:
-            self._say(line)
+            self._console.tell(line)
         more = f", the newest {_FOUND} are shown" if len(found) > _FOUND else ""
-        self._say(f"{plural(len(found), 'line')} with {one_line(argument)}{more}" if found else "not found")
+        self._console.tell(f"{plural(len(found), 'line')} with {one_line(argument)}{more}" if found else "not found")
 
     def _edit(self, _argument: str) -> None:
         raise RundryError("/edit needs the screen: change the file in your own editor, then /control and a note")
@@ -234,8 +230,8 @@ class _PlainPrompt(Prompt):
     It prints each notice once. A text for the message box is printed as the start of a command.
     """
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, console: Console) -> None:
+        self._console = console
         self._last = ""
         self._keymap = Keymap({})
 
@@ -251,13 +247,13 @@ class _PlainPrompt(Prompt):
 
     def fill(self, text: str) -> None:
         """Print what the user should type."""
-        self._say(f"complete the command: {text}")
+        self._console.tell(f"complete the command: {text}")
 
     def tell(self, text: str, *, asked: int | None = None) -> None:
         """Print a notice as a line of its own."""
         self._last = text
         if text:
-            self._say(text)
+            self._console.tell(text)
 
     def shows(self, text: str) -> bool:
         """Return whether this was the last notice."""

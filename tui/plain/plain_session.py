@@ -34,8 +34,8 @@ class PlainSession:
 
     def __init__(self, controller: RunController) -> None:
         self._controller = controller
-        self._narrator = Narrator(controller, self._say)
-        self._commands = Commands(controller, self._narrator, self._say, self._ask)
+        self._narrator = Narrator(controller, self)
+        self._commands = Commands(controller, self._narrator, self)
         self._leaving = Leaving(controller, self, key="quit")
         self._offered_models: Sequence[ModelSpec] = ()
         controller.on_news = self._narrator.search_news
@@ -45,7 +45,7 @@ class PlainSession:
         self._reason = ""
         self._part_line = b""
         self._startup_status = ""
-        self._waits = WaitLines(self._say)
+        self._waits = WaitLines()
         self._once: set[str] = set()
         """Lines that are printed only once."""
 
@@ -82,24 +82,24 @@ class PlainSession:
         state = self._controller.state
         where = one_line(str(self._controller.root))
         model = f", model {one_line(state.model)}" if state.model else ""
-        self._say(f"rundry in {where}{model}, gate {state.gate_mode.value}. Type help for the words to use.")
+        self.tell(f"rundry in {where}{model}, gate {state.gate_mode.value}. Type help for the words to use.")
         if not self._controller.begun and state.model:
             check = f" It is done when {one_line(' and '.join(state.goals))} passes." if state.goals else ""
-            self._say(f"Your turn: type a task.{check}")
+            self.tell(f"Your turn: type a task.{check}")
 
     async def _offer_models(self) -> None:
         """Look for models and list them with numbers, if the run has none."""
         start = self._controller.start
         if start is None or self._controller.begun or start.model is not None:
             return
-        self._say("No model is chosen. Looking for keys and local servers.")
+        self.tell("No model is chosen. Looking for keys and local servers.")
         self._offered_models = [each.model for each in candidates(await start.survey())]
         for number, model in enumerate(self._offered_models, 1):
-            self._say(f"{number}: {one_line(model.name)}")
+            self.tell(f"{number}: {one_line(model.name)}")
         if self._offered_models:
-            self._say("Type the number of a model.")
+            self.tell("Type the number of a model.")
         else:
-            self._say(
+            self.tell(
                 "No model was found: set a key such as ANTHROPIC_API_KEY, or start a local server. "
                 "`rundry demo` needs neither."
             )
@@ -114,7 +114,7 @@ class PlainSession:
         model = self._offered_models[int(text) - 1]
         self._controller.switch_model(model)
         start.remember(model)
-        self._say(f"{one_line(model.name)} is used from now on. Type a task.")
+        self.tell(f"{one_line(model.name)} is used from now on. Type a task.")
         return True
 
     def _look(self) -> None:
@@ -124,18 +124,20 @@ class PlainSession:
             if self._controller.is_commanded:
                 self._result = ViewResult(refused=str(refusal), later=isinstance(refusal, Unreachable))
                 return
-            self._say(f"not started: {refusal}")
+            self.tell(f"not started: {refusal}")
         except RundryError as error:
-            self._say(str(error))
+            self.tell(str(error))
         if self._controller.startup_status != self._startup_status:
             self._startup_status = self._controller.startup_status
             if self._startup_status:
-                self._say(self._startup_status)
+                self.tell(self._startup_status)
         for why in self._controller.state.refused.values():
             self._say_once(f"refused: {why}")
         self._narrator.update()
         if self._controller.begun and not self._controller.status.is_at_rest:
-            self._waits.update(self._controller.state, time.time())
+            line = self._waits.due(self._controller.state, time.time())
+            if line is not None:
+                self.tell(line)
         self._leaving.go_once_over()
 
     def _read(self) -> None:
@@ -169,7 +171,7 @@ class PlainSession:
             else:
                 self._enter(line)
         except RundryError as error:
-            self._say(str(error))
+            self.tell(str(error))
 
     def _enter(self, line: str) -> None:
         text = line.strip()
@@ -185,7 +187,7 @@ class PlainSession:
             self._narrator.typed.append(text)
             self._controller.send_message(text)
             if self._narrator.waiting:
-                self._say("Sent to the model. The proposal still waits: type approve or reject.")
+                self.tell("Sent to the model. The proposal still waits: type approve or reject.")
 
     def _decided(self, text: str) -> bool:
         waiting = self._narrator.waiting
@@ -199,7 +201,7 @@ class PlainSession:
             self._narrator.repeat(opened)
         elif verdict.verb == "reason":
             self._reason = verdict.text
-            self._say("The reason is sent with your decision: type approve or reject.")
+            self.tell("The reason is sent with your decision: type approve or reject.")
         else:
             digest = self._narrator.digests.get(opened.proposal_id, opened.digest)
             self._controller.decide(decision(verdict, opened, digest, self._reason))
@@ -210,16 +212,12 @@ class PlainSession:
         status = self._controller.status
         if self._answer is not None:
             self._answer = None
-            self._say("never mind")
+            self.tell("never mind")
         elif not status.is_idle:
             self._guarded(lambda: self._controller.put(Interrupt()))
-            self._say("interrupted")
+            self.tell("interrupted")
         else:
-            self._say("Nothing is running. Type quit to leave.")
-
-    def tell(self, text: str) -> None:
-        """Print a notice."""
-        self._say(text)
+            self.tell("Nothing is running. Type quit to leave.")
 
     def leave(self, stop: StopHow | None) -> None:
         """Leave; `stop` says how the run is stopped, if at all."""
@@ -232,24 +230,26 @@ class PlainSession:
 
     def ask_how_to_leave(self) -> None:
         """Ask what happens to the run."""
-        self._ask(_ASK_LEAVE, lambda word: self._leaving.answered(_LEAVE.get(word.lower())))
+        self.ask(_ASK_LEAVE, lambda word: self._leaving.answered(_LEAVE.get(word.lower())))
 
-    def _ask(self, question: str, answered: Callable[[str], None]) -> None:
-        self._say(question)
+    def ask(self, question: str, answered: Callable[[str], None]) -> None:
+        """Print a question, and pass the next line to `answered`."""
+        self.tell(question)
         self._answer = answered
 
     def _guarded(self, work: Callable[[], object]) -> None:
         try:
             work()
         except RundryError as error:
-            self._say(str(error))
+            self.tell(str(error))
 
     def _say_once(self, line: str) -> None:
         if line not in self._once:
             self._once.add(line)
-            self._say(line)
+            self.tell(line)
 
-    def _say(self, line: str) -> None:
+    def tell(self, text: str) -> None:
+        """Print a text in lines of the width of the terminal."""
         width = terminal_width()
-        rows = (row for part in show(line).split("\n") for row in wrapped(part, width))
+        rows = (row for part in show(text).split("\n") for row in wrapped(part, width))
         print("\n".join(rows), flush=True)

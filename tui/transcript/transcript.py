@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
@@ -14,7 +13,6 @@ from textual import events, on
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
-from textual.widget import Widget
 
 from rundry.agent import Block, Blocks
 
@@ -26,14 +24,13 @@ from .draw_entries import Entries, can_unfold, guess
 from .draw_markdown import prepare
 from .gutter import MARGIN
 from .markdown_pieces import Pieces
-from .transcript_search import Finder
-
-if TYPE_CHECKING:
-    from .transcript_search import Found, Search
+from .transcript_search import Found, Search
 
 _SEEN_ABOVE = 4
 _WARM_AFTER = 0.5
 _FEW = 100
+_BATCH = 250
+"""Entries that are searched between two keys."""
 _FRAME = 1 / 20
 """Seconds between two flushes."""
 _KEY_FIRST = 0.012
@@ -73,18 +70,14 @@ class Transcript(LineView):
         """The version of each block in memory when its lines were last counted or drawn."""
         self._entries: Entries | None = None
         self._cursor: int | None = None
-        self._finder = Finder(
-            self,
-            matched=self._go_to_match,
-            searched=lambda found, share: self.post_message(self.Searched(found, share=share)),
-        )
+        self._finder = _Finder(self)
         self.keyboard = _Keyboard(self, keys)
         self._left_at = 0
         """The number of blocks when the end was last visible."""
         self._reported: tuple[bool, int] = (True, 0)
         self._changed_from: int | None = None
         """Index of the first block that changed since the last flush; None: none did."""
-        self._flush_timer = _FlushTimer(self, self._flush)
+        self._flush_timer = _FlushTimer(self)
 
     def let_key_first(self) -> None:
         """Draw the echo of a key that was just pressed before what streams."""
@@ -254,7 +247,7 @@ class Transcript(LineView):
             self.toggle(place.item)
         self.refresh()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Count the lines of the blocks that changed since the last flush, and draw the visible ones."""
         start, self._changed_from = self._changed_from, None
         if start is None:
@@ -291,7 +284,8 @@ class Transcript(LineView):
             self.go_to(Place(self._cursor), above=0 if by < 0 else self.size.height - 2)
         self.refresh()
 
-    def _go_to_match(self, search: Search) -> None:
+    def go_to_match(self, search: Search) -> None:
+        """Go to the current match of a search; without one, only draw the others."""
         if search.at < 0:
             self.refresh()
             return
@@ -356,12 +350,58 @@ class _BlockParts:
         return parts
 
 
-class _FlushTimer:
-    """Calls `flush` soon after it is requested: at most 20 times a second, and not right after a key."""
+class _Finder:
+    """Searches the entries in memory immediately, and older ones while keys are handled; a new search ends the last."""
 
-    def __init__(self, widget: Widget, flush: Callable[[], None]) -> None:
-        self._widget = widget
-        self._flush = flush
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self.search: Search | None = None
+        """The search whose matches are highlighted."""
+        self.is_searching = False
+        """Older entries are being searched."""
+
+    def find(self, text: str, blocks: Blocks, block: int) -> Found:
+        """Go to the last match at or above a block. An empty text ends the search."""
+        self.search = search = Search(text) if text.strip() else None
+        self._transcript.refresh()
+        if search is None:
+            return Found(0, 0)
+        first = blocks.first
+        search.add_matches(blocks, first, len(blocks))
+        search.nearest(block)
+        self._transcript.go_to_match(search)
+        self.is_searching = first > 0
+        if self.is_searching:
+            self._transcript.run_worker(self._search_older(search, blocks, first), name="search", exclusive=True)
+        return search.found
+
+    def step(self, by: int) -> Found:
+        """Go to the next match below, or above with -1. After the last match comes the first."""
+        if self.search is None:
+            return Found(0, 0)
+        self.search.step(by)
+        self._transcript.go_to_match(self.search)
+        return self.search.found
+
+    async def _search_older(self, search: Search, blocks: Blocks, end: int) -> None:
+        """Search the entries that are not in memory, the newest first."""
+        while end > 0 and search is self.search:
+            start, had_match = max(0, end - _BATCH), search.at >= 0
+            search.add_matches(blocks, start, end)
+            end = start
+            self.is_searching = end > 0
+            if search.at >= 0 and not had_match:
+                self._transcript.go_to_match(search)
+            share = 1 - end / max(1, len(blocks))
+            self._transcript.post_message(Transcript.Searched(search.found, share=share))
+            await asyncio.sleep(0)
+
+
+class _FlushTimer:
+    """Flushes the transcript soon after it is requested: at most 20 times a second, and not right after a key."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
         self._timer: Timer | None = None
         self._is_requested = False
         self._delayed_until = self._flushed_at = float("-inf")
@@ -381,13 +421,13 @@ class _FlushTimer:
         if not delay:
             self.flush()
         if not is_waiting:
-            self._timer = self._widget.set_timer(delay or _FRAME, self._on_timer)
+            self._timer = self._transcript.set_timer(delay or _FRAME, self._on_timer)
 
     def flush(self) -> None:
         """Flush without a check of the time."""
         self._is_requested = False
         self._flushed_at = time.monotonic()
-        self._flush()
+        self._transcript.flush()
 
     def _on_timer(self) -> None:
         self._timer = None

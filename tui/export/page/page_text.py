@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -13,6 +12,8 @@ from ...text.show_text import one_line, show
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+
+    from rundry.agent import Redactor
 
 _HEADING = "h4"
 
@@ -26,7 +27,7 @@ def escaped(text: str) -> str:
 class Words:
     """Turns text of a run into HTML, with keys hidden."""
 
-    hide: Callable[[str], str]
+    hide: Redactor
 
     def line(self, text: str) -> str:
         """Return the text in one line."""

@@ -101,7 +101,8 @@ class LinePrinter:
 
     def waits(self, now: float) -> None:
         """Print what the run waits for, if that takes long. To be called each second."""
-        self._waits.update(self._state, now)
+        if (line := self._waits.due(self._state, now)) is not None:
+            say_line(line)
 
     def read_earlier(self, journal: Journal, since: int | None) -> None:
         """Read the events that a journal has already, and print those after `since`."""

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from rundry.agent import ViewState, waiting_for
 
-from .headless_lines import say_line
-
 AT_SECONDS = (5.0, 15.0, 30.0, 60.0)
 """Seconds of a wait at which a line is printed; after the last one, a line each minute."""
 _EVERY = 60.0
@@ -20,25 +18,24 @@ Result = TypeVar("Result")
 
 
 class WaitLines:
-    """Prints a line for a wait that is long, and further ones at growing intervals. A lock gets one immediately."""
+    """Has a line for a wait that is long, and further ones at growing intervals. A lock gets one immediately."""
 
-    def __init__(self, say: Callable[[str], None] = say_line) -> None:
-        self._say = say
+    def __init__(self) -> None:
         self._since = 0.0
         self._due = AT_SECONDS[0]
 
-    def update(self, state: ViewState, now: float) -> None:
-        """Print a line if one is due at the Unix time `now`."""
+    def due(self, state: ViewState, now: float) -> str | None:
+        """Return the line that is due at the Unix time `now`."""
         wait = waiting_for(state)
         if wait is None:
-            return
+            return None
         if wait.since != self._since:
             self._since, self._due = wait.since, 0.0 if wait.is_lock else AT_SECONDS[0]
         waited = now - wait.since
         if waited < self._due:
-            return
+            return None
         self._due = next((at for at in AT_SECONDS if at > waited), waited - waited % _EVERY + _EVERY)
-        self._say(f"still {wait.words(now)}" if waited >= AT_SECONDS[0] else wait.words(now))
+        return f"still {wait.words(now)}" if waited >= AT_SECONDS[0] else wait.words(now)
 
 
 async def with_waits(work: Awaitable[Result], look: Callable[[float], None]) -> Result:
