@@ -74,7 +74,7 @@ class MainScreen(Screen[None]):
         self.transcript = Transcript(keys=keys_of("transcript", remaps))
         self.search = BoardPanel(keys_of("board", remaps), acts=acts)
         self.welcome = Welcome(controller)
-        self.gate = GatePanel(keys_of("gate", remaps), controller)
+        self.gate = GatePanel(keys_of("gate", remaps), controller, self)
         self.message = MessageRow(controller, keys_of("message", remaps))
         self._header, self._meters, self._gone = HeaderLine(), MeterLine(), GoneNotice()
         self._progress, self._footer = ProgressLine(self._keymap if acts else None), Footer(self._keymap)
@@ -234,7 +234,7 @@ class MainScreen(Screen[None]):
         """Remove a notice about a key to press again: a step back at the gate never counts as the first press."""
         self.prompt.tell("")
 
-    def on_proposal_painted(self) -> None:
+    def proposal_painted(self) -> None:
         """Focus the gate, if it may take the focus now."""
         self._update_focus()
         if self.is_impatient:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .entry_list import EntriesPane
     from .gate_review import ProposalSource, Waiting
     from .proposal_body import ProposalBody
+    from .proposal_view import GateScreen
     from .reason_line import ReasonInput
 
 _JUST_NOW = 0.3
@@ -54,13 +55,13 @@ class GatePanel(Vertical, can_focus=True):
     class WentBack(Message):
         """Posted when the user went one step back at the gate, which decides nothing and leads nowhere else."""
 
-    def __init__(self, actions: Mapping[str, str], source: ProposalSource) -> None:
+    def __init__(self, actions: Mapping[str, str], source: ProposalSource, screen: GateScreen) -> None:
         """`actions` maps a key to the name of its action."""
         super().__init__(id="gate")
         self._clicked_from = float("-inf")
         self._editor = GateEditor()
         self._keyboard = _GateKeyboard(self, actions)
-        self.view = ProposalView(self, source, self._keyboard)
+        self.view = ProposalView(self, source, screen, self._keyboard)
         self.arming, self.review, self.body = self.view.arming, self.view.review, self.view.body
         self.edit = ProposalEdit(self.view, self._editor, self, source)
         self._actions = GateActions(self.view, self.edit, source).table()

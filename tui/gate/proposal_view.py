@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 from textual.widget import Widget
@@ -32,15 +32,19 @@ _ROUNDS = 2
 """Refreshes after which the length of a proposal is taken as final."""
 
 
-class ProposalPainted(Message):
-    """Posted when a proposal was painted: keys count from now on, if the gate has the focus."""
+class GateScreen(Protocol):
+    """The screen with a gate panel: the main screen, or the review of a stage."""
+
+    def proposal_painted(self) -> None:
+        """Give the gate the focus if it may take it now. A call, because the keys are drawn for the focus."""
+        ...
 
 
 class ProposalView:
     """Shows one of the waiting proposals in the parts of the panel. Keys count once the proposal was painted."""
 
-    def __init__(self, panel: Widget, source: ProposalSource, keyboard: LetterKeys) -> None:
-        self._panel = panel
+    def __init__(self, panel: Widget, source: ProposalSource, screen: GateScreen, keyboard: LetterKeys) -> None:
+        self._panel, self._screen = panel, screen
         self.arming = Arming()
         self.review = Review(source)
         self.body = ProposalBody(source)
@@ -294,7 +298,7 @@ class ProposalView:
                 self.body.diff.go_to_hunk(self._go_to)
                 self._go_to = None
             self.look_for_end()
-            self._panel.post_message(ProposalPainted())
+            self._screen.proposal_painted()
             self.show_words()
 
     def look_for_end(self) -> None:

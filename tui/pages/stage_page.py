@@ -75,7 +75,7 @@ class StageScreen(ClosesOnce[Reviewed], ModalScreen[Reviewed]):
         self._opens, self._of_run = opens, task
         self._head = Static("", id="stage-head", markup=False)
         self._notes = Static("", id="stage-notes", markup=False)
-        self.gate = GatePanel(keys_of("gate", remaps), self)
+        self.gate = GatePanel(keys_of("gate", remaps), self, self)
         self._waiting = _Waiting()
         self._review: StageReview | None = None
         self._decided: asyncio.Future[Decide | None] | None = None
@@ -176,7 +176,7 @@ class StageScreen(ClosesOnce[Reviewed], ModalScreen[Reviewed]):
         except KeyError:
             raise RundryError(f"the journal does not have the content {(blob or '')[:12]}") from None
 
-    def on_proposal_painted(self) -> None:
+    def proposal_painted(self) -> None:
         """Focus the gate."""
         if self.focused is None:
             self.set_focus(self.gate.inner)
