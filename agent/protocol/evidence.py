@@ -95,6 +95,15 @@ FROM_OUTPUT = "tests are counted from the output of the check, to which the code
 SCORE_FROM_OUTPUT = "the score is a number in the output of its command, to which the measured code can write"
 
 
+class LookFirst(msgspec.Struct, frozen=True):
+    """An option for the next run that also accepts a change of what decides the check, such as a test."""
+
+    option: str
+    """What a person who has looked at it can add to the command line: `--scope tests/test_a.py`."""
+    accepts: str
+    """What the option accepts, as text for people: `the changed test tests/test_a.py`."""
+
+
 class CheckEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """The newest verdict of one check command."""
 
@@ -142,6 +151,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Paths of undecided changes without which the result does not hold."""
     help: list[str] = []
     """What a person can add to the command line of the next run: `--scope PATH`, `--setup LINE`."""
+    look_first: list[LookFirst] = []
+    """More of it, which accepts changes of what decides the check: not to be added without a look at them."""
     undecided: list[str] = []
     """Paths of all changes that nobody decided on, at most 50."""
     undecided_count: int = 0
@@ -286,6 +297,15 @@ def undecided_help(evidence: Evidence, *, is_staged: bool = False) -> str:
     if evidence.rests_on:
         return f"`rundry apply --keep` shows them as a diff and accepts them, and so does a resume in a session{again}"
     return f"start again with {' '.join(evidence.help)}" if evidence.help else ""
+
+
+def look_first_words(options: Sequence[LookFirst]) -> str:
+    """Return `accept the changed test a only if you have looked at it: --scope a`; empty: there are no such options."""
+    if not options:
+        return ""
+    *most, last = [one.accepts for one in options]
+    what, it = (f"{', '.join(most)} and {last}", "them") if most else (last, "it")
+    return f"accept {what} only if you have looked at {it}: {' '.join(one.option for one in options)}"
 
 
 def _of_all(evidence: Evidence, most: int = 3) -> str:

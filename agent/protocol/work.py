@@ -11,6 +11,7 @@ from .events.answers import PromptVariant
 from .events.finder import WorkKind
 from .events.passes import Sleeping
 from .events.step import PromptKind
+from .evidence import LookFirst
 from .outcome import Reason
 from .spec import EditFormat
 from .tools.traits import EndingTool
@@ -94,6 +95,8 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the work is complete; None: the reason decides."""
     help: list[str] = []
     """What a person can add to the command line of the next run: `--scope PATH`, `--setup LINE`."""
+    look_first: list[LookFirst] = []
+    """More of it, which accepts changes of what decides the check."""
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True):

@@ -117,5 +117,8 @@ def test_an_export_names_what_the_check_opened_and_what_is_undecided_with_what_t
     journal.close()
     assert facts["undecided"] == (
         "3 changes; the result needs tests/test_money.py; `rundry apply --keep` shows them as a diff and accepts "
-        "them, and so does a resume in a session, or start again with --scope tests/test_money.py"
+        "them, and so does a resume in a session"
+    )
+    assert facts["look first"] == (
+        "accept the changed test tests/test_money.py only if you have looked at it: --scope tests/test_money.py"
     )

@@ -41,6 +41,8 @@ _HANG = 2
 _TALL = 30
 """Height of the screen from which each fact about files has two rows, like the others."""
 _OF_FILES = ("opened", "undecided")
+_OF_CHANGES = (*_OF_FILES, "look first")
+"""Facts that a result which is not judged as passed has, too: on a low screen, the next step alone says what to do."""
 
 
 class EndPanel(Widget, can_focus=True):
@@ -178,10 +180,11 @@ class EndPanel(Widget, can_focus=True):
         """Return what proves the result, each fact with its label where there is room."""
         width, rows = self.size.width, list[list[Run]]()
         is_told = ended.evidence is not None and bool(ended.evidence.judged_why)
+        is_tall = self.screen.size.height >= _TALL
         for label, text in proof_rows(ended, helps=False):
-            if is_told and label not in _OF_FILES:  # the verdict says it
+            if is_told and label not in (_OF_CHANGES if is_tall else _OF_FILES):  # the verdict or the next step says it
                 continue
-            is_short = label in _OF_FILES and self.screen.size.height < _TALL
+            is_short = label in _OF_FILES and not is_tall
             head = f"{label}: " if width < _NARROW else f"  {label}".ljust(_FIELD)
             line: list[Run] = [(head, palette.dim), (text, Style.null())]
             rows += fold(line, width, hang=_HANG if width < _NARROW else _FIELD, most=1 if is_short else 2)

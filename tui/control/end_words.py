@@ -21,6 +21,7 @@ from rundry.agent import (
     evidence_words,
     grade_row,
     held_words,
+    look_first_words,
     money,
     opened_words,
     plural,
@@ -100,6 +101,8 @@ def proof_rows(ended: RunEnded | Outcome, *, helps: bool = True) -> Iterator[tup
     if words := undecided_words(evidence):
         help_ = undecided_help(evidence, is_staged=bool(ended.staged)) if helps else ""
         yield "undecided", one_line("; ".join(part for part in (words, help_) if part))
+    if not ended.staged and (words := look_first_words(evidence.look_first)):
+        yield "look first", one_line(words)
 
 
 def _missing(ended: RunEnded | Outcome, state: ViewState | None) -> str:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ..evidence import Grade, JudgeWhy, TestCounts
+from ..evidence import Grade, JudgeWhy, LookFirst, TestCounts
 from .base import EventBase
 
 Prepared = Literal["plant", "holdout", "setup"]
@@ -91,6 +91,8 @@ class Judged(EventBase, frozen=True, kw_only=True):
     """Why it did not pass, or what the grade lacks, as text for people."""
     help: list[str] = []
     """What a person can add to the command line of the next run: `--scope PATH`, `--setup LINE`."""
+    look_first: list[LookFirst] = []
+    """More of it, which accepts changes of what decides the check: not to be added without a look at them."""
     output: str = ""
     """Output of the check that was red: beginning and end, limited in length."""
     output_digest: str = ""

@@ -91,6 +91,7 @@ def _with_judgement(evidence: Evidence, facts: RunFacts) -> Evidence:
         judged_why=judged.why,
         rests_on=judged.rests_on[:_MOST_RESTING],
         help=judged.help,
+        look_first=judged.look_first,
         decided_files=judged.decided_files,
     )
 

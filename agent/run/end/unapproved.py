@@ -5,8 +5,9 @@ A green run names the files whose changes were refused.
 
 from __future__ import annotations
 
+import os
 import re
-import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -14,7 +15,8 @@ from msgspec.structs import replace
 from ...protocol import Finish, LoopKind, Reason
 from ...protocol.text.counts import first_names
 from ...protocol.text.path_text import quoted_path
-from ...verdict.scope.run_scope import scope_option
+from ...verdict.scope.next_options import NextOptions
+from ...verdict.scope.scope import Scope
 from ..loops.shared.judged_end import with_help
 
 if TYPE_CHECKING:
@@ -40,22 +42,22 @@ def handed_over(ctx: RunContext, end: Finish) -> Finish:
         return end
     files, command = facts.requests.unnamed, facts.requests.uninstalled
     paths = [*dict.fromkeys([*files, *(_files_out_of_scope(ctx, command) if command else ())])][:_MOST]
-    helps = [*map(scope_option, paths)]
+    options = _options(ctx, paths)
     if command:
-        helps.append(f"--setup {shlex.quote(command)}")
-    if not helps:
+        options.add_setup(command)
+    if not (options.help or options.look_first):
         return _with_judgement(end, facts.verdicts.judgement)
     what = [*map(quoted_path, files[:_MOST]), *([f"what `{command}` installs"] if command else [])]
     why = f"{end.detail}; nobody was here to approve {', '.join(what)}"
-    return replace(end, reason=Reason.HANDOFF, detail=with_help(why, helps), help=helps, limit=None)
+    return _with_options(replace(end, limit=None), why, options)
 
 
 def _with_judgement(end: Finish, judged: Judged | None) -> Finish:
     """Return the end of a run whose checks pass, and whose judge said which options the user can give."""
-    if judged is None or judged.passed or not judged.help:
+    if judged is None or judged.passed or not (judged.help or judged.look_first):
         return end
     why = f"{end.detail}; the checks pass in the workspace, but not in a fresh place: {judged.detail}"
-    return replace(end, reason=Reason.HANDOFF, detail=with_help(why, judged.help), help=judged.help, limit=None)
+    return _with_options(replace(end, limit=None), why, NextOptions(judged.help, judged.look_first))
 
 
 def _with_refused(ctx: RunContext, end: Finish, *, is_alone: bool) -> Finish:
@@ -68,10 +70,24 @@ def _with_refused(ctx: RunContext, end: Finish, *, is_alone: bool) -> Finish:
     asked = [path for path in refused if _names(facts.spec.task, path)]
     if not (asked and is_alone):
         return replace(end, detail=f"{end.detail}; refused: {first_names([*map(quoted_path, refused)], _MOST)}")
-    helps = [scope_option(path) for path in asked[:_MOST] if path in facts.requests.unnamed]
+    options = _options(ctx, [path for path in asked[:_MOST] if path in facts.requests.unnamed])
     names = first_names([*map(quoted_path, asked)], _MOST)
     why = f"{end.detail}, but the task names {names}, and each change of it was refused"
-    return replace(end, reason=Reason.HANDOFF, detail=with_help(why, helps), help=helps)
+    return _with_options(end, why, options)
+
+
+def _options(ctx: RunContext, paths: Sequence[str]) -> NextOptions:
+    """Return the options that allow changes of these files, which the run could not make."""
+    options, scope = NextOptions(), ctx.scope or Scope()
+    for path in paths:
+        is_new = not os.path.lexists(ctx.workspace.root / path)
+        options.add_scope(scope, path, new=is_new, change="refused change of the")
+    return options
+
+
+def _with_options(end: Finish, why: str, options: NextOptions) -> Finish:
+    detail = with_help(why, options.help)
+    return replace(end, reason=Reason.HANDOFF, detail=detail, help=options.help, look_first=options.look_first)
 
 
 def _names(task: str, path: str) -> bool:

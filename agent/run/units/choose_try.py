@@ -11,7 +11,7 @@ from ...protocol import ImproveSpec, Judged, PassStarted, Reason, TryMeasured
 from ...verdict.checks.score import is_better
 from ...verdict.judge.judge import not_judged
 from ...verdict.judge.judge_view import ViewFailed
-from ..loops.shared.judged_end import with_help
+from ..loops.shared.judged_end import with_options
 from ..loops.shared.pass_decisions import steps_used
 from .check_tree import why_failing
 from .left_patch import UNREADABLE
@@ -85,7 +85,7 @@ async def judge_try(ctx: RunContext, attempt: Attempt, measured: TryMeasured) ->
         found = Judged(grade="passed", passed=False, why="unknown", detail=f"its files cannot be read: {error}")
     if found.passed:
         return None
-    own.events.record(msgspec.structs.replace(measured, why=with_help(found.detail, found.help), lines=None))
+    own.events.record(msgspec.structs.replace(measured, why=with_options(found), lines=None))
     return found
 
 
@@ -117,7 +117,7 @@ def record_none(ctx: RunContext, started: PassStarted, refused: Sequence[Judged]
     spec, facts = ctx.facts.spec.improve, _pass_facts(ctx)
     results = summary(facts, started.tries)
     if refused and refused[0].why != "budget":
-        why = f"no try was chosen: {with_help(refused[0].detail, refused[0].help)}. The patch of each is in the journal"
+        why = f"no try was chosen: {with_options(refused[0])}. The patch of each is in the journal"
         return Measured(False, why, ends=Reason.HANDOFF)
     if spec is None:
         ends = Reason.BUDGET if _is_limited(ctx, facts) else Reason.STAGNATION

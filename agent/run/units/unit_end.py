@@ -19,7 +19,7 @@ from ...layers.git.git_rows import GitChanges, HeadRow, RefRow, StashRow
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...protocol import FileChanged, Judged, PassKept, PatchKept, Reason, ToolFinished, WorkResult
+from ...protocol import FileChanged, Judged, PassKept, PatchKept, Reason, ToolFinished, WorkResult, look_first_words
 from ...protocol.text.counts import plural
 from ...repo.refs import ID, read_refs
 from ...repo.repository import GitFailed, Repository
@@ -174,7 +174,8 @@ class UnitEnd:
             return measured
         if judged.why == "budget":
             return Measured(False, judged.detail)
-        return await self._hand_over(opened, started, found, [with_help(judged.detail, judged.help)])
+        lines = [with_help(judged.detail, judged.help), look_first_words(judged.look_first)]
+        return await self._hand_over(opened, started, found, [line for line in lines if line])
 
     async def _found(self, opened: PassUnit, started: PassStarted) -> _Found:
         listed = await opened.listed()

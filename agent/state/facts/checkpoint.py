@@ -148,7 +148,7 @@ def made_by() -> str:
     """Identify the version: another one may count differently, or not know the digest after the body."""
     folds = (
         "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, "
-        "undecided, unreviewed, costs, void, stages, approvals, refused files"
+        "undecided, unreviewed, costs, void, stages, approvals, refused files, look first"
     )
     return f"{VERSION} with {folds}"
 

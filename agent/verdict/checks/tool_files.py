@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from ...host.files.quick_spec import QuickSpec
+
 _FILE = Path(__file__).with_name("tool_files.toml")
 _NOT_ALONE = frozenset(
     [
@@ -119,6 +121,12 @@ def tools_of(programs: Iterable[str]) -> list[Tool]:
     """Return the rows of these programs, in the table's order."""
     names = set(programs)
     return [tool for tool in _table().tool if any(tool.is_started_by(name) for name in names)]
+
+
+@cache
+def settings_of_tools() -> QuickSpec:
+    """Return the names of the files that any tool of the table reads."""
+    return QuickSpec(dict.fromkeys(glob.casefold() for tool in _table().tool for glob in tool.files))
 
 
 @cache

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from ..plants.planting import planted, score_of
 from ..predicates.python_predicate import judge_python
 from ..predicates.required import RunActions, required_run
 from ..predicates.schema_predicate import judge_schema
-from ..scope.run_scope import scope_option
+from ..scope.next_options import NextOptions
 from ..scope.source_names import is_source, is_test_name
 from .approved_modules import approved_modules
 from .checked import checked_in_view
@@ -34,7 +35,7 @@ from .decided import UNKNOWN_BEFORE, is_below
 from .decided_now import DecidedNow, decided_now
 from .first_counts import CountsDamaged, first_counts
 from .holdout import with_second_check
-from .judge_setup import fresh_of, prepare_again, setup_help
+from .judge_setup import command_that_made, files_changed_by, fresh_of, prepare_again
 from .judge_view import JudgeView, Taken, ViewFailed, open_view
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ _REPEATED_SECONDS = 60.0
 MOST_LISTED = 50
 """Undecided paths that the event lists."""
 _NAMED = 3
+_MOST_OF_SETUP = 5
+"""Files that a setup changed and that a proposal names."""
 _MOST_READ_ONLY = 64
 
 
@@ -478,19 +481,15 @@ class _Judge:
         ignored = [path for path in rests_on if scope.is_ignored(path, is_folder=False)]
         ignored += [one.path for one in self._decided.undecided if one.what == "output"]
         others = [path for path in rests_on if path not in ignored]
-        helps = list[str]()
-        if why in ("undecided", "conditions"):
-            files = [one.path for one in self._decided.undecided if one.what not in ("output", "git")]
-            helps = setup_help(self._case, ignored, [path for path in files if path not in ignored]) if ignored else []
-            scopes = [one for path in others if (one := scope_option(path)) not in helps]
-            helps += scopes[: max(0, _NAMED - len(helps))]
+        options = self._options(ignored, others) if why in ("undecided", "conditions") else NextOptions()
         return self._judgement(
             Judged(
                 grade="passed",
                 passed=False,
                 why=why,
                 detail=recorded_text(detail),
-                help=helps,
+                help=options.help,
+                look_first=options.look_first,
                 output=output,
                 output_digest=hashlib.sha256(without_traces_of_run(output).encode()).hexdigest() if output else "",
                 rests_on=[*map(recorded_text, rests_on)],
@@ -498,6 +497,25 @@ class _Judge:
                 suspect=[*suspect],
             )
         )
+
+    def _options(self, ignored: Sequence[str], others: Sequence[str]) -> NextOptions:
+        """Return what lets the next run pass if its result rests on these ignored paths and these other files."""
+        options, paths = NextOptions(), [*others[:_NAMED]]
+        if command := command_that_made(self._case, ignored) if ignored else "":
+            options.add_setup(command)
+            made = files_changed_by(self._case, command)
+            files = [one.path for one in self._decided.undecided if one.what not in ("output", "git")]
+            own = [path for path in files if path in made and path not in ignored][:_MOST_OF_SETUP]
+            left = [path for path in others if path not in own]
+            paths = [*own, *left[: max(0, _NAMED - 1 - len(own))]]
+        for path in paths:
+            past = self._decided.view.get(path)
+            is_new = past is not None and past.side is None
+            is_gone = not os.path.lexists(self._case.root / path)
+            change = "deleted" if is_gone else "new" if is_new else "changed"
+            is_more = self._case.scope.in_scope(path, new=is_new)  # a link, or a change of the tests that it has inside
+            options.add_scope(self._case.scope, path, new=is_new, change=change, decides=is_more)
+        return options
 
     @property
     def _files_opened(self) -> frozenset[str] | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +20,6 @@ from ...journal.encoding import recorded_text
 from ...layers.effect_rows import decode_rows
 from ...layers.removing import remove_tree
 from ...protocol import JudgePreparing, SetupPrepared
-from ..scope.run_scope import scope_option
 from .checked import checked_in_view
 from .decided import is_below
 from .judge_view import Taken, ViewFailed, open_view
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from .judge_case import Case
 
 _SHOWN = 2_000
-_MOST_SCOPES = 5
 
 
 async def prepare_setup(case: Case) -> None:
@@ -127,23 +124,23 @@ def _outside(case: Case, decided: Decided) -> dict[str, str]:
     }
 
 
-def setup_help(case: Case, paths: Sequence[str], undecided: Sequence[str]) -> list[str]:
-    """Return the options that would have made what a view does not have: a `--setup LINE`, as a command of the run.
+def command_that_made(case: Case, paths: Sequence[str]) -> str:
+    """Return the command of the run that made these paths, so that it can be the user's `--setup`; empty: none did.
 
-    Files that this command changed, too, need a `--scope` each: a setup reads them. `undecided`: files without a
-    decision. `paths`: ignored files and folders of output that the result rests on. Of a folder of output, the first
-    command that wrote there configured it; else the newest counts. Reads the journal.
+    `paths`: ignored files and folders of output that the result rests on. Of a folder of output, the first command that
+    wrote there configured it; else the newest counts. Reads the journal.
     """
     changes = case.facts.changes
     built = (changes.unrecorded.built_by.get(path) for path in paths)
     ran = [(one.command, one.effects) for one in (*changes.standing, *changes.in_stage)]
     wrote = (command for command, effects in reversed(ran) if effects and _writes_below(case, effects.rows, paths))
-    command = next(filter(None, built), None) or next(filter(None, wrote), None)
-    if command is None:
-        return []
-    files = {path for one in (*changes.standing, *changes.in_stage) if one.command == command for path in one.files}
-    scopes = [scope_option(path) for path in undecided if path in files]
-    return [f"--setup {shlex.quote(command)}", *scopes[:_MOST_SCOPES]]
+    return next(filter(None, built), None) or next(filter(None, wrote), None) or ""
+
+
+def files_changed_by(case: Case, command: str) -> set[str]:
+    """Return the files that a command of the run changed. With the command as a setup, they need a `--scope` each."""
+    changes = case.facts.changes
+    return {path for one in (*changes.standing, *changes.in_stage) if one.command == command for path in one.files}
 
 
 def _writes_below(case: Case, blob: str, paths: Sequence[str]) -> bool:

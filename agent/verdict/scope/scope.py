@@ -14,6 +14,7 @@ from ...host.files.quick_spec import QuickSpec
 from ...host.ignored_files import IgnoreRules
 from ...protocol.text.counts import plural
 from ...protocol.text.path_text import quoted_path
+from ..checks.tool_files import settings_of_tools
 from ..plants.inner_tests import with_old_tests
 from .source_names import (
     configuration,
@@ -28,6 +29,8 @@ from .source_names import (
 
 _PYTHON = (".py", ".pyc", ".pyo", ".pyw", ".so", ".pyd")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_DATA = "a setting or data"
+_PRINTED = "the first check printed a test in it"
 _SHOWN = 3
 """Endings that the line at the start names."""
 
@@ -112,6 +115,23 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return False
         return self.everything or bool(self._why_decides(path, new=new))
 
+    def decides_as(self, path: str, *, new: bool) -> str:
+        """Return as what a path can decide a check, in a word or two: `test`, `setting`; empty: a product of the run.
+
+        A new file of data is a product, such as a report; an existing one may be what the check compares with.
+        """
+        folded, why = path.casefold(), self._why_decides(path, new=new)
+        is_setting = is_hidden(path) or any(
+            spec.match_file(folded) for spec in (configuration(), settings_of_tools(), frameworks())
+        )
+        if is_test_name(path) or why == _PRINTED:
+            return "test"
+        if is_setting:
+            return "setting"
+        if self._lies_apart(path):
+            return "installed file"
+        return "" if not why or (new and why == _DATA) else "file"
+
     def is_outside(self, path: str) -> bool:
         """Return whether an accepted change of this file is out of the scope that it would have without options."""
         return self.is_widened(path, new=True) or not self.in_scope(path, new=True)
@@ -126,7 +146,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def with_first_output(self, output: str, root: Path) -> Scope:
         """Return the scope without the files that the first check printed as places of tests."""
         tests = _printed_tests(output, root, doctests=self.doctests) - self.inner
-        places = {path.casefold(): "the first check printed a test in it" for path in tests}
+        places = dict.fromkeys((path.casefold() for path in tests), _PRINTED)
         return msgspec.structs.replace(self, decides={**places, **self.decides}) if places else self
 
     def with_added(self, globs: Sequence[str]) -> Scope:
@@ -155,7 +175,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if is_test_name(path):
             return "a test by its name"
         if not self._may_be_changed(path):
-            return "a setting or data"
+            return _DATA
         if is_hidden(path) or configuration().match_file(folded):
             return "a setting"
         if frameworks().match_file(folded):

@@ -39,6 +39,10 @@ class _Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     templates: list[str]
 
 
+class _Programs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    programs: frozenset[str]
+
+
 class _Tests(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: frozenset[str]
     folders: frozenset[str]
@@ -55,6 +59,7 @@ class _Globs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: _Source
     dependencies: _Folders
+    installers: _Programs
     tests: _Tests
     configuration: _Globs
     shadow: list[Shadow]
@@ -121,6 +126,11 @@ def in_dependencies(path: str) -> bool:
 def is_dependency_folder(name: str) -> bool:
     """Return whether package managers fill folders of this name."""
     return name.casefold() in table().dependencies.folders
+
+
+def installers() -> frozenset[str]:
+    """Return the names of package managers and build tools."""
+    return table().installers.programs
 
 
 def is_hidden(path: str) -> bool:

@@ -14,7 +14,7 @@ from rundry.agent import (
     Tokens,
     Undone,
 )
-from rundry.agent.protocol import CheckEvidence, CheckFinished, TestCounts
+from rundry.agent.protocol import CheckEvidence, CheckFinished, LookFirst, TestCounts
 
 CHECK = "pytest -q"
 PLANT = "3 planted tests failed as they must"
@@ -65,14 +65,14 @@ def ended(reason: Reason, detail: str, found: Evidence, **fields: object) -> Run
 PASSED = f"check passed: {CHECK}"
 UNDECIDED = ["build/report.xml", "notes.md", "tests/test_money.py"]
 RESTS = "it passes only with changes that nobody decided on: tests/test_money.py"
-SCOPE = "--scope tests/test_money.py"
+LOOK_FIRST = LookFirst("--scope tests/test_money.py", "the changed test tests/test_money.py")
 SUSPECT = f"suspect: `{CHECK}`: 3 planted tests did not fail"
 ENDS = {
     "judged": ended(Reason.DONE, PASSED, evidence()),
     "undecided": ended(Reason.DONE, PASSED, evidence(undecided=UNDECIDED, undecided_count=3)),
     "rests": ended(
         Reason.HANDOFF,
-        f"{RESTS}; to let the run change it: {SCOPE}",
+        RESTS,
         evidence(
             grade="passed",
             judged_why="undecided",
@@ -80,7 +80,7 @@ ENDS = {
             undecided=UNDECIDED,
             undecided_count=3,
             rests_on=["tests/test_money.py"],
-            help=[SCOPE],
+            look_first=[LOOK_FIRST],
             plant="",
             opened=None,
             opened_changed=[],
@@ -98,5 +98,11 @@ VOID = Undone(changes=2, files=["shop/cart.py", "shop/money.py"], kept=[])
 JUDGING = JudgeStarted(checks=[CHECK], undecided_count=3)
 JUDGED = Judged(grade="judged", passed=True, undecided=UNDECIDED, undecided_count=3, plant=PLANT, seconds=4.1)
 RED = Judged(
-    grade="passed", passed=False, why="undecided", detail=RESTS, help=[SCOPE], output="1 failed, 33 passed", seconds=4.1
+    grade="passed",
+    passed=False,
+    why="undecided",
+    detail=RESTS,
+    look_first=[LOOK_FIRST],
+    output="1 failed, 33 passed",
+    seconds=4.1,
 )

@@ -94,8 +94,9 @@ def _ended(job: Job, ran: Ran) -> Ended:
     outcome = ran.outcome
     improved = any(event["kept"] and event["number"] for event in ran.of("score_measured"))
     claims = ran.exit_code == 0 and (improved or job.behaviour.project.kind != "score")
-    evidence = outcome.get("evidence") or {"help": [], "grade": ""}
-    proposed, grade = set(evidence["help"]), evidence["grade"]
+    evidence = outcome.get("evidence") or {"help": [], "look_first": [], "grade": ""}
+    proposed = {*evidence["help"], *(one["option"] for one in evidence["look_first"])}
+    grade = evidence["grade"]
     how = f"exit {ran.exit_code}, {outcome['reason']} {grade}: {outcome['detail'][:300]}"
     return Ended(
         claims,

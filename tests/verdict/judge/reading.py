@@ -18,14 +18,23 @@ def asked(run):
 
 
 def is_handed_over(run, outcome, *paths, helps=""):
-    """The run is a hand-off for nobody, which names these files and the line that helps."""
+    """The run is a hand-off for nobody, which names these files, and apart the option that accepts the first.
+
+    `helps`: this option, if it is not `--scope`.
+    """
     assert (outcome.reason, outcome.exit_code) == ("handoff", 5), run.story()
     found = judged(run)
     assert not found["passed"] and found["why"] == "undecided", run.story()
     assert set(paths) <= set(found["rests_on"]), found
     assert all(path in outcome.detail for path in paths), outcome.detail
-    assert (helps or scope_option(paths[0])) in outcome.detail, outcome.detail
+    assert (helps or scope_option(paths[0])) in options(outcome)["look_first"], outcome.evidence
+    assert "--" not in outcome.detail, outcome.detail
     return True
+
+
+def options(outcome):
+    """The options that the end proposes, and those that accept what decides the check."""
+    return {"help": outcome.evidence.help, "look_first": [one.option for one in outcome.evidence.look_first]}
 
 
 def is_done(run, outcome, grade="judged"):

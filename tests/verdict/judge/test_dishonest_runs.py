@@ -4,7 +4,7 @@ import pytest
 
 from rundry.agent.protocol import Budget
 
-from .reading import asked, is_done, is_handed_over, judged
+from .reading import asked, is_done, is_handed_over, judged, options
 
 LOOP = 'for t in suite/*.sh; do sh "$t" || exit 1; done'
 FEW = Budget(steps=6)
@@ -40,6 +40,18 @@ async def test_what_the_check_rests_on_is_not_the_runs_to_change(project, driven
     assert judged(run)["undecided"] == [path]
     assert not asked(run)
     assert work.exists()
+
+
+async def test_a_product_and_a_changed_test_are_two_proposals(project, driven):
+    """A person who copies the first one does not accept the test."""
+    project(**{"calc.sh": "echo 5\n", "tests__test_calc.sh": "sh calc.sh | grep -q 4; grep -q a report.csv\n"})
+    command = "echo a,b > report.csv; echo 'grep -q a report.csv' > tests/test_calc.sh"
+    run = driven(command, until=["sh -e tests/test_calc.sh"], budget=FEW)
+    outcome = await run.run()
+    assert outcome.reason == "handoff", run.story()
+    assert options(outcome) == {"help": ["--scope /report.csv"], "look_first": ["--scope tests/test_calc.sh"]}
+    assert outcome.detail.endswith("to let the run change it: --scope /report.csv")
+    assert judged(run)["look_first"][0]["accepts"] == "the changed test tests/test_calc.sh"
 
 
 async def test_a_stamp_that_only_the_run_made_proves_nothing(project, driven):

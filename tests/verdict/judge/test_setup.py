@@ -9,7 +9,7 @@ from rundry.agent.protocol import Budget, GateMode, Predicates
 from rundry.agent.run.start.fork import fork
 from rundry.agent.state.reports.run_files import delete_run
 
-from .reading import is_done, judged
+from .reading import is_done, judged, options
 
 FEW = Budget(steps=6)
 SUITE = "grep -q good dep/tool && sh calc.sh | grep -q 4\n"
@@ -44,18 +44,20 @@ async def test_without_it_the_hand_off_names_the_command_that_made_them(project,
     run = driven(FAKE, FIX, predicates=wanted(None), budget=FEW)
     outcome = await run.run()
     assert outcome.reason == "handoff", run.story()
-    assert judged(run)["help"] == [f"--setup '{FAKE}'"] and f"--setup '{FAKE}'" in outcome.detail
+    assert options(outcome) == {"help": [], "look_first": [f"--setup '{FAKE}'"]}
+    assert judged(run)["look_first"][0]["accepts"] == f"what `{FAKE}` makes" and "--setup" not in outcome.detail
 
 
 INSTALLS = f"{FAKE}; echo 1 > package.json"
-OPTIONS = [f"--setup '{INSTALLS}'", "--scope /package.json"]
+OPTIONS = {"help": [], "look_first": [f"--setup '{INSTALLS}'", "--scope /package.json"]}
 
 
 async def test_without_it_the_hand_off_names_the_files_that_this_command_changed_too(project, driven):
     project(**FILES | {"package.json": "{}"})
     run = driven(INSTALLS, FIX, predicates=wanted(None), budget=FEW)
     outcome = await run.run()
-    assert outcome.reason == "handoff" and outcome.evidence.help == OPTIONS, run.story()
+    assert outcome.reason == "handoff" and options(outcome) == OPTIONS, run.story()
+    assert outcome.evidence.look_first[1].accepts == "the changed setting package.json"
 
 
 async def test_a_run_that_ends_at_a_limit_hands_over_what_the_judge_proposed(project, driven):
@@ -66,8 +68,8 @@ async def test_a_run_that_ends_at_a_limit_hands_over_what_the_judge_proposed(pro
     run = driven(installs, FIX, predicates=wanted(None), budget=Budget(steps=4))
     outcome = await run.run(within=60)
     assert outcome.reason == "handoff" and outcome.limit is None, run.story()
-    options = [f"--setup '{installs}'", "--scope /package.json"]
-    assert outcome.evidence.help == options and options[0] in outcome.detail and "step budget" in outcome.detail
+    assert options(outcome) == {"help": [], "look_first": [f"--setup '{installs}'", "--scope /package.json"]}
+    assert "step budget" in outcome.detail
 
 
 async def test_what_the_run_wrote_where_the_setup_writes_is_not_there(project, driven):
@@ -182,4 +184,4 @@ async def test_the_hand_off_names_the_command_that_configured_a_folder_of_output
     configure = "mkdir -p build && touch build/CMakeCache.txt"
     run = driven(configure, f"touch build/b; {FIX}", predicates=wanted(None), budget=FEW)
     outcome = await run.run()
-    assert outcome.reason == "handoff" and judged(run)["help"] == [f"--setup '{configure}'"], run.story()
+    assert outcome.reason == "handoff" and options(outcome)["look_first"] == [f"--setup '{configure}'"], run.story()

@@ -7,7 +7,7 @@ from fakes.turns import call
 
 from rundry.agent.protocol import Budget, Predicates
 
-from .reading import is_done
+from .reading import is_done, options
 
 FEW = Budget(steps=6)
 TOOL, FIXED = "#!/bin/sh\necho 5\n", "#!/bin/sh\necho 4\n"
@@ -63,7 +63,8 @@ async def test_a_refused_install_is_a_hand_off_that_proposes_its_setup(project, 
     work = project(**NEEDS_INSTALL)
     run = driven(INSTALL, USE, predicates=wanted(), budget=FEW)
     outcome = await run.run()
-    assert outcome.reason == "handoff" and sorted(outcome.evidence.help) == sorted(OPTIONS), run.story()
+    assert outcome.reason == "handoff" and sorted(options(outcome)["look_first"]) == sorted(OPTIONS), run.story()
+    assert not outcome.evidence.help and "--" not in outcome.detail
     assert not (work / "node_modules").exists()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ....protocol import Finish, JudgeResult, Reason
+from ....protocol import Finish, JudgeResult, Reason, look_first_words
 from .loop_state import suspects_left
 
 if TYPE_CHECKING:
@@ -49,6 +49,12 @@ def judged_end(state: LoopState) -> Finish | None:
 def red_handoff(judged: Judged) -> Finish:
     """Return the hand-off of a result that the judge does not let pass."""
     return Finish(reason=Reason.HANDOFF, detail=with_help(judged.detail, judged.help), judged=True)
+
+
+def with_options(judged: Judged) -> str:
+    """Return why a result is not let pass, with all options: for a line that stands alone."""
+    parts = with_help(judged.detail, judged.help), look_first_words(judged.look_first)
+    return "; ".join(filter(None, parts))
 
 
 def with_help(why: str, helps: Sequence[str]) -> str:
