@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ..host.processes.process_tree import ProcessTree
 
 
+_TEMP = frozenset((Path("/tmp"), Path("/var/tmp")))
+"""Temp folders of the machine, in place of which commands have their own."""
+
+
 class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
     """How a command enters a layer over the workspace, in which nothing has to be kept from it."""
 
@@ -84,13 +88,16 @@ def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:
 
     With it goes the installation of which a program is a part, such as a virtual environment, and that of the program
     to which a link leads. Of a program directly in the home folder, or above it, this is the program alone.
-    The workspace is left out. `command`: a command line or an argument list.
+    The workspace is left out, and so is a program directly in a temp folder: commands have their own, in which a check
+    such as `cc -o /tmp/p p.c && /tmp/p` makes it. `command`: a command line or an argument list.
     """
     try:
         words = shlex.split(command) if isinstance(command, str) else command
     except ValueError:  # an open quotation mark
         return []
-    files = [Path(word) for word in words if word.startswith("/") and is_file(word)]
+    files = [
+        path for word in words if word.startswith("/") and (path := Path(word)).parent not in _TEMP and is_file(path)
+    ]
     shown = [path if Path.home().is_relative_to(path.parent) else path.parent for path in files]
     for path in files:
         shown += installations_of(path)

@@ -49,7 +49,9 @@ def test_a_source_is_apart_if_what_is_undecided_of_it_decides_the_check():
     ]
 
 
-@pytest.mark.parametrize("command", ["npm ci", "cmake -S . -B build", "python3 -m venv .venv && .venv/bin/pip install x"])
+@pytest.mark.parametrize(
+    "command", ["npm ci", "cmake -S . -B build", "python3 -m venv .venv && .venv/bin/pip install x"]
+)
 def test_a_setup_that_only_installs_and_builds_is_proposed(command: str):
     options = NextOptions()
     options.add_setup(command)

@@ -149,6 +149,15 @@ async def test_a_check_sees_the_script_that_it_names_outside_of_what_commands_se
         assert sandbox.kind is None or hidden.exit_code != 0
 
 
+async def test_a_check_makes_a_program_in_its_own_temp_folder_although_the_machine_has_one_there(workspace):
+    """Such as one that the user built by hand with the same line."""
+    sandbox = await Sandbox.detect()
+    with tempfile.NamedTemporaryFile(dir="/tmp", prefix="rundry-test-") as made:
+        assert programs_of_user(f"cc -o {made.name} p.c && {made.name}", workspace.seen) == []
+        found = await check(f"echo 'exit 0' > {made.name} && sh {made.name}", workspace, sandbox=sandbox)
+        assert found.passed, found.output
+
+
 def test_only_files_outside_of_the_workspace_are_shown_and_no_whole_home(tmp_path, monkeypatch):
     ws, home, tools = (tmp_path / name for name in ("ws", "home", "tools"))
     for folder in (ws, home, tools):
