@@ -415,12 +415,12 @@ class _Judge:
     async def _wrote(self, trial: _Trial, taken: Taken) -> list[str]:
         """Return why the checks are suspect, because they wrote files of the start that the run may not change."""
         case = self._case
-        first = await asyncio.to_thread(self._first_wrote)
+        first, built = await asyncio.to_thread(self._first_wrote), self._output_of_start()
         found = [
             path
             for path, digest in sorted(trial.overwritten.items())
             if not case.scope.in_scope(path, new=False)
-            and not any(is_below(path, folder) for folder in self._decided.copied)
+            and not any(is_below(path, folder) for folder in built)
             and (path not in first or (is_source(path) and first[path] != digest))
         ]
         if not found:
@@ -430,6 +430,15 @@ class _Judge:
             if kept.is_green(any_=self._any):
                 return []
         return [f"the check itself changes what it depends on: {first_names(found, _NAMED)}"]
+
+    def _output_of_start(self) -> frozenset[str]:
+        """Return the folders of output that a view has as they were at the start: a check builds in them."""
+        decided = self._decided
+        if self._case.layers.start is None:
+            return decided.copied
+        return frozenset(
+            folder for folder in decided.outputs if not any(is_below(path, folder) for path in decided.changed)
+        )
 
     def _first_wrote(self) -> dict[str, str]:
         found = dict[str, str]()

@@ -120,8 +120,13 @@ async def test_what_the_check_rests_on_is_not_the_runs_to_change(project, driven
         ({"suite/a.sh": "sh calc.sh > suite/new.txt\ngrep -q 4 suite/new.txt\n"}, LOOP, FIX),
         ({"fmt.txt": "a", "suite/a.sh": "echo b > fmt.txt\nsh calc.sh | grep -q 4\n"}, LOOP, FIX),
         ({".gitignore": "c.db\n", "suite/a.sh": "date > c.db\nsh calc.sh | grep -q 4\n"}, LOOP, FIX),
+        (
+            {".gitignore": "dist/\n", "dist/calc.sh": "echo 5\n", "package.json": "{}", "tsconfig.json": "{}"},
+            "mkdir -p dist; cp calc.sh dist/calc.sh; sh dist/calc.sh | grep -q 4",
+            FIX,
+        ),
     ],
-    ids=["plain", "V8 binary", "V9 data", "V9 new data", "V9 formatter", "ignored data"],
+    ids=["plain", "V8 binary", "V9 data", "V9 new data", "V9 formatter", "ignored data", "output of the start"],
 )
 async def test_honest_work_is_done_and_nobody_is_asked(machine, project, driven, files, check, command):
     project({"calc.sh": "echo 5\n", **files})
