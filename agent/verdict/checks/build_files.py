@@ -98,6 +98,11 @@ _INCLUDE = re.compile(r"^ *-?s?include[ \t]+(.+)$", re.MULTILINE)
 _VARIABLE = re.compile(r"^ *(?:export +|override +)?([\w.-]+)[ \t]*(?:::?|\?|\+)?=[ \t]*(.*)$", re.MULTILINE)
 _FUNCTION = re.compile(r"\$[({](?:wildcard|sort|strip|abspath|realpath)\s+([^(){}$]*)[)}]")
 _FOREACH = re.compile(r"\$[({]foreach\s+(\w+)\s*,([^(){}$,]*),((?:[^(){}]|\$[({][^(){}]*[)}])*)[)}]")
+_BUILT_IN = {
+    **{"CC": "cc", "CXX": "g++", "CPP": "cc -E", "FC": "f77", "AR": "ar", "AS": "as", "LD": "ld", "RM": "rm -f"},
+    **dict.fromkeys(("CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "ASFLAGS", "LDFLAGS", "LDLIBS", "TARGET_ARCH"), ""),
+}
+"""Variables that make has without a makefile."""
 _MOST_INCLUDED = 5
 """Most levels of files that include others."""
 
@@ -127,6 +132,7 @@ def _with_variables(text: str) -> str:
         text = _FUNCTION.sub(lambda match: match[1], text)
         text = _FOREACH.sub(lambda match: re.sub(rf"\$[({{]{match[1]}[)}}]", match[2], match[3]), text)
         text = re.sub(r"\$[({]shell\s+([^(){}]*)[)}]", lambda match: f"$({match[1]})", text)
+        values = {**_BUILT_IN, **values}
         known = {name: value.partition(" #")[0].strip() for name, value in values.items() if "$" not in value}
         text = re.sub(r"\$[({]([\w.-]+)[)}]", lambda match, known=known: known.get(match[1], match[0]), text)
     return text

@@ -341,6 +341,21 @@ PROJECTS = [
         work=["src/lib.rs", "src/calc.rs", "src/parse.rs"],
     ),
     Project(
+        "make without its own compiler",
+        "make check",
+        {
+            "Makefile": (
+                "check: out/unit\n\t./out/unit\n"
+                "out/unit: unit/main.c src/calc.c\n\t$(CC) $(CFLAGS) $(CPPFLAGS) -o $@ $^ $(LDLIBS)\n"
+            ),
+            "src/calc.c": "int add(int a, int b) { return a - b; }\n",
+            "src/calc.h": "",
+            "unit/main.c": '#include "../src/calc.h"\nint main(void) { return add(1, 2) != 3; }\n',
+        },
+        decides=["Makefile", "unit/main.c", "out/unit"],
+        work=["src/calc.c", "src/calc.h", "src/new.c"],
+    ),
+    Project(
         "make and C",
         "make test",
         {
