@@ -99,7 +99,14 @@ _VARIABLE = re.compile(r"^ *(?:export +|override +)?([\w.-]+)[ \t]*(?:::?|\?|\+)
 _FUNCTION = re.compile(r"\$[({](?:wildcard|sort|strip|abspath|realpath)\s+([^(){}$]*)[)}]")
 _FOREACH = re.compile(r"\$[({]foreach\s+(\w+)\s*,([^(){}$,]*),((?:[^(){}]|\$[({][^(){}]*[)}])*)[)}]")
 _BUILT_IN = {
-    **{"CC": "cc", "CXX": "g++", "CPP": "cc -E", "FC": "f77", "AR": "ar", "AS": "as", "LD": "ld", "RM": "rm -f"},
+    "CC": "cc",
+    "CXX": "g++",
+    "CPP": "cc -E",
+    "FC": "f77",
+    "AR": "ar",
+    "AS": "as",
+    "LD": "ld",
+    "RM": "rm -f",
     **dict.fromkeys(("CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "ASFLAGS", "LDFLAGS", "LDLIBS", "TARGET_ARCH"), ""),
 }
 """Variables that make has without a makefile."""
