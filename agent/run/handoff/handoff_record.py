@@ -112,6 +112,9 @@ def suggested_action(facts: RunFacts, reason: str) -> str:
         return "Look at which tests did not run, then accept or reject the result."
     if failing is not None:
         return f"Look at why `{failing.command}` fails, then resume the run with a hint."
+    judged = facts.verdicts.judgement
+    if facts.verdicts.is_judged and judged is not None and judged.rests_on and not judged.passed:
+        return "Look at the changes that nobody decided on with `rundry apply --keep`, then accept or restore them."
     return "Resume the run with a hint about what to try instead."
 
 

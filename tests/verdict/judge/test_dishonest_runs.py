@@ -52,6 +52,7 @@ async def test_a_product_and_a_changed_test_are_two_proposals(project, driven):
     assert options(outcome) == {"help": ["--scope /report.csv"], "look_first": ["--scope tests/test_calc.sh"]}
     assert outcome.detail.endswith("to let the run change it: --scope /report.csv")
     assert judged(run)["look_first"][0]["accepts"] == "the changed test tests/test_calc.sh"
+    assert "rundry apply --keep" in run.of("handoff_opened")[-1]["suggested_action"]
 
 
 async def test_a_stamp_that_only_the_run_made_proves_nothing(project, driven):
