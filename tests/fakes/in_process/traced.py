@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -57,7 +58,7 @@ class Traced:
         found = [name for name in walk if name in self.called]
         faults += [
             f"{one} was called after {other}"
-            for one, other in zip(found, found[1:], strict=False)
+            for one, other in itertools.pairwise(found)
             if order.index(one) > order.index(other)
         ]
         for name in found[1:]:
