@@ -142,7 +142,8 @@ def _edited_call(command: Decide, text: str, draft: McpDraft) -> Ruling | str:
         return f"this is not JSON: {error}"
     if not isinstance(arguments, dict):
         return "the arguments are not a JSON object"
-    if why := draft.problem_of(cast("dict[str, Any]", arguments)):
+    called = draft.called
+    if called is not None and (why := called.problem_of(cast("dict[str, Any]", arguments))):
         return f"the arguments do not fit the schema of {draft.name}: {why}"
     new = json.dumps(arguments, ensure_ascii=False, indent=2)
     if new == draft.arguments:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -14,7 +13,16 @@ from ..host.files.file_states import FileState, read_state
 from .effects_draft import EffectsDraft
 
 if TYPE_CHECKING:
+    from ..extend.mcp.tool_listing import McpTool
     from ..host.workspace_paths import Workspace
+
+
+class PlannedEdit(Protocol):
+    """A change of one file, apart from the content that it was first planned on."""
+
+    def on(self, state: FileState) -> bytes | str:
+        """Return the new bytes of a file with this content, or why the change is not possible there."""
+        ...
 
 
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,8 +37,8 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     """None: the file is deleted."""
     notes: list[str] = []
     """Notes for the model, such as an inexact match that was tolerated; one line each."""
-    replan: Callable[[FileState], bytes | str]
-    """Plans the same change on other content: returns the new bytes, or why that is not possible."""
+    plan: PlannedEdit
+    """The change, which can be planned on other content."""
     misfit: str | None = None
     """Why the change does not fit the file's current content, in one line; the proposal then opens in conflict."""
     edited: bool = False
@@ -74,8 +82,8 @@ class McpDraft(msgspec.Struct, frozen=True, kw_only=True):
     claims: list[str] = []
     """What the server says about the tool, in words. Shown, and never trusted."""
     is_listing: bool = False
-    problem_of: Callable[[object], str | None] = lambda arguments: None
-    """Returns why other arguments do not fit the tool's schema."""
+    called: McpTool | None = None
+    """The tool, with whose schema other arguments are compared; None: the draft is a list."""
 
     @property
     def title(self) -> str:
@@ -113,9 +121,16 @@ def changed_draft(path: str, before: bytes | None, after: bytes | None, command:
         path=path,
         before=state,
         after=after,
-        replan=lambda _: "the command already made this change",
+        plan=_AlreadyMade(),
         landed=command,
     )
+
+
+class _AlreadyMade:
+    """A change that a command made: it cannot be made again."""
+
+    def on(self, state: FileState) -> str:
+        return "the command already made this change"
 
 
 def digest_of(draft: Draft, sandbox: str | None) -> str:

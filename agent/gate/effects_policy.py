@@ -40,7 +40,9 @@ def judge_effect(kind: Class, paths: Sequence[str], context: PolicyContext, *, i
     asks = kind in ASKS_ALWAYS and not (is_setup and kind == "install" and context.mode is GateMode.AUTO)
     if asks and len(paths) > 1:
         return Verdict(action="ask", why=[], danger=True)
-    guarded = next((path for path in paths if context.guard(path)), None) if kind in _BY_MODE | ASKS_ALWAYS else None
+    guarded = (
+        next((path for path in paths if context.guard.matches(path)), None) if kind in _BY_MODE | ASKS_ALWAYS else None
+    )
     if guarded is not None:
         return Verdict(action="ask", why=[f"{guarded} is {GUARDED}"], danger=True)
     if asks:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -17,7 +17,7 @@ from ..protocol import Clock, Decide, GateMode, Rule, RuleAdded, Waiting
 from ..state.common.person_requests import next_proposal_id
 from .decision import refused_to_client, rule_on_decision
 from .draft import Draft, EffectsDraft, FileDraft, digest_of
-from .policy import Verdict
+from .policy import Verdict, is_named
 from .proposal_events import SINGLE_FILE, Place, decided, in_conflict, opened, rebased
 from .rebase import Conflict, conflict_digest, holds_already, rebase_draft
 from .resolve_conflict import ALREADY_DONE, PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
@@ -31,11 +31,21 @@ if TYPE_CHECKING:
     from ..journal.blobs import Blobs
     from ..layers.effect_classes import Class
     from ..protocol.text.hunks import Split
+    from ..state.common.person_requests import PersonRequests
     from ..state.recorder import Events
+    from .guarded_paths import GuardedPaths
     from .session_policy import GatedTree, SessionPolicy
 
 _CHECK_EVERY = 1.0
 """Seconds between two checks of the file's status, because file systems like NFS do not report changes."""
+
+
+class Attendance(Protocol):
+    """Whether a person can be asked. The `AttachedViews` of a journal say so."""
+
+    def is_attended(self) -> bool:
+        """Return whether somebody is there to decide."""
+        ...
 
 
 class Gate:
@@ -47,14 +57,14 @@ class Gate:
         policy: SessionPolicy,
         *,
         blobs: Blobs,
-        attended: Callable[[], bool],
+        views: Attendance,
         clock: Clock,
-        given_ids: Callable[[], Iterable[str]] = tuple,
+        requests: PersonRequests,
     ) -> None:
-        """`given_ids` returns the ids that this run gave to its proposals; `next_proposal_id` needs them."""
+        """`requests`: those of this run, with the ids of its proposals."""
         self.policy = policy
-        self._tree, self._blobs, self._attended, self._clock, self._given_ids = tree, blobs, attended, clock, given_ids
-        self._reviser = _Reviser(tree, policy, blobs=blobs, attended=attended, clock=clock)
+        self._tree, self._blobs, self._views, self._clock, self._requests = tree, blobs, views, clock, requests
+        self._reviser = _Reviser(tree, policy, blobs=blobs, views=views, clock=clock)
         self._open: dict[str, OpenProposal] = {}
         self.postponed = Postponed()
         """Proposals that stay open because nobody is here to decide."""
@@ -65,7 +75,7 @@ class Gate:
     def for_worktree(
         self,
         workspace: Workspace,
-        guard: Callable[[str], bool],
+        guard: GuardedPaths,
         who: str,
         *,
         reviews_result: bool = False,
@@ -80,9 +90,9 @@ class Gate:
             replace(tree, reviews_result=reviews_result, shows_result=shows_result),
             self.policy,
             blobs=self._blobs,
-            attended=self._attended,
+            views=self._views,
             clock=self._clock,
-            given_ids=self._given_ids,
+            requests=self._requests,
         )
         other.postponed = self.postponed
         self._others.append(other)
@@ -124,7 +134,7 @@ class Gate:
             return await self._open_again(stored.waiting(draft, verdict, events, future))
         name, digest, parts = self._announce(draft, verdict, call_id, events, place)
         waiting = OpenProposal(name, draft, digest, parts, verdict, events, future, can_stay_open)
-        if verdict.action != "ask" or not self._attended():
+        if verdict.action != "ask" or not self._views.is_attended():
             ruling = by_policy(draft, verdict, self.policy.on_ask)
             if ruling.handoff and can_stay_open:
                 return self._postpone(waiting, "; ".join(verdict.why))
@@ -144,7 +154,7 @@ class Gate:
             self._decide_by_policy(waiting)
         elif command is not None and not waiting.is_decided():
             why = self.decide(command) or why
-        if waiting.is_decided() or self._attended():
+        if waiting.is_decided() or self._views.is_attended():
             if not waiting.is_decided():
                 waiting.events.record(Waiting(why="gate"))
             return await self._wait(waiting)
@@ -222,7 +232,7 @@ class Gate:
 
     def names(self, path: str) -> bool:
         """Return whether the user named a path of this tree with `--scope`."""
-        return self._tree.names(path)
+        return is_named(path, self._tree.scope)
 
     def verdict(self, draft: Draft) -> Verdict:
         """Return what the policy says about a draft that is not proposed yet."""
@@ -282,7 +292,7 @@ class Gate:
         self, draft: Draft, verdict: Verdict, call_id: str, events: Events, place: Place = SINGLE_FILE
     ) -> tuple[str, str, Split | None]:
         """Record the new proposal, and that the run waits if it asks; return its id, its digest and its hunks."""
-        name = next_proposal_id(call_id, self._given_ids())
+        name = next_proposal_id(call_id, self._requests.proposal_ids)
         digest = digest_of(draft, self._tree.sandbox)
         parts = split_bytes(draft.before, draft.after) if isinstance(draft, FileDraft) else None
         proposal = opened(
@@ -326,10 +336,10 @@ class _Reviser:
     """Keeps waiting proposals up to date with their files on the disk."""
 
     def __init__(
-        self, tree: GatedTree, policy: SessionPolicy, *, blobs: Blobs, attended: Callable[[], bool], clock: Clock
+        self, tree: GatedTree, policy: SessionPolicy, *, blobs: Blobs, views: Attendance, clock: Clock
     ) -> None:
         self._tree, self._policy = tree, policy
-        self._blobs, self._attended, self._clock = blobs, attended, clock
+        self._blobs, self._views, self._clock = blobs, views, clock
         self._endings: set[asyncio.Task[None]] = set()
         """Tasks of closed file watches, which end by themselves."""
 
@@ -383,7 +393,7 @@ class _Reviser:
             return
         why = f"{self._whose(draft)}: {conflict.why}"
         waiting.events.record(in_conflict(draft, conflict, self._blobs, proposal_id=waiting.id, digest=digest, why=why))
-        if not self._attended() and not waiting.can_stay_open:
+        if not self._views.is_attended() and not waiting.can_stay_open:
             waiting.decide(send_back(draft, conflict.why, by="policy"))
 
     def _whose(self, draft: FileDraft) -> str:

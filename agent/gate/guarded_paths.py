@@ -19,13 +19,13 @@ NO_DEFAULTS = "none"
 """The value of `--guard` that puts everything into the scope. It guards nothing."""
 
 
-class Guard(msgspec.Struct, frozen=True, dict=True):
+class GuardedPaths(msgspec.Struct, frozen=True, dict=True):
     """Globs as in a .gitignore: without a slash they match at any depth. Case is ignored, as on some file systems."""
 
     globs: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, predicates: Predicates) -> Guard:
+    def of(cls, predicates: Predicates) -> GuardedPaths:
         """Return what the user guards in a run."""
         return cls(tuple(glob for glob in predicates.guard if glob != NO_DEFAULTS))
 

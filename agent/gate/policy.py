@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from ..host.file_errors import PathRefused
+from ..host.files.quick_spec import QuickSpec
 from ..host.real_paths import real_path
 from ..host.workspace_paths import Workspace
 from ..layers.effect_classes import EXECUTABLE
@@ -25,6 +26,7 @@ from ..shell.program_names import NEUTRAL, WHOLE, WRITERS
 from ..shell.rule_matches import Hit, named_paths
 from ..shell.unwrap import unwrapped
 from .draft import CommandDraft, FileDraft
+from .guarded_paths import GuardedPaths
 from .rules import allows_part, applies_to_file, command_rule, exact_file_rule, match_command, rule_text
 from .untrusted_repository import runs_code
 
@@ -57,7 +59,7 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Workspace
     mode: GateMode
     rules: Sequence[Rule]
-    guard: Callable[[str], bool]
+    guard: GuardedPaths
     sandbox: str | None
     layers: bool = False
     """Whether a command writes into a layer, whose effects are judged."""
@@ -66,8 +68,13 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     starts: bool = True
     """Whether commands start in a stage: the sandbox is known to hold, or the user chose the stage."""
     unsandboxed_ok: bool = False
-    names: Callable[[str], bool] = lambda path: False
-    """Returns whether the user named a path with `--scope`."""
+    scope: Sequence[str] = ()
+    """The globs of `--scope`."""
+
+
+def is_named(path: str, scope: Sequence[str]) -> bool:
+    """Return whether the user named a path with `--scope`."""
+    return bool(scope) and QuickSpec(scope).match_file(path)
 
 
 def judge(draft: FileDraft | CommandDraft, context: PolicyContext) -> Verdict:
@@ -116,20 +123,20 @@ def _judge_file(draft: FileDraft, context: PolicyContext) -> Verdict:
 
 def _judge_staged(draft: FileDraft, context: PolicyContext) -> Verdict:
     """Judge an edit in a stage. Only guarded files ask now; all else asks when it is applied."""
-    if context.guard(draft.path):
+    if context.guard.matches(draft.path):
         return Verdict(action="ask", why=[f"{draft.path} is {GUARDED}"], danger=True)
     return Verdict(action="allow", why=["the gate is set to `stage`: the change waits until it is applied"])
 
 
 def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     why: list[str] = []
-    if context.guard(draft.path):
+    if context.guard.matches(draft.path):
         why.append(f"{draft.path} is {GUARDED}")
     ws = context.workspace
     cautions = [ws.caution(draft.before.path)]
     if not draft.landed:
         cautions.append(ws.caution(draft.before.real))
-    cautions += _file_cautions(draft, ws, is_named=context.names(draft.path))
+    cautions += _file_cautions(draft, ws, is_named=is_named(draft.path, context.scope))
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
     if draft.landed:
         why.append(f"a command changed it: {draft.landed}")

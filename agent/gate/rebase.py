@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -41,7 +42,7 @@ def rebase_draft(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:
         return msgspec.structs.replace(draft, before=now)
     if now.exists and now.data == draft.after:
         return _on(draft, now, now.data)
-    after = draft.replan(now)
+    after = draft.plan.on(now)
     if isinstance(after, bytes):
         return _on(draft, now, after)
     if not now.exists:
@@ -59,15 +60,22 @@ def holds_already(draft: FileDraft) -> bool:
 
 def with_approved_bytes(draft: FileDraft, after: bytes, notes: list[str]) -> FileDraft:
     """Return the draft with the bytes that the person approved. If the file changes again, both changes are merged."""
-    base = draft.before
+    plan = _ApprovedBytes(draft.before, after)
+    return msgspec.structs.replace(draft, after=after, plan=plan, notes=[*draft.notes, *notes])
 
-    def replan(state: FileState) -> bytes | str:
-        merged = merge_states(base, state, after) if state.exists or not base.exists else None
+
+@dataclass(frozen=True, slots=True)
+class _ApprovedBytes:
+    """The bytes that a person approved for a file."""
+
+    base: FileState
+    after: bytes
+
+    def on(self, state: FileState) -> bytes | str:
+        merged = merge_states(self.base, state, self.after) if state.exists or not self.base.exists else None
         if merged is None or merged[1]:
             return "it overlaps with what the person approved"
         return merged[0]
-
-    return msgspec.structs.replace(draft, after=after, replan=replan, notes=[*draft.notes, *notes])
 
 
 def conflict_digest(draft: FileDraft, conflict: Conflict) -> str:

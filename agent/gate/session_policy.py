@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..host.files.quick_spec import QuickSpec
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
 from .draft import Draft, EffectsDraft, McpDraft
 from .effects_policy import judge_effect, judge_effects
@@ -18,6 +17,8 @@ from .rules import rule_text
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
     from ..layers.effect_classes import Class
+    from ..settings.remembered import RememberedRules
+    from .guarded_paths import GuardedPaths
     from .ruling import Ruling
 
 
@@ -26,8 +27,8 @@ class GatedTree:
     """The workspace or worktree that a gate protects."""
 
     workspace: Workspace
-    guard: Callable[[str], bool]
-    """Returns whether a path in it is guarded."""
+    guard: GuardedPaths
+    """The files in it that the user guards."""
     sandbox: str | None
     """Kind of the sandbox in which its commands run; None: they are not confined."""
     layers: bool = False
@@ -47,10 +48,6 @@ class GatedTree:
     setup: str = ""
     """The command of `--setup`; empty: there is none."""
 
-    def names(self, path: str) -> bool:
-        """Return whether the user named a path with `--scope`."""
-        return bool(self.scope) and QuickSpec(self.scope).match_file(path)
-
 
 class SessionPolicy:
     """The gate's mode and its rules. All gates of a run share one."""
@@ -60,17 +57,17 @@ class SessionPolicy:
         policy: GatePolicy,
         *,
         rules: list[Rule] | None = None,
-        persist: Callable[[Rule], None] | None = None,
+        remembered: RememberedRules | None = None,
     ) -> None:
         """`rules`: the list that new rules are added to (None: a copy of the policy's).
 
-        `persist` stores a rule of `always`. If it raises, the person sees why, and the rule applies in this session.
+        `remembered` stores a rule of `always`. If it cannot, the person sees why, and the rule applies in this session.
         """
         self.mode, self.unsandboxed_ok = policy.mode, policy.unsandboxed_ok
         self.on_ask: OnAsk | None = policy.on_ask
         self.rules = list(policy.rules) if rules is None else rules
         """Rules of the policy, and those that the person added with `always` in this session."""
-        self._persist = persist
+        self._remembered = remembered
 
     def set_mode(self, mode: GateMode, *, unsandboxed_ok: bool) -> None:
         """Set the mode. `unsandboxed_ok` is never withdrawn."""
@@ -111,7 +108,7 @@ class SessionPolicy:
             why_no_layers=tree.why_no_layers,
             unsandboxed_ok=self.unsandboxed_ok,
             starts=tree.starts,
-            names=tree.names,
+            scope=tree.scope,
         )
 
     def add(self, rule: Rule) -> None:
@@ -127,10 +124,10 @@ class SessionPolicy:
         if rule in self.rules:
             return ruling
         self.add(rule)
-        if self._persist is None:
+        if self._remembered is None:
             return ruling
         try:
-            self._persist(rule)
+            self._remembered.add(rule)
         except (RundryError, OSError) as error:
             why = f"the rule could not be saved and holds for this session only: {error}"
             return msgspec.structs.replace(ruling, reason=why)

@@ -33,9 +33,11 @@ def stored_draft(opened: ProposalOpened, ws: Workspace, blobs: Blobs) -> FileDra
         return None
     path = opened.path
     state = stored_state(Path(path), ws.root / path, before)
-    return FileDraft(tool=opened.tool, path=path, before=state, after=after, replan=_misfit)
+    return FileDraft(tool=opened.tool, path=path, before=state, after=after, plan=_LostPlan())
 
 
-def _misfit(now: FileState) -> str:
-    """Return why the change does not fit. The tool's own plan was lost with its runner, so only a merge can fit it."""
-    return "someone else changed the same lines" if now.exists else "the file is gone"
+class _LostPlan:
+    """The plan of a tool that was lost with its runner, so that only a merge can fit the change."""
+
+    def on(self, state: FileState) -> str:
+        return "someone else changed the same lines" if state.exists else "the file is gone"

@@ -264,13 +264,13 @@ class AttachedViews:
         """Count the views of the run above this one too: a person who looks at a run can answer for its children."""
         self._above = above
 
-    def watched(self, within: float = 15.0) -> bool:
+    def is_attended(self, within: float = 15.0) -> bool:
         """Return whether a view reported within this many seconds and its process still runs."""
         with self._handle as db:
             rows = db.execute("SELECT view FROM views WHERE seen >= ?", (self._now() - within,)).fetchall()
         if any(not is_process_gone(str(view)) for (view,) in rows):
             return True
-        return self._above is not None and self._above.watched(within)
+        return self._above is not None and self._above.is_attended(within)
 
 
 def _up_to(cursor: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:

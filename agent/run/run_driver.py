@@ -157,7 +157,7 @@ class RunDriver:
         ctx, events = self._ctx, self._ctx.events.bound(None, None)
         with suppress(PersonInterrupted):
             await record_background_changes(ctx, events)
-        left = [] if ctx.watched() else self._facts.changes.approvals.unreviewed
+        left = [] if ctx.journal.views.is_attended() else self._facts.changes.approvals.unreviewed
         if not left:
             return decision
         why = f"changed while a command ran, and nobody decided about it ({decision.reason}: {decision.detail})"
@@ -171,7 +171,7 @@ class RunDriver:
             return True
         if decision.reason is Reason.HANDOFF and await self._handoffs.hand_over(decision.detail):
             return True
-        if decision.reason is Reason.ERROR and self._ctx.watched():
+        if decision.reason is Reason.ERROR and self._ctx.journal.views.is_attended():
             self.run.pauses.pause(decision.detail, by="program")
             return True
         return False
@@ -206,7 +206,7 @@ class RunDriver:
         def changed() -> bool:
             return (facts.budget, facts.spec) != limits or facts.model != model
 
-        await run.waits.until(lambda: asked() or not self._ctx.watched(), of_person=False)
+        await run.waits.until(lambda: asked() or not self._ctx.journal.views.is_attended(), of_person=False)
         if run.requests.stop is not None or not asked():
             return False
         if self._ctx.stage is not None:

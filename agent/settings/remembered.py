@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -28,24 +29,33 @@ class LastModel(msgspec.Struct, frozen=True, omit_defaults=True):
     """The variable with the key; empty: no key is sent to this server."""
 
 
-def remember_rule(workspace: Path, rule: Rule, env: dict[str, str]) -> None:
-    """Append the rule to `.rundry.toml`. The folder stays trusted if it was trusted or had nothing to trust.
+@dataclass(frozen=True, slots=True)
+class RememberedRules:
+    """The rules in the `.rundry.toml` of a workspace."""
 
-    Raises ConfigError if the file is not trusted or the rule cannot be added; then the rule applies only to this run.
-    """
-    path, trust = workspace / PROJECT_FILE, Trust(env=env)
-    if not trust.trusted(workspace):
-        raise ConfigError(f"{path} is not trusted, so the rule applies only to this run")
-    old = read_plain(path).decode() if path.exists() else ""
-    fields = {name: value for name, value in msgspec.structs.asdict(rule).items() if value is not None}
-    lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
-    new = "\n".join([*([old.rstrip("\n"), ""] if old.strip() else []), "[[gate.rules]]", *lines, ""])
-    try:
-        tomllib.loads(new)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} has its rules in a list: add this rule to that list yourself ({error})") from error
-    _write(path, new.encode())
-    trust.trust_config(workspace)
+    workspace: Path
+    env: Mapping[str, str]
+
+    def add(self, rule: Rule) -> None:
+        """Append the rule. The folder stays trusted if it was trusted or had nothing to trust.
+
+        Raises ConfigError if the file is not trusted or the rule cannot be added; then it applies only to this run.
+        """
+        path, trust = self.workspace / PROJECT_FILE, Trust(env=dict(self.env))
+        if not trust.trusted(self.workspace):
+            raise ConfigError(f"{path} is not trusted, so the rule applies only to this run")
+        old = read_plain(path).decode() if path.exists() else ""
+        fields = {name: value for name, value in msgspec.structs.asdict(rule).items() if value is not None}
+        lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
+        new = "\n".join([*([old.rstrip("\n"), ""] if old.strip() else []), "[[gate.rules]]", *lines, ""])
+        try:
+            tomllib.loads(new)
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(
+                f"{path} has its rules in a list: add this rule to that list yourself ({error})"
+            ) from error
+        _write(path, new.encode())
+        trust.trust_config(self.workspace)
 
 
 def remember_model(model: ModelSpec, env: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -34,6 +35,34 @@ class _Planned(msgspec.Struct, frozen=True):
     notes: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _EditPlan:
+    """The blocks of an edit."""
+
+    blocks: list[Edit]
+
+    def on(self, state: FileState) -> bytes | str:
+        if not state.exists:
+            return "the file was deleted"
+        if why := why_not_editable(state):
+            return why
+        planned = _apply(state, self.blocks)
+        return planned if isinstance(planned, str) else planned.after
+
+
+@dataclass(frozen=True, slots=True)
+class _WritePlan:
+    """The whole content of a file, written over what the model knew of it."""
+
+    before: FileState
+    after: bytes
+
+    def on(self, state: FileState) -> bytes | str:
+        if not self.before.exists:
+            return "someone else made the file meanwhile"
+        return "its content changed, and this would overwrite it" if state.exists else self.after
+
+
 def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
     """Plan the file with all blocks replaced, or return why a block does not fit."""
     state = existing(args.path, ctx)
@@ -46,19 +75,12 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
         return failure(why, "read-only")
     if why := why_not_editable(before):
         return failure(why, "not text")
-    planned = _apply(before, args.blocks())
+    plan = _EditPlan(args.blocks())
+    planned = _apply(before, plan.blocks)
     if isinstance(planned, str):
         return failure(f"{args.path}: {planned}", "no match")
     if planned.after == before.data:
         return failure(f"{args.path}: the edit changes nothing: the old and the new text are the same", "no change")
-
-    def replan(state: FileState) -> bytes | str:
-        if not state.exists:
-            return "the file was deleted"
-        if why := why_not_editable(state):
-            return why
-        replanned = _apply(state, args.blocks())
-        return replanned if isinstance(replanned, str) else replanned.after
 
     path = ctx.workspace.relative(before.real)
     unread = [f"{why}: read it before you rely on its other lines"] if (why := ctx.why_unread(path, before)) else []
@@ -68,7 +90,7 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
         before=before,
         after=planned.after,
         notes=[*planned.notes, *_form(before), *unread],
-        replan=replan,
+        plan=plan,
     )
 
 
@@ -97,19 +119,13 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         notes.append(f"written with the file's line endings ({ending})")
 
     notes += _form(before)
-
-    def replan(state: FileState) -> bytes | str:
-        if not before.exists:
-            return "someone else made the file meanwhile"
-        return "its content changed, and this would overwrite it" if state.exists else after
-
     return FileDraft(
         tool="write_file",
         path=path,
         before=before,
         after=after,
         notes=notes,
-        replan=replan,
+        plan=_WritePlan(before, after),
     )
 
 

@@ -37,7 +37,7 @@ def plan_call(call: McpCall, ctx: ToolContext) -> McpDraft:
         arguments=json.dumps(call.arguments, ensure_ascii=False, indent=2),
         identity=ctx.mcp.clients[tool.server].server.identity,
         claims=tool.claims,
-        problem_of=tool.problem_of,
+        called=tool,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from fakes.project import make_project
 
 from rundry.agent.gate.draft import CommandDraft
+from rundry.agent.gate.guarded_paths import GuardedPaths
 from rundry.agent.gate.policy import PolicyContext, Verdict, judge
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import GateMode, Rule
@@ -37,7 +38,7 @@ def verdict(root: Path) -> Judge:
     ) -> Verdict:
         allows = [Rule(verdict="allow", tool="run_command", command=words) for words in allowed]
         standing = PolicyContext(
-            workspace=Workspace(root), mode=mode, rules=[*rules, *allows], guard=lambda path: False, sandbox=sandbox
+            workspace=Workspace(root), mode=mode, rules=[*rules, *allows], guard=GuardedPaths(), sandbox=sandbox
         )
         return judge(CommandDraft(tool="run_command", command=command, timeout=5, cwd=root), standing)
 

@@ -58,6 +58,7 @@ JUDGE = """
 import sys
 from pathlib import Path
 from rundry.agent.gate.draft import CommandDraft
+from rundry.agent.gate.guarded_paths import GuardedPaths
 from rundry.agent.gate.policy import PolicyContext, judge
 from rundry.agent.shell import line_parser
 from rundry.agent.protocol import GateMode, Rule
@@ -69,7 +70,7 @@ rules = [Rule(verdict="allow", tool="run_command", command="ls"), Rule(verdict="
 for command in ("ls " + "x" * 300_000,) if {stops} else ("ls", "pwd"):
     for mode in (GateMode.ASK, GateMode.EDITS, GateMode.AUTO):
         standing = PolicyContext(
-            workspace=Workspace(Path.cwd()), mode=mode, rules=rules, guard=lambda path: False, sandbox="x",
+            workspace=Workspace(Path.cwd()), mode=mode, rules=rules, guard=GuardedPaths(), sandbox="x",
             unsandboxed_ok=True,
         )
         verdict = judge(CommandDraft(tool="run_command", command=command, timeout=5, cwd=Path.cwd()), standing)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from rundry.agent.gate.guarded_paths import Guard
+from rundry.agent.gate.guarded_paths import GuardedPaths
 from rundry.agent.host.processes.processes import Finished
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.journal.journal import Journal
@@ -47,7 +47,7 @@ class InPlace:
         env = command_env(os.environ) if env is None else env
         done = await sandbox.run(line, root, access, cwd=root, env=env, timeout=timeout)
         after = await look(self.workspace, sandbox, settled=True)
-        author = Author({}, reach, frozenset(), frozenset(), Guard())
+        author = Author({}, reach, frozenset(), frozenset(), GuardedPaths())
         found = compare(self.workspace, self._journal, before, after, author, None)
         sandbox.further_hidden.update(root / name for name in found.names)
         return Ran(done, {one.path: one.why for one in found.protected}, found.names)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,26 @@ from fakes.held_blobs import HeldBlobs
 
 from rundry.agent.gate.draft import CommandDraft, FileDraft, read_file_state
 from rundry.agent.gate.gate import Gate
+from rundry.agent.gate.guarded_paths import GuardedPaths
 from rundry.agent.gate.policy import PolicyContext, Verdict, judge
 from rundry.agent.gate.ruling import Ruling
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.host.files.file_states import FileState
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.protocol import Decide, Event, GateMode, GatePolicy, ProposalOpened, Rule
+from rundry.agent.protocol import Decide, Event, GateMode, GatePolicy, ProposalOpened, Rule, Stamped
+from rundry.agent.settings.remembered import RememberedRules
+from rundry.agent.state.common.person_requests import PersonRequests
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A plan that replaces one piece of a file."""
+
+    old: bytes
+    new: bytes
+
+    def on(self, state: FileState) -> bytes | str:
+        return state.data.replace(self.old, self.new) if self.old in state.data else "the text is gone"
 
 
 @dataclass
@@ -29,9 +42,15 @@ class Place:
     blobs: HeldBlobs = field(default_factory=HeldBlobs)
     clock: ManualClock = field(default_factory=ManualClock)
     attended: bool = True
+    requests: PersonRequests = field(default_factory=PersonRequests)
 
     def record(self, event: Event) -> None:
         self.events.append(event)
+        if isinstance(event, ProposalOpened):
+            self.requests.apply(Stamped(len(self.events), 0.0, None, None, event))
+
+    def is_attended(self) -> bool:
+        return self.attended
 
     def gate(
         self,
@@ -39,17 +58,17 @@ class Place:
         rules: list[Rule] | None = None,
         *,
         sandbox: str | None = "bubblewrap",
-        guard: Callable[[str], bool] = lambda path: False,
+        guard: tuple[str, ...] = (),
         on_ask: str = "refuse",
-        persist: Callable[[Rule], None] | None = None,
+        remembered: RememberedRules | None = None,
     ) -> Gate:
         return Gate(
-            GatedTree(workspace=self.ws, guard=guard, sandbox=sandbox),
-            SessionPolicy(GatePolicy(mode=mode, rules=rules or [], on_ask=on_ask), persist=persist),
+            GatedTree(workspace=self.ws, guard=GuardedPaths(guard), sandbox=sandbox),
+            SessionPolicy(GatePolicy(mode=mode, rules=rules or [], on_ask=on_ask), remembered=remembered),
             blobs=self.blobs,
-            attended=lambda: self.attended,
+            views=self,
             clock=self.clock,
-            given_ids=lambda: [each.proposal_id for each in self.events if isinstance(each, ProposalOpened)],
+            requests=self.requests,
         )
 
     def file(self, name: str, content: bytes) -> Path:
@@ -61,14 +80,11 @@ class Place:
     def replacing(self, name: str, old: bytes, new: bytes) -> FileDraft:
         """A draft that replaces one piece of a file."""
 
-        def again(state: FileState) -> bytes | str:
-            return state.data.replace(old, new) if old in state.data else "the text is gone"
-
-        before = read_file_state(self.ws, name)
-        after = again(before)
+        before, plan = read_file_state(self.ws, name), Replaced(old, new)
+        after = plan.on(before)
         assert isinstance(after, bytes)
         real = self.ws.relative(before.real)
-        return FileDraft(tool="edit_file", path=real, before=before, after=after, replan=again)
+        return FileDraft(tool="edit_file", path=real, before=before, after=after, plan=plan)
 
     def command(self, command: str, tool: str = "run_command", **more: Any) -> CommandDraft:
         return CommandDraft(tool=tool, command=command, timeout=5, cwd=self.ws.root, **more)
@@ -108,7 +124,7 @@ class Place:
             workspace=self.ws,
             mode=mode,
             rules=[*(rules or []), *(Rule(verdict="allow", tool="run_command", command=words) for words in allowed)],
-            guard=lambda path: False,
+            guard=GuardedPaths(),
             sandbox=sandbox,
             unsandboxed_ok=unsandboxed_ok,
             layers=layers,
@@ -121,7 +137,7 @@ class Place:
         *,
         mode: GateMode = GateMode.ASK,
         rules: list[Rule] | None = None,
-        guard: Callable[[str], bool] = lambda path: False,
+        guard: tuple[str, ...] = (),
     ) -> Verdict:
         before = read_file_state(self.ws, name)
         draft = FileDraft(
@@ -129,9 +145,11 @@ class Place:
             path=self.ws.relative(before.real),
             before=before,
             after=b"new",
-            replan=lambda state: b"new",
+            plan=Replaced(before.data, b"new"),
         )
-        context = PolicyContext(workspace=self.ws, mode=mode, rules=rules or [], guard=guard, sandbox="bubblewrap")
+        context = PolicyContext(
+            workspace=self.ws, mode=mode, rules=rules or [], guard=GuardedPaths(guard), sandbox="bubblewrap"
+        )
         return judge(draft, context)
 
 

@@ -25,7 +25,7 @@ async def test_a_decision_of_a_client_is_recorded_under_its_name(place):
 
 async def test_a_client_cannot_approve_a_guarded_file_but_can_reject_it(place):
     place.file("test_a.py", b"x")
-    gate = place.gate(guard=lambda path: path == "test_a.py")
+    gate = place.gate(guard=("test_a.py",))
     task = await place.begin(gate, place.replacing("test_a.py", b"x", b"y"))
     assert gate.decide(place.decide("approve", by=CLIENT)) == "only a person can approve this, not mcp:claude"
     assert not task.done()
@@ -35,7 +35,7 @@ async def test_a_client_cannot_approve_a_guarded_file_but_can_reject_it(place):
 
 async def test_a_person_approves_what_a_client_could_not(place):
     place.file("test_a.py", b"x")
-    gate = place.gate(guard=lambda path: path == "test_a.py")
+    gate = place.gate(guard=("test_a.py",))
     task = await place.begin(gate, place.replacing("test_a.py", b"x", b"y"))
     assert gate.decide(place.decide("approve", by=CLIENT)) is not None
     assert gate.decide(place.decide("approve")) is None

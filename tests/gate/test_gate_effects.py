@@ -11,6 +11,7 @@ from rundry.agent.gate.decision import rule_on_decision
 from rundry.agent.gate.draft import CommandDraft, digest_of
 from rundry.agent.gate.effects_draft import EffectsDraft, EntryDraft
 from rundry.agent.gate.effects_policy import judge_effect
+from rundry.agent.gate.guarded_paths import GuardedPaths
 from rundry.agent.gate.policy import PolicyContext, judge
 from rundry.agent.gate.ruling import EntryRuling, Ruling
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
@@ -19,12 +20,12 @@ from rundry.agent.protocol.effects import CommandEffects
 from rundry.agent.protocol.text.effect_words import effect_lines, effects_title, size_words
 
 
-def context(place, mode, *, rules=(), guard=lambda path: False, layers=True, why="", sandbox="bubblewrap"):
+def context(place, mode, *, rules=(), guard=(), layers=True, why="", sandbox="bubblewrap"):
     return PolicyContext(
         workspace=place.ws,
         mode=mode,
         rules=list(rules),
-        guard=guard,
+        guard=GuardedPaths(guard),
         sandbox=sandbox,
         layers=layers,
         why_no_layers=why,
@@ -57,7 +58,7 @@ def test_rules_and_the_guard_come_before_the_mode(place):
     assert judge_effect("ordinary", ["a"], context(place, GateMode.AUTO, rules=[ask])).action == "ask"
     assert judge_effect("ordinary", ["a"], context(place, GateMode.EFFECTS, rules=[allow])).action == "allow"
     assert judge_effect("protected", ["a"], context(place, GateMode.EFFECTS, rules=[allow])).action == "ask"
-    guarded = judge_effect("ordinary", ["a"], context(place, GateMode.AUTO, guard=lambda path: path == "a"))
+    guarded = judge_effect("ordinary", ["a"], context(place, GateMode.AUTO, guard=("a",)))
     assert guarded.action == "ask" and guarded.danger
 
 
@@ -69,12 +70,12 @@ def test_in_auto_what_the_line_of_the_setup_installs_passes_unless_a_rule_or_the
     assert judge_effect("protected", paths, context(place, GateMode.AUTO), is_setup=True).action == "ask"
     assert judge_effect("install", paths, context(place, GateMode.AUTO, rules=[ask]), is_setup=True).action == "ask"
     assert judge_effect("install", paths, context(place, GateMode.AUTO, rules=[deny]), is_setup=True).action == "deny"
-    guarded = context(place, GateMode.AUTO, guard=lambda path: path == "b")
+    guarded = context(place, GateMode.AUTO, guard=("b",))
     assert judge_effect("install", paths, guarded, is_setup=True).danger
 
 
 def test_what_a_hook_changes_passes_in_effects_and_is_refused_in_read(place):
-    tree = GatedTree(workspace=place.ws, guard=lambda path: False, sandbox="bubblewrap", layers=True)
+    tree = GatedTree(workspace=place.ws, guard=GuardedPaths(), sandbox="bubblewrap", layers=True)
     actions = {
         mode: SessionPolicy(GatePolicy(mode=mode)).judge_effect("ordinary", ["a"], tree, is_hook=True).action
         for mode in GateMode

@@ -74,7 +74,7 @@ def test_protected_files_ask_in_every_mode_before_they_exist_and_never_offer_alw
 
 def test_a_guarded_file_asks_in_every_mode_and_says_why(place):
     for mode in (GateMode.EDITS, GateMode.AUTO):
-        verdict = place.judge_file("tests/test_a.py", mode=mode, guard=lambda path: path.startswith("tests/"))
+        verdict = place.judge_file("tests/test_a.py", mode=mode, guard=("tests/**",))
         assert (verdict.action, verdict.danger) == ("ask", True)
         assert "guarded with --guard" in verdict.why[0]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from gate.saved_rules import Saved
 
 from rundry.agent.protocol import ProposalDecided, ProposalOpened, RuleAdded
 
 
 async def test_a_command_allowed_for_the_session_passes_from_then_on_and_is_not_saved(place):
-    saved = []
-    gate = place.gate(persist=saved.append)
+    saved = Saved()
+    gate = place.gate(remembered=saved)
     task = await place.begin(gate, place.command("pytest -q"))
     assert gate.decide(place.decide("approve", session=True)) is None
     assert (await task).approved
@@ -19,7 +20,7 @@ async def test_a_command_allowed_for_the_session_passes_from_then_on_and_is_not_
     assert place.of(ProposalDecided)[-1].rule is None
     passing = gate.propose(place.command("pytest -q -x"), call_id="c", events=place)
     assert (await asyncio.wait_for(passing, 5)).by == "policy"
-    assert saved == []
+    assert saved.rules == []
     gate.policy.remove(place.of(RuleAdded)[0].rule)
     task = await place.begin(gate, place.command("pytest -q"))
     assert not task.done()

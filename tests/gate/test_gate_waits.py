@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from gate.saved_rules import Saved
 
 from rundry.agent.protocol import Decide, GateMode, ProposalDecided, ProposalOpened, Rule, RundryError
 
@@ -170,23 +171,20 @@ async def test_the_persons_own_text_lands_in_the_files_form_and_the_model_sees_t
 
 async def test_always_writes_the_rule_that_was_shown_and_the_next_one_passes(place):
     place.file("a.py", b"x y")
-    written: list[Rule] = []
-    gate = place.gate(persist=written.append)
+    saved = Saved()
+    gate = place.gate(remembered=saved)
     task = await place.begin(gate, place.replacing("a.py", b"x", b"X"))
     shown = place.of(ProposalOpened)[0].rule
     assert gate.decide(place.decide("approve", always=True)) is None
     assert (await task).approved
     assert place.of(ProposalDecided)[0].rule == shown == "allow edit_file: a.py"
-    assert written == [Rule(verdict="allow", tool="edit_file", path="a.py")]
+    assert saved.rules == [Rule(verdict="allow", tool="edit_file", path="a.py")]
     again = await gate.propose(place.replacing("a.py", b"y", b"Y"), call_id="call_2", events=place)
     assert (again.approved, again.by) == (True, "policy")
 
 
 async def test_a_rule_that_cannot_be_written_holds_for_the_session_and_says_so(place):
-    def fail(rule: Rule) -> None:
-        raise RundryError("the folder is read-only")
-
-    gate = place.gate(persist=fail)
+    gate = place.gate(remembered=Saved(RundryError("the folder is read-only")))
     task = await place.begin(gate, place.command("make"))
     assert gate.decide(place.decide("approve", always=True)) is None
     assert "read-only" in (await task).reason

@@ -64,18 +64,18 @@ def test_what_must_be_exact_is_exact_until_it_is_taken_and_hidden_after(journal:
 def test_views_come_beat_and_go(journal: Journal) -> None:
     now = 1000.0
     journal.now = lambda: now
-    assert not journal.views.watched()
+    assert not journal.views.is_attended()
     journal.views.beat("screen-1")
     journal.views.beat("screen-2")
     now = 1014.0
-    assert journal.views.watched()
+    assert journal.views.is_attended()
     now = 1016.0
-    assert not journal.views.watched()
-    assert journal.views.watched(within=20)
+    assert not journal.views.is_attended()
+    assert journal.views.is_attended(within=20)
     journal.views.beat("screen-2")
-    assert journal.views.watched()
+    assert journal.views.is_attended()
     journal.views.detach("screen-2")
-    assert not journal.views.watched()
+    assert not journal.views.is_attended()
 
 
 def test_who_looks_at_the_run_above_looks_at_its_child(
@@ -84,11 +84,11 @@ def test_who_looks_at_the_run_above_looks_at_its_child(
     now, above = 1000.0, Journal.create(tmp_path / "above.db", make_spec("20261121-014233-above"))
     journal.now = above.now = lambda: now
     above.views.beat("screen-1")
-    assert not journal.views.watched()
+    assert not journal.views.is_attended()
     journal.views.include(above.views)
-    assert journal.views.watched()
+    assert journal.views.is_attended()
     now = 1016.0
-    assert not journal.views.watched() and journal.views.watched(within=20)
+    assert not journal.views.is_attended() and journal.views.is_attended(within=20)
     above.close()
 
 

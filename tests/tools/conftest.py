@@ -12,15 +12,22 @@ from fakes.held_blobs import HeldBlobs
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import CommandDraft, Draft, FileDraft
 from rundry.agent.gate.gate import Gate
+from rundry.agent.gate.guarded_paths import GuardedPaths
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import Event, GateMode, GatePolicy
 from rundry.agent.sandbox.command_environment import command_env
 from rundry.agent.sandbox.sandbox import Sandbox
+from rundry.agent.state.common.person_requests import PersonRequests
 from rundry.agent.tools.carry_out import carry_out, draft_of, plan_again, read
 from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.tool_context import ToolContext
 from rundry.agent.tools.tool_result import ToolResult
+
+
+class Nobody:
+    def is_attended(self) -> bool:
+        return False
 
 
 @dataclass
@@ -89,11 +96,12 @@ def make_bench(tmp_path: Path) -> Callable[..., Bench]:
             **{"contents": None, **settings},
         )
         gate = Gate(
-            GatedTree(workspace=ws, guard=lambda path: False, sandbox=None),
+            GatedTree(workspace=ws, guard=GuardedPaths(), sandbox=None),
             SessionPolicy(GatePolicy(mode=mode, unsandboxed_ok=True)),
             blobs=blobs,
-            attended=lambda: False,
+            views=Nobody(),
             clock=ManualClock(),
+            requests=PersonRequests(),
         )
         return Bench(root, ctx, gate, blobs)
 

@@ -65,7 +65,7 @@ async def _ask_about_undecided(run: LiveRun) -> bool:
     """
     ctx, verdicts = run.ctx, run.facts.verdicts
     judged = verdicts.judgement
-    if judged is None or not judged.rests_on or not ctx.watched():
+    if judged is None or not judged.rests_on or not ctx.journal.views.is_attended():
         return False
     asked = {*verdicts.rejected, *verdicts.proposed}
     if judged.undecided_digest in asked or len(verdicts.proposed) >= _MOST_PROPOSALS:

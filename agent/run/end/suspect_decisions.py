@@ -45,12 +45,14 @@ async def ask_about_suspects(run: LiveRun) -> bool:
 async def accepted_by_person(run: LiveRun, name: str, question: str) -> PersonsAnswer | None:
     """Ask whether the result is accepted. None: there was nobody to answer. `name`: id of the question."""
     ctx, facts = run.ctx, run.facts
-    if not ctx.watched():
+    if not ctx.journal.views.is_attended():
         return None
     if name not in facts.requests.questions:  # otherwise an earlier runner asked it
         ctx.events.record(QuestionAsked(question_id=name, question=question, options=[ACCEPT, CONTINUE]))
     ctx.events.record(Waiting(why="question"))
-    await run.waits.until(lambda: name not in facts.requests.questions or bool(facts.queue) or not ctx.watched())
+    await run.waits.until(
+        lambda: name not in facts.requests.questions or bool(facts.queue) or not ctx.journal.views.is_attended()
+    )
     if name in facts.requests.questions:
         has_request = bool(facts.queue) or run.requests.stop is not None or run.requests.wants_control
         ctx.events.record(QuestionAnswered(question_id=name, text=CONTINUE if has_request else "", by="program"))

@@ -34,7 +34,7 @@ def handed_over(ctx: RunContext, end: Finish) -> Finish:
     `done` names the refused changes, and is a hand-off if the task names one of their files and nobody is here.
     """
     facts = ctx.facts
-    is_alone = not (ctx.watched() or facts.spec.tiers)
+    is_alone = not (ctx.journal.views.is_attended() or facts.spec.tiers)
     if end.reason is Reason.DONE and facts.spec.loop is LoopKind.GOAL:
         return _with_refused(ctx, end, is_alone=is_alone)
     is_plain = facts.spec.loop is LoopKind.GOAL and facts.spec.tries is None and ctx.scope is not None

@@ -87,16 +87,16 @@ class HandoffTiers:
     async def _ask_person(self, number: int, tier: HandoffTier) -> bool:
         run, ctx = self._run, self._run.ctx
         is_called = run.facts.spec.attended and run.facts.spec.notify is not None
-        if not ctx.watched() and not is_called:
+        if not ctx.journal.views.is_attended() and not is_called:
             self._pass(number, "no view is attached")
             return False
         until = self._asked(number, tier)
-        if is_called and not ctx.watched():
+        if is_called and not ctx.journal.views.is_attended():
             self._call(run.facts.spec.notify or "")
         ctx.events.record(Waiting(why="handoff"))
-        if await self._taken_within(until, lambda: not ctx.watched() and not is_called):
+        if await self._taken_within(until, lambda: not ctx.journal.views.is_attended() and not is_called):
             return True
-        self._pass(number, "no response" if ctx.watched() or is_called else "the view was closed")
+        self._pass(number, "no response" if ctx.journal.views.is_attended() or is_called else "the view was closed")
         return False
 
     async def _ask_model(self, number: int, tier: HandoffTier) -> bool:

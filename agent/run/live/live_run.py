@@ -140,7 +140,8 @@ class _LoopStates:
             budget, end = self._exhausted
             finder = self._finder.state(self._pool.busy, end if budget == ctx.facts.budget else None)
         now, price = ctx.clock.now(), ctx.models.current.price
-        return LoopState(ctx.facts, results, ctx.watched(), finder, self._pool.busy, now, price, ctx.judges)
+        is_attended = ctx.journal.views.is_attended()
+        return LoopState(ctx.facts, results, is_attended, finder, self._pool.busy, now, price, ctx.judges)
 
     def note_exhausted(self, results: Sequence[WorkResult]) -> None:
         """Remember until a limit changes that the budget is exhausted, because other work may still run."""

@@ -23,7 +23,7 @@ SECONDS = 20.0
 def notify_of_end(ctx: RunContext, env: Mapping[str, str]) -> None:
     """Run the user's notification command if a screen began the run and no view is attached at its end."""
     spec, ended = ctx.facts.spec, ctx.facts.ended
-    if spec.notify is None or not spec.attended or ended is None or ctx.watched():
+    if spec.notify is None or not spec.attended or ended is None or ctx.journal.views.is_attended():
         return
     text = f"rundry ended: {ended.reason.value}"
     about = {"why": "end", "text": text, "run": spec.run_id, "journal": str(ctx.journal.path)}

@@ -23,10 +23,10 @@ async def watch_for_parking(run: LiveRun) -> None:
         left = LOOK_SECONDS if deadline is None else max(0.1, deadline - ctx.clock.now())
         await ctx.clock.sleep(min(LOOK_SECONDS, left))
         ctx.activity.wake()
-        if ctx.headless and not ctx.watched():
+        if ctx.headless and not ctx.journal.views.is_attended():
             run.gate.decide_all_by_policy()
         at_gate = bool(run.gate.open or ctx.facts.requests.questions)
-        if not (run.waits.is_for_person or ctx.activity.is_resting or at_gate) or ctx.watched():
+        if not (run.waits.is_for_person or ctx.activity.is_resting or at_gate) or ctx.journal.views.is_attended():
             unwatched_since = None
         elif unwatched_since is None:
             unwatched_since = ctx.clock.monotonic()

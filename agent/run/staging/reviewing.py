@@ -40,6 +40,10 @@ class Person:
 
     is_here: bool = True
 
+    def is_attended(self) -> bool:
+        """Return whether the person still decides."""
+        return self.is_here
+
 
 class ClaimedRun(NamedTuple):
     """A run that no other process has meanwhile."""
@@ -119,12 +123,12 @@ def _gate(run: ClaimedRun, tree: Tree, person: Person) -> Gate:
     """Return a gate at which somebody decides on all that is not built by the way, also on what a rule allows."""
     rules = [rule for rule in run.facts.rules if rule.verdict != "allow"]
     policy = SessionPolicy(msgspec.structs.replace(run.journal.spec.gate, mode=GateMode.EFFECTS), rules=rules)
-    gated = GatedTree(workspace=tree.workspace, guard=tree.guard.matches, sandbox=tree.sandbox.kind, layers=True)
+    gated = GatedTree(workspace=tree.workspace, guard=tree.guard, sandbox=tree.sandbox.kind, layers=True)
     return Gate(
         gated,
         policy,
         blobs=run.journal.blobs,
-        attended=lambda: person.is_here,
+        views=person,
         clock=ProcessContext().clock,
-        given_ids=lambda: run.facts.requests.proposal_ids,
+        requests=run.facts.requests,
     )

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...gate.gate import Gate
-from ...gate.guarded_paths import Guard
+from ...gate.guarded_paths import GuardedPaths
 from ...gate.session_policy import GatedTree, SessionPolicy
 from ...host.leftovers import Leftovers
 from ...host.workspace_paths import Workspace
 from ...models.remote_model import RemoteModel
 from ...protocol import GateMode, Model, Refusal, Rule, RunSpec
 from ...sandbox.command_environment import OWN_GIT, command_env
-from ...settings.remembered import remember_rule
+from ...settings.remembered import RememberedRules
 from ...step.resources.change_tracker import ChangeTracker
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.run_tree_files import Tree
@@ -192,7 +192,7 @@ async def _tree(
     elif stages and spec.stage_patch is not None:
         notes.append(f"--stage-patch {spec.stage_patch} is not written, because this run is not staged")
     layers = found.layers if stage is None else None
-    guard = Guard.of(spec.predicates)
+    guard = GuardedPaths.of(spec.predicates)
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     files = ChangeTracker()
     tree = Tree(
@@ -216,7 +216,7 @@ async def _tree(
 def _gate(
     inputs: Inputs,
     workspace: Workspace,
-    guard: Guard,
+    guard: GuardedPaths,
     sandbox: Sandbox,
     rules: list[Rule],
     mode: GateMode,
@@ -236,12 +236,12 @@ def _gate(
             unsandboxed_ok=wanted.unsandboxed_ok or changes.unsandboxed_ok,
         ),
         rules=rules,
-        persist=lambda rule: remember_rule(workspace.root, rule, dict(process.env)),
+        remembered=RememberedRules(workspace.root, process.env),
     )
     return Gate(
         GatedTree(
             workspace=workspace,
-            guard=guard.matches,
+            guard=guard,
             sandbox=sandbox.kind,
             layers=found.layers is not None or found.units is not None,
             why_no_layers=found.why_none,
@@ -251,9 +251,9 @@ def _gate(
         ),
         policy,
         blobs=journal.blobs,
-        attended=journal.views.watched,
+        views=journal.views,
         clock=process.clock,
-        given_ids=lambda: facts.requests.proposal_ids,
+        requests=facts.requests,
     )
 
 

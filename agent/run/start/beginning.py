@@ -246,7 +246,8 @@ def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None)
         return False
     has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
     is_suspect = before is not None and (has_items or suspect_handoff(LoopState(facts)) is not None)
-    if is_suspect and (changes.hint is not None or not ctx.watched()):  # otherwise the person is asked first
+    is_unasked = changes.hint is not None or not ctx.journal.views.is_attended()
+    if is_suspect and is_unasked:  # otherwise the person is asked first
         send_suspects(run, (changes.hint or "") if has_items else "")
     if changes.hint is not None:
         ctx.events.record(Said(text=changes.hint, kind="steer", images=changes.images, by=changes.by))

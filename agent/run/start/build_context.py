@@ -147,7 +147,6 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         stalls=StallWatches(facts),
         prompts=PromptLimits(),
         outages=Outages(clock),
-        watched=journal.views.watched,
         stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
         before_acting=core.dependencies.ready,
         layers=tree.layers,
@@ -171,7 +170,7 @@ def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> St
     chosen = changes.on_stall or spec.on_stall
     if chosen is None and spec.escalate is None and may_start_over(facts):
         return "restart"
-    return chosen or ("handoff" if journal.views.watched() else "stop")
+    return chosen or ("handoff" if journal.views.is_attended() else "stop")
 
 
 def _remember_outputs(facts: RunFacts, tools: ToolContext) -> None:

@@ -90,7 +90,7 @@ async def _answer(
     said, by = message
     if not said and (queued := next(iter(facts.queue.values()), None)) is not None:
         said, by = queued.text, queued.by
-    if said and not ctx.watched() and (waiting := _undecided(run.facts, run.ctx.gate, dangling)):
+    if said and not ctx.journal.views.is_attended() and (waiting := _undecided(run.facts, run.ctx.gate, dangling)):
         _answer_with(run.ctx.gate, dangling, waiting, (said, by), events)
         return ()
     handoff: str | None = None

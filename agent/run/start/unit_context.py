@@ -31,7 +31,7 @@ def context_in_unit(run: RunContext, unit: Unit) -> RunContext:
         sandbox=folder.sandbox,
         env=run.env,
         guard=run.guard,
-        gate=run.gate.for_worktree(workspace, run.guard.matches, ""),
+        gate=run.gate.for_worktree(workspace, run.guard, ""),
         files=ChangeTracker(),
         unit=unit,
     )
@@ -82,7 +82,7 @@ def context_of_try(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work: s
         sandbox=folder.sandbox,
         env=ctx.env,
         guard=ctx.guard,
-        gate=ctx.gate.for_worktree(workspace, ctx.guard.matches, who, reviews_result=facts.spec.tries is not None),
+        gate=ctx.gate.for_worktree(workspace, ctx.guard, who, reviews_result=facts.spec.tries is not None),
         files=ChangeTracker(),
         unit=folder.unit,
     )

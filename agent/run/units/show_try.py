@@ -29,7 +29,7 @@ async def review(ctx: RunContext, chosen: TryChosen, listed: Listed) -> Decided 
     Returns what was approved; or, if it was refused, why nothing is applied; or the hand-off to someone who can decide.
     Raises PersonInterrupted. What is a conflict is not asked about: it is in `refused`.
     """
-    gate = ctx.gate.for_worktree(ctx.workspace, ctx.guard.matches, _name(chosen), shows_result=True)
+    gate = ctx.gate.for_worktree(ctx.workspace, ctx.guard, _name(chosen), shows_result=True)
     try:
         return await _reviewed(ctx, gate, chosen, listed)
     finally:

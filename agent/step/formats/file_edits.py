@@ -27,7 +27,7 @@ from .read_answer import Reading, ShownFile, is_complete, read_answer
 from .text_edits import FileSpace, TextEdits, call_of, one_turn, part_excerpt, whole_excerpt
 
 if TYPE_CHECKING:
-    from ...gate.guarded_paths import Guard
+    from ...gate.guarded_paths import GuardedPaths
     from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
     from ...protocol import CheckFinished
@@ -69,7 +69,7 @@ class FileEdits(TextEdits):
         workspace: Workspace,
         journal: Journal,
         facts: RunFacts,
-        guard: Guard,
+        guard: GuardedPaths,
         tools: ToolContext,
     ) -> None:
         """`tools`: those of the run, which know what is denied to the model and what it has read."""

@@ -211,7 +211,7 @@ class _Attempts:
                 await self._rest()
                 if other_waits():
                     return None
-            elif is_away(fault) and self.may_ask and ctx.watched():
+            elif is_away(fault) and self.may_ask and ctx.journal.views.is_attended():
                 events.record(Fault(kind=fault.kind, text=fault.text))
                 ctx.activity.pause(self._question(fault), ctx.events)
                 ctx.outages.end(ctx.models.current.name)
@@ -229,7 +229,7 @@ class _Attempts:
         ctx = self.ctx
         if self.wrap_up and attempt >= TRIES:
             return None  # the end of a run does not wait for an answer that it can do without
-        is_attended = self.wrap_up or (self.may_ask and ctx.watched())
+        is_attended = self.wrap_up or (self.may_ask and ctx.journal.views.is_attended())
         left = ctx.usage.seconds_left()
         return ctx.outages.seconds_to_wait(ctx.models.current.name, fault, attempt, left, is_attended=is_attended)
 

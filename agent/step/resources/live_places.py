@@ -13,7 +13,7 @@ from ...protocol.text.path_text import quoted_path
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
-    from ...gate.guarded_paths import Guard
+    from ...gate.guarded_paths import GuardedPaths
     from ...host.workspace_paths import Workspace
     from ...layers.run_layers import RunLayers
 
@@ -25,7 +25,7 @@ def live_places(
     layers: RunLayers | None,
     named: Sequence[str],
     gate: Gate,
-    guard: Guard,
+    guard: GuardedPaths,
 ) -> list[Path]:
     """Return the folders of the workspace that such a process can write. Reads the disk.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ...budget.quota import Quotas
     from ...gate.gate import Gate
-    from ...gate.guarded_paths import Guard
+    from ...gate.guarded_paths import GuardedPaths
     from ...gate.ruling import Ruling
     from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
@@ -103,7 +103,7 @@ class RunContext:
     sandbox: Sandbox
     tools: ToolContext
     calls: ToolCalls
-    guard: Guard
+    guard: GuardedPaths
     """Files of which each change asks."""
     quotas: Quotas
     env: Mapping[str, str]
@@ -114,8 +114,6 @@ class RunContext:
     prompts: PromptLimits
     outages: Outages
     """The servers that do not answer now. Tries share it with their run."""
-    watched: Callable[[], bool]
-    """Returns whether a view is attached, so that a person can be asked."""
     stall_ends: Callable[[], StallEnd]
     """Returns what a repeated stall leads to now: `handoff` or `stop`."""
     before_acting: Callable[[], Coroutine[Any, Any, None]]

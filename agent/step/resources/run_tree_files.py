@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
-    from ...gate.guarded_paths import Guard
+    from ...gate.guarded_paths import GuardedPaths
     from ...host.workspace_paths import Workspace
     from ...layers.run_layers import RunLayers
     from ...layers.unit import Unit
@@ -25,7 +25,7 @@ class Tree:
     sandbox: Sandbox
     env: Mapping[str, str]
     """Environment of commands and checks, without the provider keys."""
-    guard: Guard
+    guard: GuardedPaths
     """Files of which each change asks."""
     gate: Gate
     files: ChangeTracker

@@ -39,7 +39,7 @@ from .protected_changes import decide_protected
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
-    from ...gate.guarded_paths import Guard
+    from ...gate.guarded_paths import GuardedPaths
     from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
     from ...sandbox.sandbox import Sandbox
@@ -150,7 +150,7 @@ class Author(NamedTuple):
     """The files that the run made."""
     outputs: Set[str]
     """Folders and files with output that were written."""
-    guard: Guard
+    guard: GuardedPaths
 
 
 async def record_changes(

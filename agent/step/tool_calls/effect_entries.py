@@ -27,7 +27,7 @@ from ...state.facts.standing_changes import GIT_WORDS
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
-    from ...gate.guarded_paths import Guard
+    from ...gate.guarded_paths import GuardedPaths
     from ...gate.policy import Verdict
     from ...journal.blobs import Blobs
     from ...layers.effect_classes import Class, Group
@@ -108,7 +108,9 @@ class _Asking:
         (self.folders if is_folder(one.effect) else self.clashing if one.effect.conflict else self.files).append(one)
 
 
-def sort_effects(gate: Gate, root: Path, listed: Listed, guard: Guard, *, is_hook: bool, command: str = "") -> Sorted:
+def sort_effects(
+    gate: Gate, root: Path, listed: Listed, guard: GuardedPaths, *, is_hook: bool, command: str = ""
+) -> Sorted:
     """Sort the effects by what the gate says of them. `root`: the workspace, whose files are read.
 
     `is_hook`: a hook of the user made them, which asks nobody. `command`: the line of the model that made them.
@@ -143,7 +145,7 @@ def sort_effects(gate: Gate, root: Path, listed: Listed, guard: Guard, *, is_hoo
     return found
 
 
-def _sort_each(gate: Gate, group: Group, guard: Guard, found: Sorted, asking: _Asking, *, is_hook: bool) -> None:
+def _sort_each(gate: Gate, group: Group, guard: GuardedPaths, found: Sorted, asking: _Asking, *, is_hook: bool) -> None:
     """Sort the effects of a group one by one."""
     passing, denied = list[Effect](), dict[str, list[str]]()
     for effect, why, undo in group.entries:
@@ -201,7 +203,7 @@ def readable(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _passes_whole(gate: Gate, group: Group, guard: Guard, *, is_hook: bool) -> bool:
+def _passes_whole(gate: Gate, group: Group, guard: GuardedPaths, *, is_hook: bool) -> bool:
     """Return whether a group of output needs no look at each of its paths."""
     if group.kind not in ("built", "ignored_new"):
         return False
@@ -210,7 +212,7 @@ def _passes_whole(gate: Gate, group: Group, guard: Guard, *, is_hook: bool) -> b
     return gate.judge_effect(group.kind, [one.effect.path for one in group.entries], is_hook=is_hook).action == "allow"
 
 
-def _is_guarded(guard: Guard, kind: Class, effect: Effect) -> bool:
+def _is_guarded(guard: GuardedPaths, kind: Class, effect: Effect) -> bool:
     """Return whether an effect changes a guarded file. Of what git ignores, only what existed is guarded."""
     is_new_output = effect.before is None and kind not in ("protected", "ordinary")
     return not is_new_output and guard.matches(effect.path)

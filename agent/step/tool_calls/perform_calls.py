@@ -405,13 +405,13 @@ async def _ask_person(
     question, name = ctx.tools.question(parsed.arguments), call.call_id
     if name in ctx.facts.requests.answers:
         return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")
-    if not ctx.watched():
+    if not ctx.journal.views.is_attended():
         return _nobody_answers(ctx, question.question, outcome)
     events.record(QuestionAsked(question_id=name, question=question.question, options=question.options))
     events.record(Waiting(why="question"))
     asked = ctx.facts.requests.questions
     await ctx.activity.interruptible(
-        ctx.activity.until(lambda: name not in asked or (ctx.headless and not ctx.watched()))
+        ctx.activity.until(lambda: name not in asked or (ctx.headless and not ctx.journal.views.is_attended()))
     )
     if name in asked:
         result = _nobody_answers(ctx, question.question, outcome)

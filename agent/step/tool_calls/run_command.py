@@ -63,7 +63,7 @@ async def run_at_gate(
             need = _refused(ctx.workspace, ctx.sandbox, draft, attempt.result)
             if need is None:
                 break
-            if not ctx.watched():
+            if not ctx.journal.views.is_attended():
                 return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {NOBODY_TO_ALLOW}"])
             if need.unsandboxed and ctx.facts.spec.predicates.holdout is not None:
                 return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {HELD_OUT}"])

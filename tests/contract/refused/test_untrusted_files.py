@@ -161,11 +161,11 @@ def test_trust_of_a_folder_holds_for_the_file_as_it_was(
 
 def test_a_rule_that_always_wrote_does_not_trust_new_files(home: Home, project: Path, server: ScriptedServer):
     from rundry.agent.protocol import Rule
-    from rundry.agent.settings.remembered import remember_rule
+    from rundry.agent.settings.remembered import RememberedRules
 
     Trust(env=home.env).trust(project)
     write(project, GOAL + 'until = ["true"]\n', server)
-    remember_rule(project, Rule(verdict="allow", command="git status"), home.env)
+    RememberedRules(project, home.env).add(Rule(verdict="allow", command="git status"))
     refused(home.run("run", "spec.toml", "--headless", cwd=project), "until")
 
 

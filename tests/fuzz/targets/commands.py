@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from rundry.agent.gate.draft import CommandDraft
+from rundry.agent.gate.guarded_paths import GuardedPaths
 from rundry.agent.gate.policy import PolicyContext, judge
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import GateMode, Rule
@@ -33,7 +34,7 @@ def shell(data: bytes) -> None:
             verdict = judge(
                 draft,
                 PolicyContext(
-                    workspace=workspace(), mode=mode, rules=rules, guard=lambda _: False, sandbox="bubblewrap"
+                    workspace=workspace(), mode=mode, rules=rules, guard=GuardedPaths(), sandbox="bubblewrap"
                 ),
             )
             if read.parse_error is not None or mode is GateMode.READ:

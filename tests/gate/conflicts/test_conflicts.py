@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from dataclasses import dataclass
 
 import msgspec
 import pytest
@@ -12,8 +13,19 @@ from gate.conflicts.in_conflict import MERGED, in_conflict, newest
 
 from rundry.agent.gate.draft import changed_draft, read_file_state
 from rundry.agent.gate.three_way_merge import merge
+from rundry.agent.host.files.file_states import FileState
 from rundry.agent.host.files.write_file import write_file
 from rundry.agent.protocol import GateMode, ProposalDecided, ProposalOpened, ProposalRebased
+
+
+@dataclass(frozen=True)
+class Refusing:
+    """A plan that fits no content."""
+
+    why: str
+
+    def on(self, state: FileState) -> str:
+        return self.why
 
 
 async def test_a_conflict_is_reported_in_one_sentence_and_in_a_persons_words(place):
@@ -21,7 +33,7 @@ async def test_a_conflict_is_reported_in_one_sentence_and_in_a_persons_words(pla
     draft = place.replacing("a.py", b"two", b"2")
     misfit = "edit 1 of 2: old_text is not in the file. Nothing was changed. The nearest is line 2; copy it:\n2| zwei"
     gate = place.gate()
-    task = await place.begin(gate, msgspec.structs.replace(draft, replan=lambda _: misfit))
+    task = await place.begin(gate, msgspec.structs.replace(draft, plan=Refusing(misfit)))
     file.write_bytes(b"one\nzwei\nthree\n")
     await place.clock.advance(1.1)
     assert newest(place).why.endswith(": edit 1 of 2: the text that it replaces is not in the file")
@@ -206,7 +218,7 @@ async def test_the_system_tells_of_a_change_before_the_next_look(place):
 
 
 async def test_a_change_that_a_command_made_is_never_in_conflict(place):
-    gate = place.gate(GateMode.AUTO, guard=lambda path: True)
+    gate = place.gate(GateMode.AUTO, guard=("*",))
     file = place.file("tests/a.py", b"new\n")
     task = await place.begin(gate, changed_draft("tests/a.py", b"old\n", b"new\n", "make"))
     file.write_bytes(b"newer\n")

@@ -88,7 +88,7 @@ async def test_the_digest_tells_commands_files_and_bytes_apart(place):
 
 
 async def test_a_change_that_a_command_made_can_be_kept_or_restored_but_not_in_part(place):
-    gate = place.gate(GateMode.AUTO, guard=lambda path: True)
+    gate = place.gate(GateMode.AUTO, guard=("*",))
     task = await place.begin(gate, changed_draft("tests/test_a.py", b"old\n", b"new\n", "make fix"))
     opened = place.of(ProposalOpened)[0]
     assert opened.danger

@@ -17,11 +17,13 @@ from fakes.held_blobs import HeldBlobs
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import FileDraft
 from rundry.agent.gate.gate import Gate
+from rundry.agent.gate.guarded_paths import GuardedPaths
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.protocol import Decide, GatePolicy, ProposalOpened, ProposalRebased
+from rundry.agent.protocol import Decide, GatePolicy, ProposalOpened, ProposalRebased, Stamped
 from rundry.agent.protocol.text.hunks import apply_hunks, split
 from rundry.agent.sandbox.sandbox import Sandbox
+from rundry.agent.state.common.person_requests import PersonRequests
 from rundry.agent.tools.carry_out import carry_out, draft_of, plan_again
 from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.tool_context import ToolContext
@@ -153,20 +155,26 @@ class Sequence:
         self.met: set[str] = set()
         """What the sequence went through."""
         self.clock = ManualClock()
+        self.requests = PersonRequests()
         self.person = Person(root, random.Random(seed + 1_000_000))
         self.gate = Gate(
-            GatedTree(workspace=self.ws, guard=lambda path: False, sandbox=None),
+            GatedTree(workspace=self.ws, guard=GuardedPaths(), sandbox=None),
             SessionPolicy(GatePolicy()),
             blobs=self.blobs,
-            attended=lambda: True,
+            views=self,
             clock=self.clock,
-            given_ids=lambda: self.shown,
+            requests=self.requests,
         )
         self.tools = ToolContext(workspace=self.ws, env={}, sandbox=Sandbox(), blobs=self.blobs, mcp=no_servers())
+
+    def is_attended(self) -> bool:
+        return True
 
     def record(self, event: object) -> None:
         if isinstance(event, ProposalOpened | ProposalRebased):
             self.shown[event.proposal_id] = event
+        if isinstance(event, ProposalOpened):
+            self.requests.apply(Stamped(0, 0.0, None, None, event))
         if isinstance(event, ProposalRebased):
             self.met.add("conflict" if event.conflict else "rebased")
 
