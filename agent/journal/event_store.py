@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..host.crash import crash_point
-from ..protocol import Event, JournalError, Stamped, event_type
+from ..protocol import Event, JournalError, RunSpec, Stamped, event_type
 from . import database
 from .blobs import StoredBlobs
 from .integrity.chain import Chain, Row, add_chain
 from .integrity.checksums import META_DIGEST, meta_digest
 from .integrity.journal_tail import TAIL_META, TailWriter, open_tail
 from .journal_handle import Handle
+from .redact import Redactor
 from .sqlite_errors import Broken
 
 if TYPE_CHECKING:
@@ -28,11 +31,18 @@ Entry = tuple[Event, int | None, str | None]
 """An event with its step and its work."""
 
 
+def redactor_of(spec: RunSpec) -> Redactor:
+    """Return the redactor of a run: it hides the secrets of the environment, and the key of its model."""
+    return Redactor.from_env(os.environ, [spec.model.key_from] if spec.model.key_from else [])
+
+
 class Store:
     """Transactions and everything that is stored next to the events. `Journal` adds the events."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
+    def __init__(self, path: Path, connection: sqlite3.Connection, spec: RunSpec) -> None:
+        self.path, self.spec = path, spec
+        self.now: Callable[[], float] = time.time
+        """The clock for timestamps, in Unix seconds."""
         self._db = connection
         self._handle = Handle(path, connection)
         self.blobs = StoredBlobs(self._handle)
@@ -42,6 +52,11 @@ class Store:
         self._depth = 0
         self._durable = False
         self._wrote = False
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """The redactor that hides keys in everything that is appended."""
+        return redactor_of(self.spec)
 
     @contextlib.contextmanager
     def transaction(self) -> Generator[None]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from ..protocol import Command, encode_command
@@ -12,8 +10,8 @@ from .encoding import decode_known_command, redact_command
 from .integrity.checksums import add_inbox_digest, command_digest
 
 if TYPE_CHECKING:
+    from .event_store import Store
     from .journal_handle import Handle
-    from .redact import Redactor
 
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
 _UNTAKEN_WHOLE = "SELECT id, at, body, digest FROM commands WHERE taken_at IS NULL ORDER BY id"
@@ -23,22 +21,14 @@ _TAKE = "UPDATE commands SET taken_at = ?, body = ?, digest = ? WHERE id = ?"
 class Inbox:
     """The commands of one journal. Every method raises JournalError if the file cannot be read or written."""
 
-    def __init__(
-        self,
-        handle: Handle,
-        *,
-        now: Callable[[], float],
-        redactor: Callable[[], Redactor],
-        transaction: Callable[[], AbstractContextManager[None]],
-    ) -> None:
-        self._handle = handle
-        self._now, self._redactor, self._transaction = now, redactor, transaction
+    def __init__(self, store: Store, handle: Handle) -> None:
+        self._store, self._handle = store, handle
 
     def put(self, command: Command) -> int:
         """Add a command of a view for the runner; return its id, with which the answer can be found."""
-        body = redact_command(encode_command(command), self._redactor())
+        body = redact_command(encode_command(command), self._store.redactor)
         with self._handle as db:
-            at, sql = self._now(), "INSERT INTO commands(at, body) VALUES (?, ?)"
+            at, sql = self._store.now(), "INSERT INTO commands(at, body) VALUES (?, ?)"
             row: tuple[object, ...] = (at, body)
             if _has_digest(db):
                 sql, row = "INSERT INTO commands(at, body, digest) VALUES (?, ?, ?)", (*row, command_digest(at, body))
@@ -52,12 +42,12 @@ class Inbox:
         with self._handle as db:
             if not db.execute(f"{_UNTAKEN} LIMIT 1").fetchone():
                 return []
-            with self._transaction():
+            with self._store.transaction():
                 add_inbox_digest(db)
                 rows = db.execute(_UNTAKEN_WHOLE).fetchall()
                 for number, at, body, _ in rows:
-                    kept = redact_command(body, self._redactor(), is_taken=True)
-                    db.execute(_TAKE, (self._now(), kept, command_digest(at, kept), number))
+                    kept = redact_command(body, self._store.redactor, is_taken=True)
+                    db.execute(_TAKE, (self._store.now(), kept, command_digest(at, kept), number))
         return [
             (number, decode_known_command(body) if digest in (None, command_digest(at, body)) else None)
             for number, at, body, digest in rows

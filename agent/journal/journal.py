@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +18,10 @@ from . import database
 from .budget_ledger import BudgetLedger
 from .claim import holder
 from .encoding import decode, encode, encode_all
-from .event_store import Entry, Store
+from .event_store import Entry, Store, redactor_of
 from .inbox import Inbox
 from .integrity.checksums import META_DIGEST, meta_digest
 from .integrity.unfinished import remove_unfinished, unfinished_path
-from .redact import Redactor
 from .sqlite_errors import Broken, explain
 
 if TYPE_CHECKING:
@@ -48,16 +45,11 @@ class Journal(Store):
 
     def __init__(self, path: Path, connection: sqlite3.Connection, spec: RunSpec) -> None:
         """For internal use: call `create` or `open`."""
-        super().__init__(path, connection)
-        self.spec = spec
-        self.now: Callable[[], float] = time.time
-        """The clock for timestamps, in Unix seconds."""
+        super().__init__(path, connection, spec)
         if spec.finder is not None:
             connection.execute(f"PRAGMA cache_size = -{database.SEARCH_CACHE_KIB}")
-        self.inbox = Inbox(
-            self._handle, now=lambda: self.now(), redactor=lambda: self.redactor, transaction=self.transaction
-        )
-        self.views = AttachedViews(self._handle, lambda: self.now())
+        self.inbox = Inbox(self, self._handle)
+        self.views = AttachedViews(self, self._handle)
         self.ledger = BudgetLedger(self._handle)
         self._damaged = frozenset[int]()
         self.on_read: Callable[[int, str], None] | None = None
@@ -71,11 +63,6 @@ class Journal(Store):
     def report_reading(self, on_read: Callable[[int, str], None] | None) -> None:
         """Set the function that `on_read` calls from now on; None: none."""
         self.on_read = on_read
-
-    @cached_property
-    def redactor(self) -> Redactor:
-        """The redactor that hides keys in everything that is appended."""
-        return _redactor(self.spec)
 
     @staticmethod
     def create(path: Path, spec: RunSpec) -> Journal:
@@ -242,8 +229,8 @@ class Journal(Store):
 class AttachedViews:
     """The views that have a run open. Every method raises JournalError if the file cannot be read or written."""
 
-    def __init__(self, handle: Handle, now: Callable[[], float]) -> None:
-        self._handle, self._now = handle, now
+    def __init__(self, store: Store, handle: Handle) -> None:
+        self._store, self._handle = store, handle
         self._above: AttachedViews | None = None
 
     def beat(self, view: str) -> None:
@@ -251,7 +238,7 @@ class AttachedViews:
         if self._handle.is_read_only:
             return
         with self._handle as db:
-            db.execute(_SEEN, (view, self._now()))
+            db.execute(_SEEN, (view, self._store.now()))
 
     def detach(self, view: str) -> None:
         """Remove the registration of a view."""
@@ -267,7 +254,7 @@ class AttachedViews:
     def is_attended(self, within: float = 15.0) -> bool:
         """Return whether a view reported within this many seconds and its process still runs."""
         with self._handle as db:
-            rows = db.execute("SELECT view FROM views WHERE seen >= ?", (self._now() - within,)).fetchall()
+            rows = db.execute("SELECT view FROM views WHERE seen >= ?", (self._store.now() - within,)).fetchall()
         if any(not is_process_gone(str(view)) for (view,) in rows):
             return True
         return self._above is not None and self._above.is_attended(within)
@@ -297,9 +284,5 @@ def _spec(path: Path, connection: sqlite3.Connection, raw: str) -> RunSpec:
 
 def _described(spec: RunSpec) -> tuple[RunSpec, dict[str, str]]:
     """Return the spec without keys, and the values stored in a new journal."""
-    spec = msgspec.structs.replace(spec, task=_redactor(spec)(spec.task))
+    spec = msgspec.structs.replace(spec, task=redactor_of(spec)(spec.task))
     return spec, {"spec": msgspec.json.encode(spec).decode(), "created": repr(time.time())}
-
-
-def _redactor(spec: RunSpec) -> Redactor:
-    return Redactor.from_env(os.environ, [spec.model.key_from] if spec.model.key_from else [])

@@ -8,7 +8,6 @@ from typing import cast
 from urllib.parse import unquote
 
 from .key_patterns import PATTERNS, URL_PASSWORD, encodings_of, in_json
-from .stream_redactor import StreamRedactor
 
 MASK = "*"
 SHORTEST = 6
@@ -79,10 +78,6 @@ class Redactor:
     def event(self, fields: dict[str, object]) -> dict[str, object]:
         """Return the decoded JSON of an event with keys hidden in all strings; field names and type are unchanged."""
         return {k: v if k == "type" else self._redact_value(v, only_known=k in _PLACES) for k, v in fields.items()}
-
-    def stream(self) -> StreamRedactor:
-        """Return a redactor for a text that arrives in pieces."""
-        return StreamRedactor(self, self.known, self.values)
 
     def _redact_value(self, value: object, *, only_known: bool) -> object:
         if isinstance(value, str):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from .key_patterns import HEADS, LONGEST_HEAD
+
+if TYPE_CHECKING:
+    from .redact import Redactor
 
 LONGEST_HELD = 16_384
 """Maximum number of characters to hold back while a possible key continues."""
@@ -25,10 +28,9 @@ class StreamRedactor:
     The end of the text, usually the last word, is held back as long as it may become a key.
     """
 
-    def __init__(self, redact: Callable[[str], str], known: Callable[[str], str], values: Sequence[str]) -> None:
-        """`redact` hides all keys, `known` only the known `values`."""
-        self._redact, self._known = redact, known
-        self._values = values
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor, self._values = redactor, redactor.values
+        values = self._values
         self._longest = max(map(len, values), default=0)
         starts = "|".join(sorted({re.escape(value[:3]) for value in values}))
         self._starts = re.compile(f"(?={starts})") if values else None
@@ -61,15 +63,15 @@ class StreamRedactor:
         body = _KEY_BODY.match(text) if self._in_key else None
         inside = body.end() if body is not None else 0  # a key that was too long to hold back continues
         self._in_key = self._in_key and inside == len(text)
-        hidden = self._redact(self._before + text)[len(self._before) :]
-        self._before = self._known(self._before + text)[
+        hidden = self._redactor(self._before + text)[len(self._before) :]
+        self._before = self._redactor.known(self._before + text)[
             -LONGEST_HEAD - 1 :
         ]  # the preceding text decides where a word begins
         return "*" * inside + hidden[inside:]
 
     def _unsettled(self, text: str) -> int:
         """Return the index from which the text may still become a key, or its length."""
-        raw, text = text, self._known(text)  # a word, and a key, can begin right after a known value
+        raw, text = text, self._redactor.known(text)  # a word, and a key, can begin right after a known value
         cut = min(self._open_word(text), _open_url(text), _open_pem(text), self._open_value(raw))
         return len(text[:cut].rstrip(_WORD)) if cut < len(text) else cut  # do not split a word
 

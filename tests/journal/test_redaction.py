@@ -10,6 +10,7 @@ from journal.canaries import CANARY, PEM, PLAIN, SHAPES
 from sampling import examples
 
 from rundry.agent.journal.redact import Redactor
+from rundry.agent.journal.stream_redactor import StreamRedactor
 
 HARMLESS = [
     "task-1 and disk-usage and sk-circle-fade-dot-container",
@@ -109,7 +110,7 @@ def pieces() -> st.SearchStrategy[str]:
 @settings(max_examples=examples(300), deadline=None)
 @given(text=pieces(), cuts=st.lists(st.integers(0, 400), max_size=12))
 def test_a_stream_hides_what_the_whole_text_would_hide_however_it_is_cut(text: str, cuts: list[int]) -> None:
-    stream = (redact := Redactor([CANARY, PLAIN])).stream()
+    stream = StreamRedactor(redact := Redactor([CANARY, PLAIN]))
     places = sorted({0, len(text), *(c for c in cuts if c < len(text))})
     shown = [stream.feed(text[a:b]) for a, b in pairwise(places)]
     assert "".join(shown) + stream.flush() == redact(text)
@@ -119,14 +120,14 @@ def test_a_key_right_after_a_known_value_is_hidden_wherever_the_stream_is_cut() 
     redact = Redactor(["canaryAbc123Xyz789"])
     text = "canaryAbc123Xyz789sk-proj-AbCdEfGhIjKlMnOpQrSt12"
     for cut in range(len(text) + 1):
-        stream = redact.stream()
+        stream = StreamRedactor(redact)
         assert stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.flush() == "*" * len(text), cut
 
 
 @pytest.mark.parametrize("key", [*SHAPES, PEM, CANARY, PLAIN, "http://me:pass-word@host/"], ids=lambda key: key[:8])
 def test_a_key_that_comes_letter_by_letter_is_never_shown(key: str) -> None:
     redact = Redactor([CANARY, PLAIN])
-    stream = redact.stream()
+    stream = StreamRedactor(redact)
     text = f"the key is {key} and so on. "
     shown = "".join(stream.feed(letter) for letter in text)
     assert shown + stream.flush() == redact(text) != text
@@ -136,7 +137,7 @@ def test_a_key_that_comes_letter_by_letter_is_never_shown(key: str) -> None:
     "text", ["An ordinary answer, word by word. ", "こんにちは、世界。続きます。", "x = [1, 2, 3]\n"]
 )
 def test_ordinary_text_is_kept_back_for_no_more_than_its_last_word(text: str) -> None:
-    stream = Redactor([CANARY, PLAIN]).stream()
+    stream = StreamRedactor(Redactor([CANARY, PLAIN]))
     shown = 0
     for fed, letter in enumerate(text * 5, 1):
         shown += len(stream.feed(letter))
@@ -144,11 +145,11 @@ def test_ordinary_text_is_kept_back_for_no_more_than_its_last_word(text: str) ->
 
 
 def test_a_word_without_an_end_is_not_kept_back_for_ever_and_a_key_in_it_stays_hidden() -> None:
-    stream = Redactor([]).stream()
+    stream = StreamRedactor(Redactor([]))
     assert len("".join(stream.feed("x" * 1000) for _ in range(5))) >= 4990
     stream.flush()
     shown = stream.feed("eyJ" + "a" * 10_000) + stream.feed("a" * 10_000) + stream.feed("b" * 50 + " end ")
     assert shown.endswith(" end ")
-    held = Redactor([]).stream()
+    held = StreamRedactor(Redactor([]))
     key = "sk-" + "A1" * 10_000
     assert set("".join(held.feed(key[n : n + 500]) for n in range(0, len(key), 500)) + held.feed(" ")) == {"*", " "}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...journal.stream_redactor import StreamRedactor
 from ...protocol import (
     CallPart,
     Clock,
@@ -35,7 +36,6 @@ from .charging import charged_for
 
 if TYPE_CHECKING:
     from ...budget.admission import Grant
-    from ...journal.stream_redactor import StreamRedactor
     from ...state.recorder import Events
     from ..formats.text_edits import TextEdits
     from ..prompt.fit_conversation import Fitted
@@ -72,9 +72,11 @@ class Stream:
         self._reply = Reply()
         self._reasoning = ""
         self._read: PromptReadPart | None = None
-        guard = ctx.journal.redactor.stream
-        self._text = Merger(lambda text: events.record(TextArrived(text=text)), ctx.clock, guard())
-        self._thought = Merger(lambda text: events.record(ReasoningArrived(text=text)), ctx.clock, guard())
+        redactor = ctx.journal.redactor
+        self._text = Merger(lambda text: events.record(TextArrived(text=text)), ctx.clock, StreamRedactor(redactor))
+        self._thought = Merger(
+            lambda text: events.record(ReasoningArrived(text=text)), ctx.clock, StreamRedactor(redactor)
+        )
 
     async def run(self, request: Request) -> Reply:
         """Return the whole reply, charged and recorded. Raises ModelFault; what had arrived by then is recorded."""
