@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -44,22 +43,22 @@ _NAMED = 3
 """Maximum number of files that a reason names."""
 
 if TYPE_CHECKING:
+    from .commands.handle_commands import Inbox
     from .handoff.tiers import HandoffTiers
 
 
 class RunDriver:
     """Drives one run. It acts on the requests of the person between two steps."""
 
-    def __init__(self, run: LiveRun, handle_commands: Callable[[], Awaitable[None]], handoffs: HandoffTiers) -> None:
-        """`handle_commands` reads and handles the commands in the inbox."""
+    def __init__(self, run: LiveRun, inbox: Inbox, handoffs: HandoffTiers) -> None:
         self.run = run
         self._ctx, self._facts = run.ctx, run.ctx.facts
-        self._handle_commands, self._handoffs = handle_commands, handoffs
+        self._inbox, self._handoffs = inbox, handoffs
 
     async def between_steps(self) -> None:
         """Handle user commands, wait while the run is paused, then deliver queued messages."""
         run = self.run
-        await self._handle_commands()
+        await self._inbox.read()
         await run.waits.until(self._may_continue)
         await self._give_control()
         await withhold_messages(run)

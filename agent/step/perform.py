@@ -162,7 +162,7 @@ async def _step(
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply)
         runs = "tool"
-        await ctx.activity.interruptible(ctx.before_acting())
+        await ctx.activity.interruptible(ctx.start_checks.ready())
         names = [spec.name for spec in specs] if edits is None else TOOLS
         outcome = await ctx.calls.perform(
             ctx, reply.calls, events, step=number, work=work.work, names=names, endings=endings

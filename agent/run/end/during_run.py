@@ -38,7 +38,7 @@ async def confirm(run: LiveRun) -> None:
     async with run.files_lock.held("the check in a clean checkout"):
         with ctx.activity.in_progress():
             try:
-                await ctx.activity.interruptible(ctx.before_acting())
+                await ctx.activity.interruptible(ctx.start_checks.ready())
                 await confirm_result(ctx)
             except PersonInterrupted:
                 if ctx.usage.deadline_passed():

@@ -97,7 +97,7 @@ def live_run(
 ) -> LiveRun:
     """Build the parts of a run."""
     files_lock = WatchedLock("the files of the workspace", ctx.events.bound(None, None))
-    pool = Pool(_Performer(ctx, tools, finder, passes, children, files_lock).perform)
+    pool = Pool(_Performer(ctx, tools, finder, passes, children, files_lock))
     requests = UserRequests(ctx.activity, ctx.gate)
     if children is not None:
         children.follow_stops_of(requests)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ...protocol import Work, WorkResult
 
 
+class Performer(Protocol):
+    """Performs the work orders of a run, each in its own way."""
+
+    async def perform(self, work: Work) -> WorkResult:
+        """Perform one work order, and return its result."""
+        ...
+
+
 class Pool:
     """The running work orders of one run."""
 
-    def __init__(self, perform: Callable[[Work], Awaitable[WorkResult]]) -> None:
-        self._perform = perform
+    def __init__(self, performer: Performer) -> None:
+        self._performer = performer
         self._tasks: dict[asyncio.Task[WorkResult], str | None] = {}
         self._has_result = asyncio.Event()
         self._is_requested = False
@@ -35,7 +43,7 @@ class Pool:
     def start(self, works: Sequence[Work]) -> None:
         """Start these work orders in parallel."""
         for work in works:
-            task = asyncio.ensure_future(self._perform(work))
+            task = asyncio.ensure_future(self._performer.perform(work))
             self._tasks[task] = work.work
             task.add_done_callback(lambda _: self._has_result.set())
 

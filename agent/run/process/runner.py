@@ -251,7 +251,7 @@ async def _watch_over(
 ) -> Outcome:
     """Run the loop, the inbox and what may park the run concurrently. When one ends, the others are cancelled."""
     commands = Inbox(run, beginning.order.stale, process.open_model)
-    driver = RunDriver(run, commands.read, HandoffTiers(run, process.open_model, process.env))
+    driver = RunDriver(run, commands, HandoffTiers(run, process.open_model, process.env))
     _record_failed_export(process.spans, run)
     inbox = asyncio.ensure_future(commands.keep_reading())
     live = asyncio.ensure_future(_drive_to_end(driver, beginning, dependencies, process.env))

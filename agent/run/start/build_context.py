@@ -148,7 +148,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         prompts=PromptLimits(),
         outages=Outages(clock),
         stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
-        before_acting=core.dependencies.ready,
+        start_checks=core.dependencies,
         layers=tree.layers,
         units=tree.units,
         views=tree.views,

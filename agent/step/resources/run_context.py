@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...verdict.judge.judged_runs import is_judged
 from ...verdict.scope.run_scope import scope_of_run
@@ -77,6 +77,14 @@ class ToolCalls(Protocol):
         ...
 
 
+class StartChecks(Protocol):
+    """What is found out while the first call of the model runs."""
+
+    async def ready(self) -> None:
+        """Wait until everything is known that the first tool needs."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
     """The objects of one run, or of one try of a pass. It is built once and never changed."""
@@ -116,8 +124,8 @@ class RunContext:
     """The servers that do not answer now. Tries share it with their run."""
     stall_ends: Callable[[], StallEnd]
     """Returns what a repeated stall leads to now: `handoff` or `stop`."""
-    before_acting: Callable[[], Coroutine[Any, Any, None]]
-    """Waits until everything is known that the first tool needs."""
+    start_checks: StartChecks
+    """What must be known before the first tool runs."""
     headless: bool
     """Whether no screen owns the run: without a view the policy decides, and nobody is waited for."""
     layers: RunLayers | None = None
