@@ -25,7 +25,7 @@ from ..keys.screen_keymap import keymap_of, set_keymap
 from ..start.remaps import check_keys, one_line_about
 from ..text.show_text import one_line
 from ..theme.colour_depth import TRUE_COLOR, Depth
-from ..theme.live_themes import Themes
+from ..theme.live_themes import ThemeLoaded, Themes
 from .first_frame import Typed
 from .main_screen import MainScreen
 from .notify import Notifier
@@ -64,7 +64,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
     ) -> None:
         """`depth`: number of colours of the terminal. `themes`: folder of the user's themes; None: there is none."""
         super().__init__(ansi_color=None if depth else True)
-        self._themes = Themes(self, depth, themes, self._tell)
+        self._themes = Themes(self, depth, themes)
         self.controller = controller
         self._theme_wanted = theme
         self._theme_mistake = ""
@@ -164,10 +164,11 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         self.theme = self._themes.choose(name)
         return self.theme
 
-    def _tell(self, line: str) -> None:
+    def on_theme_loaded(self, event: ThemeLoaded) -> None:
+        """Tell the user which theme was loaded, or what is wrong with it."""
         for screen in self.screen_stack:
             if isinstance(screen, MainScreen):
-                screen.prompt.tell(line)
+                screen.prompt.tell(event.line)
 
     async def action_quit(self) -> None:
         """Handle Ctrl+Q as the main screen does."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rundry.agent import (
+    Blocks,
     Changes,
     ModelSpec,
     Point,
@@ -62,3 +63,14 @@ class RunReader:
         if own is None:
             raise RundryError("there is no model yet: set one with /model")
         return msgspec.structs.replace(own, effort=effort)
+
+
+def step_title(blocks: Blocks, point: Point) -> str:
+    """Return what a step did, in a few words; empty: it is not in memory."""
+    for index in range(len(blocks) - blocks.since(point.seq), len(blocks)):
+        block = blocks[index]
+        if block.step is not None and block.step != point.step:
+            break
+        if block.step is not None and (block.title or block.text):
+            return block.title or block.text.strip().split("\n", 1)[0]
+    return ""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from rundry.agent import Rule, RundryError
+from rundry.agent import RemoveRule, Rule, RundryError
 
 from ..keys.screen_keymap import keymap_of
 from ..text.show_text import one_line, path_line
 from .picker import Picker
 from .picker_rows import PickRow
+
+if TYPE_CHECKING:
+    from ..control.run_controller import RunController
 
 
 def rule_words(rule: Rule) -> str:
@@ -27,10 +31,9 @@ class AllowedPicker(Picker[Rule]):
     title_text = "Allowed for this session"
     hint = "filter"
 
-    def __init__(self, rules: Sequence[Rule], revoke: Callable[[Rule], None]) -> None:
-        """`revoke` asks the run to remove a rule. It raises RundryError."""
+    def __init__(self, controller: RunController) -> None:
         super().__init__()
-        self._rules, self._revoke = list(rules), revoke
+        self._controller, self._rules = controller, list(controller.state.allowed)
 
     def rows(self, wanted: str) -> Sequence[PickRow[Rule]]:
         """Return a row for each rule."""
@@ -51,7 +54,7 @@ class AllowedPicker(Picker[Rule]):
         if rule is None:
             return
         try:
-            self._revoke(rule)
+            self._controller.put(RemoveRule(rule=rule))
         except RundryError as error:
             self.say(str(error))
             return

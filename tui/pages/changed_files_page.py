@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -11,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rundry.agent import RundryError, RunFile, Undo, ViewState, plural
+from rundry.agent import RundryError, RunFile, Undo, plural
 
 from ..diff.diff_pane import DiffPane
 from ..keys.clicks import press_clicked_key
@@ -19,6 +20,9 @@ from ..keys.close_dialog import ClosesOnce
 from ..keys.screen_keymap import keymap_of
 from ..text.show_text import one_line, path_line
 from .picker_rows import PickList, PickRow
+
+if TYPE_CHECKING:
+    from ..control.run_controller import RunController
 
 _MOST_ROWS = 8
 """Number of rows of the list; with more files it scrolls."""
@@ -47,19 +51,11 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
     ChangesScreen DiffPane { height: 1fr; }
     """
 
-    def __init__(
-        self,
-        files: Callable[[], Sequence[RunFile]],
-        content: Callable[[str | None], bytes | None],
-        undo: Callable[[Undo], object] | None,
-        state: Callable[[], ViewState],
-    ) -> None:
-        """`files` reads the changes of the run, `content` a blob; `undo` raises RundryError.
-
-        `undo` None: the view only shows the changes. `state` has the refusals.
-        """
+    def __init__(self, controller: RunController, only: frozenset[str] | None) -> None:
+        """`only`: show these files; None: all of the run."""
         super().__init__()
-        self._read, self._content, self._undo, self._state = files, content, undo, state
+        self._controller, self._only = controller, only
+        self._can_undo = not controller.is_read_only
         self._files: Sequence[RunFile] = ()
         self._sizes: dict[str, tuple[int, int]] = {}
         """Added and removed lines, by path."""
@@ -89,14 +85,15 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
 
     def look_for_changes(self) -> None:
         """Show what is new in the journal."""
-        seq = self._state().last_seq
+        seq = self._controller.state.last_seq
         if seq == self._seen_seq:
             return
         self._seen_seq = seq
         if not self._asked:
             self._said = ""
         try:
-            self._files = self._read()
+            files = self._controller.reader.changed_files()
+            self._files = [file for file in files if self._only is None or file.path in self._only]
             self._sizes = {file.path: self._count_lines(file) for file in self._files}
         except RundryError as error:
             self._said = str(error)
@@ -105,7 +102,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
     def _count_lines(self, file: RunFile) -> tuple[int, int]:
         from rundry.agent import compare_contents  # the gate costs ~15 ms to import
 
-        sides = compare_contents(self._content(file.before), self._content(file.after))
+        sides = compare_contents(self._controller.content(file.before), self._controller.content(file.after))
         hunks = [] if sides is None else list(sides.compare())
         return sum(hunk.added for hunk in hunks), sum(hunk.removed for hunk in hunks)
 
@@ -125,7 +122,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         counts = f"+{sum(added for added, _ in sizes)} −{sum(removed for _, removed in sizes)}"
         title = f"{plural(len(standing), 'changed file')}   {counts}" if self._files else "Changed files"
         head = Content.styled(title, "bold $bright")
-        empty = EMPTY + ("." if self._undo is None else " and undo.")
+        empty = EMPTY + (" and undo." if self._can_undo else ".")
         self._head.update(head if self._files else Content("\n\n").join([head, Content.styled(empty, "$dim")]))
         width = max(20, self.size.width - 4)
         longest = max((len(path_line(file.path)) for file in self._files), default=0)
@@ -135,7 +132,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         self._list.styles.height = max(1, min(len(rows), _MOST_ROWS, self.size.height // 3))
         self._show_diff()
         columns = ("changes_split", "unified" if self._diff.is_split else "side by side")
-        words = [*(_UNDO if self._undo is not None else ()), *_KEYS, columns] if self._files else [_CLOSE]
+        words = [*(_UNDO if self._can_undo else ()), *_KEYS, columns] if self._files else [_CLOSE]
         room = self.size.width - 2
         keys = keymap_of(self).foot(*words, style="bold $needs-you", about="$foreground", width=room)
         marked = self.marked
@@ -151,7 +148,9 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
             return
         self._shown, self._diff.display = file, True
         try:
-            self._diff.show_change(file.path, self._content(file.before), self._content(file.after))
+            self._diff.show_change(
+                file.path, self._controller.content(file.before), self._controller.content(file.after)
+            )
         except RundryError as error:
             self._said = str(error)
 
@@ -164,8 +163,8 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         elif keymap.closes(key):
             self.dismiss(None)
         elif name in ("undo_file", "undo_files"):
-            if self._undo is not None:
-                self._undo_pressed(name, self._undo)
+            if self._can_undo:
+                self._undo_pressed(name)
         elif (scroll := self._scrolls().get(name)) is not None:
             scroll()
         elif self._list.press(key):
@@ -189,7 +188,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
             "changes_around": pane.action_unfold,
         }
 
-    def _undo_pressed(self, name: str, undo: Callable[[Undo], object]) -> None:
+    def _undo_pressed(self, name: str) -> None:
         """Ask first; on the second press undo the marked file, or all that is not undone."""
         key = keymap_of(self).shown(name)
         file, standing = self.marked, [file for file in self._files if not file.is_undone]
@@ -203,7 +202,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
             return
         try:
             for each in chosen:
-                undo(Undo(path=each.path, confirmed=[each.path]))
+                self._controller.put_anywhere(Undo(path=each.path, confirmed=[each.path]))
         except RundryError as error:
             self._ask("", str(error))
             return

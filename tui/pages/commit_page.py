@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -18,6 +17,7 @@ from rundry.agent import RundryError, plural
 from ..keys.clicks import press_clicked_key
 from ..keys.close_dialog import ClosesOnce
 from ..keys.screen_keymap import keymap_of
+from ..keys.user_editor import edit_text
 from ..text.show_text import path_line, show
 
 if TYPE_CHECKING:
@@ -42,10 +42,9 @@ class CommitScreen(ClosesOnce[bool], ModalScreen[bool]):
     CommitScreen Static { height: auto; }
     """
 
-    def __init__(self, commit: Commit, edit: Callable[[str], str | None]) -> None:
-        """`edit` returns the message as the user's editor left it, or None if it is unchanged."""
+    def __init__(self, commit: Commit) -> None:
         super().__init__()
-        self._commit, self._edit = commit, edit
+        self._commit = commit
         self._seen_at = float("inf")
 
     def compose(self) -> ComposeResult:
@@ -82,7 +81,7 @@ class CommitScreen(ClosesOnce[bool], ModalScreen[bool]):
 
     def _edit_message(self) -> None:
         try:
-            edited = self._edit(self._commit.message)
+            edited = edit_text(cast("App[object]", self.app), self._commit.message, "commit.txt")
         except RundryError as error:
             self.query_one(Static).update(Content("\n\n").join([self._words(), Content.styled(str(error), "$error")]))
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -25,10 +25,10 @@ class DoctorPicker(Picker[str]):
     title_text = "Doctor"
     hint = "type to search"
 
-    def __init__(self, check: Callable[[], Awaitable[Checkup]]) -> None:
-        """`check` looks at this machine, which can take seconds. It may raise RundryError."""
+    def __init__(self, checkup: Awaitable[Checkup]) -> None:
+        """`checkup` looks at this machine when it is awaited, which can take seconds. It may raise RundryError."""
         super().__init__()
-        self._check = check
+        self._checkup = checkup
         self._found: Checkup | None = None
         self._failed = ""
 
@@ -39,7 +39,7 @@ class DoctorPicker(Picker[str]):
 
     async def _look(self) -> None:
         try:
-            self._found = await self._check()
+            self._found = await self._checkup
         except RundryError as error:
             self._failed = str(error)
         self.draw()

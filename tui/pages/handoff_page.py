@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import cast
 
 from textual import events
@@ -38,8 +37,8 @@ _MOVES = {"handoff_down": "scroll_down", "handoff_up": "scroll_up", "handoff_pag
 """Actions of the page that scroll as another one does."""
 
 
-class HandoffPage(ClosesOnce[None]):
-    """The page. Esc returns to the run."""
+class HandoffPage(ClosesOnce[bool]):
+    """The page. Esc returns to the run. Returns whether the user wants to resume it with a hint."""
 
     DEFAULT_CSS = """
     HandoffPage { background: $background; color: $foreground; }
@@ -52,10 +51,9 @@ class HandoffPage(ClosesOnce[None]):
     HandoffPage .foot { height: 1; padding: 0 1; color: $dim; }
     """
 
-    def __init__(self, state: ViewState, opened: HandoffOpened, go_on: Callable[[], None] | None) -> None:
-        """`go_on` is called if the user wants to resume the run with a hint; None: the view cannot resume it."""
+    def __init__(self, state: ViewState, opened: HandoffOpened, *, can_resume: bool) -> None:
         super().__init__()
-        self._state, self._opened, self._on = state, opened, go_on
+        self._state, self._opened, self._can_resume = state, opened, can_resume
         self._copied = False
 
     def compose(self) -> ComposeResult:
@@ -93,11 +91,10 @@ class HandoffPage(ClosesOnce[None]):
         name = keymap.action_of(event.key, "handoff", "dialog", "scroll", "main")
         if name == "handoff_copy":
             self.action_copy()
-        elif name == "handoff_resume" and self._on is not None:
-            self.dismiss()
-            self._on()
+        elif name == "handoff_resume" and self._can_resume:
+            self.dismiss(True)
         elif name in ("close_dialog", "handoff"):
-            self.dismiss()
+            self.dismiss(False)
         elif not scroll(self.query_one(Page), _MOVES.get(name, name)):
             return
         event.stop()
@@ -119,7 +116,7 @@ class HandoffPage(ClosesOnce[None]):
     def _foot(self) -> Content:
         if self._copied:
             return Content.styled("copied as Markdown, if the terminal allows it (OSC 52)", "$verdict-partly")
-        resumes = [("handoff_resume", "resume with hint")] if self._on is not None else []
+        resumes = [("handoff_resume", "resume with hint")] if self._can_resume else []
         return keymap_of(self).foot(
             ("close_dialog", "back"),
             *resumes,

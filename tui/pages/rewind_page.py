@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,8 +13,9 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rundry.agent import Changes, Point, plural
+from rundry.agent import Blocks, Changes, Point, plural
 
+from ..control.run_reader import step_title
 from ..keys.clicks import clickable, clicked_action, press_clicked_key
 from ..keys.close_dialog import ClosesOnce
 from ..keys.marking import moves
@@ -40,10 +41,10 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
     RewindScreen Static { height: auto; }
     """
 
-    def __init__(self, points: Sequence[Point], title: Callable[[Point], str], changes: Changes) -> None:
-        """`points`: oldest first. `title` returns what a step did, in a few words."""
+    def __init__(self, points: Sequence[Point], blocks: Blocks, changes: Changes) -> None:
+        """`points`: oldest first. `blocks`: the transcript, for the titles of steps."""
         super().__init__()
-        self._points, self._title, self._changes = points, title, changes
+        self._points, self._blocks, self._changes = points, blocks, changes
         self._with_steps = not any(point.text is not None for point in points)
         self._at = len(self._shown) - 1
         self._seen_at = float("inf")
@@ -140,7 +141,7 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
         if point.text is not None:
             title = one_line(point.text.strip())
         else:
-            title = f"  step {point.step}  {one_line(self._title(point))}"
+            title = f"  step {point.step}  {one_line(step_title(self._blocks, point))}"
         column = max(8, min(TITLE, inner_width(self.size.width, WIDTH) - _BESIDE))
         title = cut(title, column)
         clock = time.strftime("%H:%M", time.localtime(point.at))

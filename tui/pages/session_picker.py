@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from rundry.agent import RundryError, RunLine, delete_run, plural
+from rundry.agent import Journal, RundryError, RunLine, delete_run, plural
 
 from ..keys.screen_keymap import keymap_of
 from ..text.ages import age_words
@@ -18,29 +17,24 @@ from ..text.show_text import one_line
 from .picker import Picker
 from .picker_rows import PickRow
 
+if TYPE_CHECKING:
+    from ..control.services import Host
+
 STATE, AGE, COST, FOLDER = 12, 10, 8, 18
 HINT = "type to filter by task, state, model, folder or id"
 
 
-@dataclass(frozen=True)
-class Picked:
-    """What the user wants to do with a run."""
-
-    what: Literal["resume", "watch", "fork", "export"]
-    run: RunLine
-
-
 class SessionPicker(Picker[RunLine]):
-    """Returns the run to open. Other actions are passed to `act`, which returns a line to show."""
+    """The runs of a folder. A run is opened by leaving this view for it."""
 
     title_text = "Sessions"
     hint = HINT
 
-    def __init__(self, runs: Sequence[RunLine], workspace: Path, act: Callable[[Picked], str]) -> None:
+    def __init__(self, runs: Sequence[RunLine], workspace: Path, host: Host) -> None:
         super().__init__()
         self._runs, self._here = list(runs), str(workspace)
         self._everywhere = not any(run.workspace == self._here for run in runs)
-        self._act = act
+        self._host = host
         self._to_delete: RunLine | None = None
 
     def rows(self, wanted: str) -> Sequence[PickRow[RunLine]]:
@@ -102,11 +96,11 @@ class SessionPicker(Picker[RunLine]):
                 self._everywhere = not self._everywhere
                 self.draw(marked)
             case "session_watch" if marked is not None:
-                self._do("watch", marked)
+                self._host.leave_for(f"watch {marked.run_id}")
             case "session_fork" if marked is not None:
-                self._do("fork", marked)
+                self._fork(marked)
             case "session_export" if marked is not None:
-                self._do("export", marked)
+                self._export(marked)
             case "session_delete" if marked is not None:
                 self._delete(marked)
             case _:
@@ -119,11 +113,29 @@ class SessionPicker(Picker[RunLine]):
         if marked is not None and marked.is_unreadable:
             self.say(f"{marked.run_id} cannot be opened: {marked.error}")
         elif marked is not None:
-            self._do("watch" if marked.is_finished or marked.state == "running" else "resume", marked)
+            what = "watch" if marked.is_finished or marked.state == "running" else "resume"
+            self._host.leave_for(f"{what} {marked.run_id}")
 
-    def _do(self, what: Literal["resume", "watch", "fork", "export"], run: RunLine) -> None:
+    def _fork(self, run: RunLine) -> None:
+        from rundry.agent import fork_run
+
         try:
-            self.say(self._act(Picked(what, run)))
+            forked = fork_run(Path(run.path), Path(run.path).parent)
+        except RundryError as error:
+            self.say(str(error))
+        else:
+            self._host.leave_for(f"resume {forked.run_id}")
+
+    def _export(self, run: RunLine) -> None:
+        from ..export.formats import ExportFormat
+        from ..export.writing import export_next_to
+
+        try:
+            journal = Journal.open(Path(run.path))
+            try:
+                self.say(f"written to {export_next_to(journal, ExportFormat.HTML)}")
+            finally:
+                journal.close()
         except RundryError as error:
             self.say(str(error))
 

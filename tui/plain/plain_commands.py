@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rundry.agent import Point, Rewind, RundryError, Undo, handoff_markdown, plural
 
 from ..app.handlers.control_handlers import finish_in_control, take_or_return_control
-from ..app.handlers.conversation_handlers import step_title
 from ..app.handlers.run_handlers import RunHandlers
 from ..app.message_and_notice import Prompt
+from ..control.run_reader import step_title
 from ..keys.keymap import Keymap
 from ..keys.lookup import parse_slash, slash_commands
 from ..text.show_text import one_line, show

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.message import Message
 
 from rundry.agent import RundryError
 
@@ -21,12 +21,20 @@ _STEP, _SETTLE = 300, 200
 """Milliseconds between two looks for saved files, and without a change after the last one."""
 
 
+class ThemeLoaded(Message):
+    """Posted to the app when a file of a theme was saved; `line` says what became of it."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__()
+        self.line = line
+
+
 class Themes:
     """Names, choice and reloading. A file with a mistake never replaces a theme that works."""
 
-    def __init__(self, app: App[Any], depth: Depth, folder: Path | None, tell: Callable[[str], None]) -> None:
-        """`folder`: of the user's themes. `tell` shows a line to the user."""
-        self._app, self._tell = app, tell
+    def __init__(self, app: App[Any], depth: Depth, folder: Path | None) -> None:
+        """`folder`: of the user's themes."""
+        self._app = app
         self._depth: Depth = depth
         self._folder = folder
         self._found = FoundThemes()
@@ -85,7 +93,7 @@ class Themes:
                 if file == path and name not in self._found.themes:
                     self._found.themes[name], self._found.files[name] = before.themes[name], file
             if path in saved:
-                self._tell(self._short(why))
+                self._app.post_message(ThemeLoaded(self._short(why)))
         repaired = {file for file in before.mistakes if file not in self._found.mistakes}
         changed = [
             name
@@ -99,6 +107,7 @@ class Themes:
             for screen in self._app.screen_stack:
                 for widget in (screen, *screen.query("*")):
                     widget.notify_style_update()
-            self._tell(f"theme {self._app.theme} was loaded again")
+            self._app.post_message(ThemeLoaded(f"theme {self._app.theme} was loaded again"))
         elif changed:
-            self._tell(f"theme {', '.join(changed)} was loaded: /theme {changed[0]} uses it")
+            line = f"theme {', '.join(changed)} was loaded: /theme {changed[0]} uses it"
+            self._app.post_message(ThemeLoaded(line))

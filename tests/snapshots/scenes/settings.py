@@ -80,7 +80,7 @@ def _doctor(_folder: Path) -> DoctorPicker:
     async def check() -> Checkup:
         return found
 
-    return DoctorPicker(check)
+    return DoctorPicker(check())
 
 
 SCENES = {

@@ -53,7 +53,7 @@ async def test_doctor_says_what_is_missing_before_what_was_found(tmp_path: Path)
     stage = a_stage(tmp_path)
     async with stage.app.run_test(size=(100, 30)) as pilot:
         await shows(pilot, "ask")
-        stage.app.push_screen(DoctorPicker(check))
+        stage.app.push_screen(DoctorPicker(check()))
         text = await shows(pilot, "!  no model is set up")
         assert text.index("no model is set up") < text.index("bubblewrap is missing")
         assert text.index("do not work here (overlay: no)") < text.index("sudo modprobe overlay")
@@ -69,7 +69,7 @@ async def test_text_typed_during_the_checks_filters_what_they_find(tmp_path: Pat
     stage = a_stage(tmp_path)
     async with stage.app.run_test(size=(100, 30)) as pilot:
         await shows(pilot, "ask")
-        stage.app.push_screen(DoctorPicker(check))
+        stage.app.push_screen(DoctorPicker(check()))
         await shows(pilot, "checking this machine…")
         await press(pilot, *"missing bubble")
         await shows(pilot, "missing bubble")
@@ -86,7 +86,7 @@ async def test_doctor_shows_why_a_check_failed(tmp_path: Path):
     stage = a_stage(tmp_path)
     async with stage.app.run_test(size=(100, 30)) as pilot:
         await shows(pilot, "ask")
-        stage.app.push_screen(DoctorPicker(check))
+        stage.app.push_screen(DoctorPicker(check()))
         await shows(pilot, "not checked: trust.json is damaged")
 
 

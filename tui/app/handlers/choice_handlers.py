@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from rundry.agent import Journal, ModelSpec, RundryError, find_run, list_runs, newest_as_of_now
+from rundry.agent import ModelSpec, RundryError, find_run, list_runs, newest_as_of_now
 
 from ...pages.first_choices import Choice, Continue, PickModel, RunDemo, Try, UseModel
 
@@ -76,7 +76,7 @@ class ChoiceHandlers:
         from ...pages.session_picker import SessionPicker
 
         folder, root = self._folder(), self._controller.root
-        self._services.open(SessionPicker(newest_as_of_now(list_runs(folder)), root, self._act))
+        self._services.open(SessionPicker(newest_as_of_now(list_runs(folder)), root, self._host))
 
     def _folder(self) -> Path:
         start, journal = self._controller.start, self._controller.link.journal
@@ -85,34 +85,6 @@ class ChoiceHandlers:
         if journal is None:
             raise RundryError("this view has no folder of runs")
         return journal.path.parent
-
-    def _act(self, picked: object) -> str:
-        from ...pages.session_picker import Picked
-
-        assert isinstance(picked, Picked)
-        run = picked.run
-        match picked.what:
-            case "resume" | "watch":
-                self._host.leave_for(f"{picked.what} {run.run_id}")
-                return ""
-            case "fork":
-                from rundry.agent import fork_run
-
-                forked = fork_run(Path(run.path), Path(run.path).parent)
-                self._host.leave_for(f"resume {forked.run_id}")
-                return ""
-            case "export":
-                return self._export(run.path)
-
-    def _export(self, path: str) -> str:
-        from ...export.formats import ExportFormat
-        from ...export.writing import export_next_to
-
-        journal = Journal.open(Path(path))
-        try:
-            return f"written to {export_next_to(journal, ExportFormat.HTML)}"
-        finally:
-            journal.close()
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:

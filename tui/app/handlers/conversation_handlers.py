@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from rundry.agent import Blocks, Clear, Compact, Point, Rewind, RundryError
+from rundry.agent import Clear, Compact, Point, Rewind, RundryError
 
 if TYPE_CHECKING:
     from ...control.run_controller import RunController
@@ -39,10 +39,6 @@ class ConversationHandlers:
         points = controller.reader.points()
         if not points:
             raise RundryError("there is no earlier message")
-        blocks = controller.state.blocks
-
-        def title(point: Point) -> str:
-            return step_title(blocks, point)
 
         def chosen(point: Point | None) -> None:
             if point is None:
@@ -55,7 +51,7 @@ class ConversationHandlers:
             if point.text is not None and not controller.is_the_task(point.text):
                 self._prompt.fill(point.text)
 
-        self._services.open(RewindScreen(points, title, controller.reader.changes()), chosen)
+        self._services.open(RewindScreen(points, controller.state.blocks, controller.reader.changes()), chosen)
 
     def _compact(self, argument: str) -> None:
         if argument not in ("", "undo"):
@@ -66,14 +62,3 @@ class ConversationHandlers:
 
     def _clear(self, _argument: str) -> None:
         self._controller.put(Clear())
-
-
-def step_title(blocks: Blocks, point: Point) -> str:
-    """Return what a step did, in a few words; empty: it is not in memory."""
-    for index in range(len(blocks) - blocks.since(point.seq), len(blocks)):
-        block = blocks[index]
-        if block.step is not None and block.step != point.step:
-            break
-        if block.step is not None and (block.title or block.text):
-            return block.title or block.text.strip().split("\n", 1)[0]
-    return ""

@@ -92,7 +92,7 @@ class EndHandlers:
             if yes:
                 self._guarded(lambda: self._prompt.tell(commit.make()))
 
-        self._services.open(CommitScreen(commit, lambda text: self._services.edit(text, "commit.txt")), decided)
+        self._services.open(CommitScreen(commit), decided)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rundry.agent import Reason, RemoveRule, Rule, RundryError, config_file, handoff_after_end
+from rundry.agent import Reason, RundryError, config_file, handoff_after_end
 
 from ...head.header_title import home_relative
 from ...keys.lookup import keys_of
@@ -49,10 +49,7 @@ class DialogHandlers:
     def _allowed(self, _argument: str) -> None:
         from ...pages.allowed_picker import AllowedPicker
 
-        def revoke(rule: Rule) -> None:
-            self._controller.put(RemoveRule(rule=rule))
-
-        self._services.open(AllowedPicker(self._controller.state.allowed, revoke))
+        self._services.open(AllowedPicker(self._controller))
 
     def _setup(self) -> Setup:
         """Return the options of the next run, or those of the workspace of the run that is shown."""
@@ -69,8 +66,7 @@ class DialogHandlers:
         from ...pages.doctor_page import DoctorPicker
         from ...start.machine_checkup import check_up
 
-        setup = self._setup()
-        self._services.open(DoctorPicker(lambda: check_up(setup)))
+        self._services.open(DoctorPicker(check_up(self._setup())))
 
     def _help(self, _argument: str) -> None:
         from ...pages.help_page import HelpScreen
@@ -87,8 +83,12 @@ class DialogHandlers:
             opened = (handoff_after_end(journal) if journal is not None else None) or opened
         if opened is None:
             raise RundryError("this run has no hand-off")
-        go_on = None if self._controller.is_read_only else lambda: self._prompt.fill("/resume ")
-        self._services.open(HandoffPage(state, opened, go_on))
+
+        def closed(resumes: bool | None) -> None:
+            if resumes:
+                self._prompt.fill("/resume ")
+
+        self._services.open(HandoffPage(state, opened, can_resume=not self._controller.is_read_only), closed)
 
     def _spend(self, _argument: str) -> None:
         from ...pages.spend_page import SpendScreen

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rundry.agent import LoopKind, RundryError, Undo
 
 if TYPE_CHECKING:
-    from rundry.agent import RunFile
-
     from ...control.run_controller import RunController
     from ...control.services import Services
     from ..message_and_notice import Prompt
@@ -46,13 +44,7 @@ class UndoHandlers:
         """Open the dialog that shows each changed file with its diff. `only`: these files; None: all of the run."""
         from ...pages.changed_files_page import ChangesScreen
 
-        reader, controller = self._controller.reader, self._controller
-        undo = None if controller.is_read_only else controller.put_anywhere
-
-        def files() -> Sequence[RunFile]:
-            return [file for file in reader.changed_files() if only is None or file.path in only]
-
-        self._services.open(ChangesScreen(files, controller.content, undo, lambda: controller.state))
+        self._services.open(ChangesScreen(self._controller, only))
 
     def undo_last(self, _argument: str) -> None:
         """Undo the newest change, after asking. Raises RundryError."""
