@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 
 from .diff_rows import Diff, DiffPart, Hunk, Row
@@ -42,8 +41,7 @@ def begin(
     texts = Texts(sides.old, sides.new, before, after)
     diff = Diff(
         path,
-        texts=partial(_both, texts) if len(before or b"") + len(after or b"") <= _LEXED else None,
-        unchanged=lambda start, end: texts.shown(sides.old, start, end),
+        source=texts,
         last_number=max(len(sides.old), len(sides.new)),
         is_one_sided=not sides.old or not sides.new,
     )
@@ -58,6 +56,8 @@ class Texts:
 
     def __init__(self, old: Sequence[str], new: Sequence[str], before: bytes | None, after: bytes | None) -> None:
         self.old, self.new = old, new
+        self.is_long = len(before or b"") + len(after or b"") > _LEXED
+        """Whether they are too long to be lexed as a whole."""
         ends = [_ending(side, data) for side, data in ((old, before), (new, after)) if side]
         self._keeps_cr = "mixed" in ends or len(set(ends)) > 1
         self._drops_mark = all(not side or side[0].startswith(_MARK) for side in (old, new))
@@ -78,9 +78,13 @@ class Texts:
             lines[0] = lines[0].removeprefix(_MARK)
         return lines
 
+    def sides(self) -> tuple[list[str], list[str]]:
+        """Return the lines of both sides as they are shown."""
+        return self.shown(self.old, 0, len(self.old)), self.shown(self.new, 0, len(self.new))
 
-def _both(texts: Texts) -> tuple[list[str], list[str]]:
-    return texts.shown(texts.old, 0, len(texts.old)), texts.shown(texts.new, 0, len(texts.new))
+    def unchanged(self, start: int, end: int) -> list[str]:
+        """Return lines of the old text between two indexes."""
+        return self.shown(self.old, start, end)
 
 
 def _stretches(texts: Texts, hunks: Iterator[_Hunk]) -> Iterator[DiffPart]:

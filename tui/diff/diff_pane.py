@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+import gc
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
@@ -23,15 +25,18 @@ from .diff_layout import DiffLayout, HunkClicked, HunkMoved
 from .diff_view import DiffView
 from .highlighting import Highlighter
 from .line_colours import Colours
-from .load_diff import Begin, DiffLoader
+from .load_diff import Begin, DiffFeed
 from .renderer import DiffRenderer, HunkMark, Lines
 from .unified import begin_text
 
 if TYPE_CHECKING:
-    from .diff_rows import Diff, Hunk
+    from .diff_rows import Diff, DiffPart, Hunk, Row
 
 SPLIT_FROM = 120
 """Width of the pane, in cells, from which it shows both sides side by side: each has 52 cells for code then."""
+_MOST_BYTES = 1_000_000
+"""Size of a change up to which it is read before the next paint. A larger one is read in a thread."""
+_MANY_ROWS = 50_000
 _CHOSEN_SPLIT: WeakKeyDictionary[App[object], bool] = WeakKeyDictionary()
 """Whether the user chose two columns, for all panes of the app."""
 
@@ -65,8 +70,7 @@ class DiffPane(LineView):
         super().__init__(id=id, classes=classes)
         self._view = DiffView()
         self._layout = DiffLayout(self, self._view)
-        waiting, added = self._layout.show_waiting, self._layout.add
-        self._loader = DiffLoader(self, waiting=waiting, opened=self._open, added=added, finished=self._finish)
+        self._loader = _Loader(self)
         self._highlighter = Highlighter(self)
         self._end_seen = False
 
@@ -281,14 +285,24 @@ class DiffPane(LineView):
         self._end_seen = False
         self._loader.load(change, size)
 
-    def _open(self, diff: Diff) -> None:
+    def show_waiting(self) -> None:
+        """Show that no row is known yet."""
+        self._layout.show_waiting()
+
+    def open_diff(self, diff: Diff) -> None:
+        """Show the first rows."""
         renderer = DiffRenderer(diff, Colours(diff.path))
         self._layout.open(renderer, split=self._splits(renderer))
         self._highlighter.start(renderer)
         if not diff.complete:
             self.post_message(self.Begun())
 
-    def _finish(self, diff: Diff) -> None:
+    def add_rows(self, rows: Sequence[Row]) -> None:
+        """Add rows below the others."""
+        self._layout.add(rows)
+
+    def finish(self, diff: Diff) -> None:
+        """Show that all rows are known."""
         self._view.find_near_folds()
         self.redraw_visible()
         self.post_message(self.Ready(diff))
@@ -297,6 +311,67 @@ class DiffPane(LineView):
     def _stop(self) -> None:
         self._loader.stop()
         self._highlighter.stop()
+
+
+class _Loader:
+    """Loads one change at a time: its first rows before the next paint, the rest in threads.
+
+    The results of a change are dropped once the next one is loaded.
+    """
+
+    def __init__(self, pane: DiffPane) -> None:
+        self._pane = pane
+        self._request = 0
+        """Number of the newest change; threads that work for an earlier one are ignored."""
+
+    def load(self, begin: Begin, size: int) -> None:
+        """Load a change of `size` bytes."""
+        self._request += 1
+        if size <= _MOST_BYTES:
+            feed = DiffFeed(*begin())
+            self._open(feed, *feed.first())
+        else:
+            self._pane.show_waiting()
+            self._pane.run_worker(self._open_later(self._request, begin), exit_on_error=False)
+
+    def stop(self) -> None:
+        """Ignore what threads return from now on."""
+        self._request += 1
+
+    def _is_wanted(self, request: int) -> bool:
+        return request == self._request and self._pane.is_attached
+
+    async def _open_later(self, request: int, begin: Begin) -> None:
+        def first() -> tuple[DiffFeed, list[DiffPart], bool]:
+            feed = DiffFeed(*begin())
+            return feed, *feed.first()
+
+        found = await asyncio.to_thread(first)
+        if self._is_wanted(request):
+            self._open(*found)
+
+    def _open(self, feed: DiffFeed, first: list[DiffPart], is_all: bool) -> None:
+        feed.diff.add(first)
+        feed.diff.complete = is_all
+        self._pane.open_diff(feed.diff)
+        if is_all:
+            self._pane.finish(feed.diff)
+        else:
+            self._pane.run_worker(self._read_rest(self._request, feed), exit_on_error=False)
+
+    async def _read_rest(self, request: int, feed: DiffFeed) -> None:
+        diff, is_all = feed.diff, False
+        while not is_all:
+            stretches, is_all = await asyncio.to_thread(feed.more, lambda: self._is_wanted(request))
+            if not self._is_wanted(request):
+                return
+            count = len(diff.rows)
+            diff.add(stretches)
+            self._pane.add_rows(diff.rows[count:])
+        diff.complete = True
+        if len(diff.rows) > _MANY_ROWS:
+            gc.freeze()  # a collection that visits half a million rows takes 30 ms
+        self._pane.finish(diff)
 
 
 def _strips(draw: Callable[[], Lines]) -> list[Strip]:

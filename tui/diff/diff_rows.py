@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -82,6 +82,23 @@ class DiffPart(NamedTuple):
     """The rows of the hunk, its head first."""
 
 
+class DiffSource(Protocol):
+    """The contents from which a diff was made."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether they are too long to be lexed as a whole."""
+        ...
+
+    def sides(self) -> tuple[list[str], list[str]]:
+        """Return the lines of both sides as they are shown, for the lexer."""
+        ...
+
+    def unchanged(self, start: int, end: int) -> list[str]:
+        """Return lines of the old text between two indexes."""
+        ...
+
+
 @dataclass(slots=True)
 class Diff:
     """The rows from the top, as far as they are known."""
@@ -91,10 +108,8 @@ class Diff:
     hunks: list[Hunk] = field(default_factory=list[Hunk])
     complete: bool = False
     """No more rows will come."""
-    texts: Callable[[], tuple[list[str], list[str]]] | None = None
-    """Returns the lines of both sides as they are shown, for the lexer; None: not available, or too long."""
-    unchanged: Callable[[int, int], list[str]] | None = None
-    """Returns lines of the old text between two indexes; None: not available, so folds stay closed."""
+    source: DiffSource | None = None
+    """The contents; None: not available, so folds stay closed."""
     last_number: int = 0
     """The largest line number."""
     is_one_sided: bool = False
@@ -141,7 +156,7 @@ class Diff:
     def unfold(self, index: int) -> int:
         """Open the fold at this row. Return how many rows were added below it; 0: it cannot be opened."""
         fold = self.rows[index]
-        if fold.kind != "fold" or self.unchanged is None:
+        if fold.kind != "fold" or self.source is None:
             return 0
         self.rows[index : index + 1] = self._unfolded(fold)
         self._shift(index, int(fold.text))
@@ -159,7 +174,7 @@ class Diff:
 
     def unfold_all(self) -> None:
         """Open every fold whose lines are available."""
-        if self.unchanged is not None:
+        if self.source is not None:
             self._rebuild([one for row in self.rows for one in (self._unfolded(row) if row.kind == "fold" else (row,))])
 
     def fold_all(self) -> None:
@@ -174,8 +189,8 @@ class Diff:
         self._rebuild(rows)
 
     def _unfolded(self, fold: Row) -> list[Row]:
-        assert self.unchanged is not None
-        lines = self.unchanged(fold.old - 1, fold.old - 1 + int(fold.text))
+        assert self.source is not None
+        lines = self.source.unchanged(fold.old - 1, fold.old - 1 + int(fold.text))
         shift = fold.new - fold.old
         rows = [Row(" ", number, number + shift, text, -1) for number, text in enumerate(lines, fold.old)]
         return [Row("open", fold.old, fold.new, fold.text, -1), *rows]

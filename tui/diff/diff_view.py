@@ -124,7 +124,7 @@ class DiffView:
     def toggle_all_folds(self) -> bool:
         """Open all folds, or close them if none is closed. Return False if the unchanged lines are not available."""
         diff = self.diff
-        if diff is None or diff.unchanged is None:
+        if diff is None or diff.source is None:
             return False
         if any(row.kind == "fold" for row in diff.rows):
             diff.unfold_all()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .line_colours import considerate
 
 if TYPE_CHECKING:
     from ..lines.line_view import LineView
-    from .diff_rows import Row
+    from .diff_rows import DiffSource, Row
     from .renderer import DiffRenderer
 
 _SCREENS_AHEAD = 2
@@ -29,8 +28,9 @@ class Highlighter:
     def start(self, renderer: DiffRenderer) -> None:
         """Highlight this diff from now on."""
         self._sheet = renderer
-        if renderer.diff.texts is not None:
-            self._pane.run_worker(self._highlight_all(renderer, renderer.diff.texts), exit_on_error=False)
+        source = renderer.diff.source
+        if source is not None and not source.is_long:
+            self._pane.run_worker(self._highlight_all(renderer, source), exit_on_error=False)
 
     def stop(self) -> None:
         """Stop highlighting, and ignore what threads return."""
@@ -69,9 +69,9 @@ class Highlighter:
             self._is_running = False
         self._pane.repaint()
 
-    async def _highlight_all(self, renderer: DiffRenderer, texts: Callable[[], tuple[list[str], list[str]]]) -> None:
+    async def _highlight_all(self, renderer: DiffRenderer, source: DiffSource) -> None:
         wanted = considerate(lambda: self._is_wanted(renderer))
-        found = await asyncio.to_thread(renderer.colours.of_texts, texts, wanted)
+        found = await asyncio.to_thread(renderer.colours.of_source, source, wanted)
         if self._is_wanted(renderer):
             renderer.colours.found = found
             self._pane.forget(0)

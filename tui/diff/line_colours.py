@@ -11,7 +11,7 @@ from ..text.show_text import show
 from .code_runs import Piece, lex, lexer_for, packed, unpacked
 
 if TYPE_CHECKING:
-    from .diff_rows import Diff, Row
+    from .diff_rows import Diff, DiffSource, Row
 
 Found = dict[str, dict[int, bytes]]
 """Side (`-` old, `+` new) to line number to the packed colours of that line."""
@@ -45,12 +45,12 @@ class Colours:
             found["+"].update(self._of_side([(row.new, row.text) for row in lines], wanted))
         return found
 
-    def of_texts(self, texts: Callable[[], tuple[list[str], list[str]]], wanted: Callable[[], bool]) -> Found:
+    def of_source(self, source: DiffSource, wanted: Callable[[], bool]) -> Found:
         """Highlight whole files, so that strings that begin above the visible rows are right.
 
         It takes a second for 5,000 lines.
         """
-        old, new = texts()
+        old, new = source.sides()
         added = self._of_side(list(enumerate(new, 1)), wanted)
         return {"+": added, "-": self._of_side(list(enumerate(old, 1)), wanted)}
 
