@@ -1,4 +1,4 @@
-"""Read the pieces of a diff: its first screens at once, thousands of rows later."""
+"""Read the pieces of a diff: its first screens immediately, then thousands of rows each time."""
 
 from __future__ import annotations
 
