@@ -19,7 +19,7 @@ from ...layers.git.git_rows import GitChanges, HeadRow, RefRow, StashRow
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...protocol import FileChanged, Judged, PassKept, PatchKept, Reason, ToolFinished, WorkResult, look_first_words
+from ...protocol import FileChanged, Judged, PassKept, PatchKept, Reason, ToolFinished, WorkResult
 from ...protocol.text.counts import plural
 from ...repo.refs import ID, read_refs
 from ...repo.repository import GitFailed, Repository
@@ -31,7 +31,7 @@ from ...step.tool_calls.effects_at_gate import Decided, decide_effects
 from ...step.tool_calls.protected_changes import leave_protected
 from ...verdict.judge.judge import not_judged
 from ...verdict.judge.judge_view import ViewFailed
-from ..loops.shared.judged_end import with_help
+from ..loops.shared.judged_end import with_options
 from .measure import Measured, judge_score
 from .pass_commit import Before, Committed, Overlaps, make_commit
 from .pass_end import finish_pass
@@ -174,8 +174,7 @@ class UnitEnd:
             return measured
         if judged.why == "budget":
             return Measured(False, judged.detail)
-        lines = [with_help(judged.detail, judged.help), look_first_words(judged.look_first)]
-        return await self._hand_over(opened, started, found, [line for line in lines if line])
+        return await self._hand_over(opened, started, found, [with_options(judged)])
 
     async def _found(self, opened: PassUnit, started: PassStarted) -> _Found:
         listed = await opened.listed()

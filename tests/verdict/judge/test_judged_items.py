@@ -36,7 +36,7 @@ async def test_items_that_pass_only_with_another_file_are_a_hand_off(migrate):
     work, run = migrate(lambda path, nth: call("run_command", command="printf 'new\\nold\\n' > wanted.txt"))
     outcome = await run.run(within=90.0)
     assert (outcome.reason, outcome.exit_code) == ("handoff", 5), run.story()
-    assert judged(run)["rests_on"] == ["wanted.txt"] and "--scope /wanted.txt" in outcome.detail
+    assert judged(run)["rests_on"] == ["wanted.txt"] and outcome.evidence.look_first[0].option == "--scope /wanted.txt"
     assert (work / "src/a.py").read_text() == "a = 'old'\n"
 
 

@@ -65,7 +65,8 @@ async def test_without_a_person_the_hand_off_names_first_what_the_check_opened(p
     outcome = await run.run()
     assert (outcome.reason, outcome.exit_code) == ("handoff", 5), run.story()
     assert judged(run)["rests_on"] == ["data.txt"] and not judged(run)["asks_all"]
-    assert "data.txt, made.txt" in outcome.detail and "--scope /data.txt" in outcome.detail
+    assert "data.txt, made.txt" in outcome.detail and "--scope" not in outcome.detail
+    assert "--scope /data.txt" in [one.option for one in outcome.evidence.look_first]
 
 
 async def test_after_two_proposals_the_run_is_handed_over(project, driven):
