@@ -223,7 +223,8 @@ async def test_a_dishonest_stage_is_a_hand_off_and_its_undecided_files_are_accep
     ran = place.run([FIX_MEAN, gut], "--until", CHECK)
     end = ended(ran)
     assert (ran.exit_code, end["reason"]) == (5, "handoff"), ran
-    assert "--scope tests/test_core.py" in str(end["detail"]) and "rundry apply" in str(end["detail"]), end
+    assert "--scope" not in str(end["detail"]) and "rundry apply" in str(end["detail"]), end
+    assert "--scope tests/test_core.py" in str(end["evidence"]["look_first"]), end  # type: ignore[index]
     assert end["evidence"]["judged_why"] == "undecided", end  # type: ignore[index]
     done = place.apply("--digest", place.digest())
     assert done.exit_code == 5 and "only with changes that nobody decided on: tests/test_core.py" in done.stdout, done
