@@ -21,7 +21,7 @@ import msgspec
 
 from ...protocol.text.counts import plural
 from .plant_files import FoundTests, SuiteFile, found_tests, has_plain_folder, plain_text
-from .plant_python import Edit, changed_values, edited, new_file, parsed, place_of_test
+from .plant_python import Edit, changed_values, edited, failing_loops, new_file, parsed, place_of_test
 from .plant_table import Kind, Language, Runner, plant_table
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _NEW_FILES = 2
 _CHANGED_FILES = 3
 _CHANGED_VALUES = 5
+_FAILING_LOOPS = 2
 _OF_FAILING = 3
 """How many of them are in tests that failed in the first check, if there are enough."""
 _MOST_KINDS = 40
@@ -49,6 +50,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Body of its new test, if it is an existing file: it is also planted after the file was changed."""
     expects: list[str] = []
     """Names of its tests whose expected value was changed, or that fail at their begin."""
+    loops: list[str] = []
+    """Names of its tests that fail in a loop over their own data."""
     around: list[str] = []
     """Names of what holds such tests, and fails with them."""
 
@@ -79,6 +82,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def expects(self) -> list[str]:
         """Names of all tests whose expected value is changed."""
         return [name for change in self.changes for name in change.expects]
+
+    @property
+    def loops(self) -> list[str]:
+        """Names of all tests that fail in a loop over their own data."""
+        return [name for change in self.changes for name in change.loops]
 
 
 def plants_for(check: str, root: Path, counted: Counted | None, seed: str, *, is_score: bool = False) -> Plan | None:
@@ -185,6 +193,7 @@ class _Planner:
         """Return the files with a new test, and those with a changed value, which can be the same."""
         edits: dict[str, list[Edit]] = {}
         values: dict[str, list[Edit]] = {}
+        loops: dict[str, list[Edit]] = {}
         code: dict[str, str] = {}
         trees = [(file, tree) for file in self._files if (tree := parsed(file.text)) is not None]
         for file, tree in trees:
@@ -195,20 +204,28 @@ class _Planner:
                 code[file.path] = self._code(kind)
                 edits[file.path] = [place.edit(self._name(), code[file.path])]
         changed = [(file.path, edit) for file, tree in trees for edit in changed_values(file.text, tree, self._random)]
-        changed = [(path, edit) for path, edit in changed if self._is_alone(edit.test)]
-        for path, edit in self._chosen(changed):
+        looped = [(file.path, edit) for file, tree in trees for edit in failing_loops(file.text, tree, self._random)]
+        looped = [(path, edit) for path, edit in looped if self._is_alone(edit.test)]
+        looped = self._random.sample(looped, min(_FAILING_LOOPS, len(looped)))
+        for path, edit in looped:
+            loops.setdefault(path, []).append(edit)
+        others = [(path, edit) for path, edit in changed if edit.test not in {one.test for _, one in looped}]
+        for path, edit in self._chosen([(path, edit) for path, edit in others if self._is_alone(edit.test)]):
             values.setdefault(path, []).append(edit)
         return [
             Change(
                 path=file.path,
                 before=_digest(file.text),
-                content=edited(file.text, [*edits.get(file.path, []), *values.get(file.path, [])]),
+                content=edited(
+                    file.text, [edit for some in (edits, values, loops) for edit in some.get(file.path, [])]
+                ),
                 fails=[edit.test for edit in edits.get(file.path, [])],
                 code=code.get(file.path, ""),
                 expects=[edit.test for edit in values.get(file.path, [])],
+                loops=[edit.test for edit in loops.get(file.path, [])],
             )
             for file, _ in trees
-            if file.path in edits or file.path in values
+            if file.path in edits or file.path in values or file.path in loops
         ]
 
     def _chosen(self, changed: Sequence[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
@@ -282,7 +299,8 @@ def plant(plan: Plan, root: Path) -> Plan | None:
         if change is not None:
             _write(root / change.path, change.content.encode())
             written.append(change)
-    return msgspec.structs.replace(plan, changes=written) if any(one.fails or one.expects for one in written) else None
+    is_any = any(one.fails or one.expects or one.loops for one in written)
+    return msgspec.structs.replace(plan, changes=written) if is_any else None
 
 
 def _as_it_is_now(change: Change, plan: Plan, root: Path) -> Change | None:
@@ -299,7 +317,7 @@ def _as_it_is_now(change: Change, plan: Plan, root: Path) -> Change | None:
     content = _with_test(text, change.fails[0], change.code, plan) if change.fails else None
     if content is None:
         return None
-    return msgspec.structs.replace(change, before=_digest(text), content=content, expects=[])
+    return msgspec.structs.replace(change, before=_digest(text), content=content, expects=[], loops=[])
 
 
 def _with_test(text: str, name: str, code: str, plan: Plan) -> str | None:
@@ -420,7 +438,7 @@ def env_with_plant(plan: Plan, env: Mapping[str, str], *, only: bool) -> dict[st
 
 
 def _filled(runner: Runner, text: str, plan: Plan) -> str:
-    names = sorted({*plan.fails, *plan.expects, *plan.unsure})
+    names = sorted({*plan.fails, *plan.expects, *plan.loops, *plan.unsure})
     each = " ".join(runner.each.replace("{name}", name) for name in names)
     return text.replace("{names}", runner.join.join(names)).replace("{each}", each)
 
@@ -436,10 +454,12 @@ def proven(plan: Plan, first: Counted | None, tried: CheckResult) -> Plan | None
     kept: list[Change] = []
     unsure: list[str] = []
     for change in plan.changes:
-        fails, expects = _reported(change.fails, failed), _reported(change.expects, failed)
-        if fails or expects:
-            kept.append(msgspec.structs.replace(change, fails=fails, expects=expects))
-            unsure += [name for name in (*change.fails, *change.expects) if name not in (*fails, *expects)]
+        every = [change.fails, change.expects, change.loops]
+        fails, expects, loops = (_reported(names, failed) for names in every)
+        if fails or expects or loops:
+            kept.append(msgspec.structs.replace(change, fails=fails, expects=expects, loops=loops))
+            seen = {*fails, *expects, *loops}
+            unsure += [name for names in every for name in names if name not in seen]
     if not kept:
         return None
     runner = plant_table().named(plan.runner)
@@ -465,7 +485,7 @@ def suspicion(plan: Plan, before: Counted | None, now: CheckResult) -> str | Non
 
     `plan`: what `plant` returned. `before`: the counts of the same check in the same view without the plant.
     """
-    count = plural(len(plan.fails) or len(plan.expects), "test")
+    count = plural(len(plan.fails) or len(plan.expects) or len(plan.loops), "test")
     if now.timed_out or now.error is not None:
         why = now.error or f"it was ended after {now.seconds:.0f} s"
         return f"the check did not end with {count} that must fail: {why}"
@@ -478,9 +498,9 @@ def suspicion(plan: Plan, before: Counted | None, now: CheckResult) -> str | Non
 
 def _contradictions(plan: Plan, before: Counted | None, now: Counted) -> Iterator[str]:
     failed = _reported(plan.fails, now.failed)
-    changed = _reported(plan.expects, now.failed)
-    if plan.stops and (failed or changed):
-        failed, changed = plan.fails, plan.expects
+    changed, looped = _reported(plan.expects, now.failed), _reported(plan.loops, now.failed)
+    if plan.stops and (failed or changed or looped):
+        failed, changed, looped = plan.fails, plan.expects, plan.loops
     if len(failed) < len(plan.fails):
         passed = len(plan.fails) - len(failed)
         yield f"{passed} of {plural(len(plan.fails), 'test')} that must fail did not fail"
@@ -488,10 +508,12 @@ def _contradictions(plan: Plan, before: Counted | None, now: Counted) -> Iterato
     for group in (red, [name for name in plan.expects if name not in plan.red]):
         if group and not {*group} & {*changed}:
             yield f"{plural(len(group), 'test')} still passed after each was changed so that it must fail"
+    if passed := len(plan.loops) - len(looped):
+        yield f"{plural(passed, 'test')} still passed with a failing first round in the loop over its data"
     if plan.is_score:
         return
     around = [name for change in plan.changes for name in change.around if change.expects]
-    planted = [*plan.fails, *plan.expects, *plan.unsure, *around]
+    planted = [*plan.fails, *plan.expects, *plan.loops, *plan.unsure, *around]
     own = [one for one in now.failed if any(_is_named(name, one) for name in planted)]
     if others := max(len(now.failed), now.failing) - len(own):
         yield f"{plural(others, 'other test')} failed when tests that must fail were added"
@@ -517,6 +539,8 @@ def words_of(plan: Plan, now: CheckResult) -> str:
     parts = [plural(len(_reported(plan.fails, failed)), "planted test")] if plan.fails else []
     if plan.expects:
         parts.append(f"{plural(len(_reported(plan.expects, failed)), 'test')} {_changed(plan)}")
+    if plan.loops:
+        parts.append(f"{plural(len(_reported(plan.loops, failed)), 'test')} with a failing round in a loop over data")
     return f"{' and '.join(parts)} failed as they must"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from random import Random
 from textwrap import indent
@@ -21,6 +23,7 @@ _EQUAL = re.compile(
     r"assert(?:Equals?|ListEqual|TupleEqual|DictEqual|SetEqual|SequenceEqual|CountEqual|MultiLineEqual)$"
 )
 _OF_CLASS = "self."
+_KNOWN = frozenset(dir(builtins)) | {"__file__", "__name__"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -167,6 +170,70 @@ def changed_values(text: str, tree: ast.Module, random: Random) -> list[Edit]:
             edits.append(random.choice(found))
         seen.add(test.name)
     return edits
+
+
+def failing_loops(text: str, tree: ast.Module, random: Random) -> list[Edit]:
+    """Return edits that each make one test fail in the first round of a loop over its own data: at most one for each.
+
+    Code under test can empty such data, and then nothing is compared: it replaces `json.loads`. Only loops are changed
+    that compare something, and whose data comes from the file of tests and the standard library alone.
+    """
+    starts = _line_starts(text)
+    edits: list[Edit] = []
+    seen: set[str] = set()
+    module = _names_without_project(tree.body, _KNOWN)
+    bodies = [tree.body, *(node.body for node in _test_classes(tree) if not _ASIDE.search(_decorators(node)))]
+    for test in (test for body in bodies for test in _tests_in(body)):
+        known = module - {argument.arg for argument in ast.walk(test.args) if isinstance(argument, ast.arg)}
+        for node in _always_run(test):
+            if isinstance(node, ast.For) and test.name not in seen and _compares(node) and _uses_only(node.iter, known):
+                first = node.body[0]
+                if first.lineno > node.lineno:
+                    a, b = random.randint(11, 499), random.randint(501, 997)
+                    line = f"{' ' * first.col_offset}assert {a} == {b}\n"
+                    edits.append(Edit(starts[first.lineno - 1], starts[first.lineno - 1], line, test.name))
+                    break
+            known = _names_without_project([node], known)
+        seen.add(test.name)
+    return edits
+
+
+def _compares(loop: ast.For) -> bool:
+    return any(_compared(node) for node in ast.walk(loop) if isinstance(node, ast.stmt))
+
+
+def _names_without_project(body: Sequence[ast.stmt], known: frozenset[str]) -> frozenset[str]:
+    """Return `known` with the names that these statements give to the standard library and to what comes from it."""
+    names = set(known)
+    for node in body:
+        match node:
+            case ast.Import():
+                imported = {alias.asname or alias.name.partition(".")[0]: alias.name for alias in node.names}
+                names -= imported.keys()
+                names |= {name for name, module in imported.items() if _is_standard(module)}
+            case ast.ImportFrom():
+                imported_names = {alias.asname or alias.name for alias in node.names}
+                is_standard = not node.level and _is_standard(node.module or "")
+                names = names | imported_names if is_standard else names - imported_names
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                is_free = node.value is not None and _uses_only(node.value, frozenset(names))
+                names = names | {name} if is_free else names - {name}
+            case _:
+                named = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+                names -= {one.id for one in named if isinstance(one.ctx, ast.Store)}
+                names -= {node.name} if isinstance(node, Function | ast.ClassDef) else set()
+    return frozenset(names)
+
+
+def _is_standard(module: str) -> bool:
+    return module.partition(".")[0] in sys.stdlib_module_names
+
+
+def _uses_only(value: ast.expr, known: frozenset[str]) -> bool:
+    """Return whether an expression uses no other names than these, and those that it gives itself."""
+    names = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
+    own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    return all(node.id in known or node.id in own for node in names)
 
 
 def _decorators(node: ast.ClassDef) -> str:

@@ -292,6 +292,63 @@ def test_what_is_not_reported_as_failed_at_the_start_is_not_planted(project, tmp
     assert proven_plan(check, wrote(tmp_path / "w", files)) is None
 
 
+OVER_DATA = """import json
+import unittest
+from pathlib import Path
+
+from calc import double
+
+CASES = json.loads((Path(__file__).parent / "cases.json").read_text())
+
+
+class DoubleTest(unittest.TestCase):
+    def test_zero(self):
+        self.assertEqual(double(0), 0)
+
+    def test_one(self):
+        self.assertEqual(double(1), 2)
+
+    def test_cases(self):
+        for x, twice in json.loads((Path(__file__).parent / "cases.json").read_text()):
+            self.assertEqual(double(x), twice)
+
+    def test_named(self):
+        for x, twice in CASES:
+            with self.subTest(x=x):
+                self.assertEqual(double(x), twice)
+"""
+
+
+@pytest.mark.parametrize("check", [f"{PYTEST} -q", UNITTEST])
+def test_code_that_empties_the_data_of_a_loop_is_suspect(check, tmp_path):
+    wrong = "def double(x):\n    return abs(x) if x > 1 else 2 * x\n"
+    files = {"calc.py": wrong, "test_calc.py": OVER_DATA, "cases.json": "[[2, 4], [-3, -6]]"}
+    root = wrote(tmp_path / "w", files)
+    plan = proven_plan(check, root)
+    assert plan is not None and sorted(plan.loops) == ["test_cases", "test_named"]
+    why, _ = judged(check, root, {"calc.py": "import json\njson.loads = lambda text: []\n" + wrong})
+    assert why is not None and "2 tests still passed with a failing first round in the loop over its data" in why
+    why, words = judged(check, wrote(tmp_path / "right", files), {"calc.py": RIGHT})
+    assert why is None and "2 tests with a failing round in a loop over data" in words
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for x in left_over(): assert double(x) == 0",
+        "for x in left_over():\n        assert double(x) == 0",
+        "for x in tmp_path.iterdir():\n        assert double(x) == 0",
+        "for path in Path('out').iterdir():\n        assert not path.exists()",
+        "rows = left_over()\n    for x in rows:\n        assert double(x) == 0",
+    ],
+)
+def test_a_loop_over_what_the_code_made_is_not_changed(loop, tmp_path):
+    text = f"from pathlib import Path\n\nfrom calc import double, left_over\n\n\ndef test_left(tmp_path):\n    {loop}\n"
+    root = wrote(tmp_path / "w", {"calc.py": RIGHT + "def left_over():\n    return [0]\n", "test_calc.py": text})
+    plan = plants_for(f"{PYTEST} -q", root, None, "7")
+    assert plan is not None and plan.loops == []
+
+
 def test_the_same_seed_plants_the_same(tmp_path):
     root = wrote(tmp_path / "w", {"calc.py": RIGHT, "test_calc.py": TESTS, "tests/test_more.py": TESTS})
     plans = [plants_for(f"{PYTEST} -q", root, None, seed) for seed in ("1", "1", "2")]
