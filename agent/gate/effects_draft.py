@@ -9,8 +9,6 @@ import msgspec
 from .text_diff import split_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..host.files.file_states import FileState
     from ..layers.effect_classes import Class
     from ..protocol import EffectEntry
@@ -50,8 +48,8 @@ class EffectsDraft(msgspec.Struct, frozen=True, kw_only=True):
     """What is applied without a choice, in words."""
     along_waits: bool = False
     """`along` is dropped if a person rejects the proposal."""
-    never: Sequence[str] = ()
-    """What is dropped whatever is decided."""
+    never: str = ""
+    """What is dropped whatever is decided, in words."""
     rows: bytes = b""
     """Exactly what would be applied, encoded for the digest with those of all contents."""
 
@@ -59,5 +57,5 @@ class EffectsDraft(msgspec.Struct, frozen=True, kw_only=True):
     def digested(self) -> list[bytes]:
         """What the digest covers: the command, all that is shown, and all that would be applied."""
         shown = msgspec.json.encode([entry.shown for entry in self.entries])
-        words = "\0".join((self.along, *self.never))
+        words = f"{self.along}\0{self.never}" if self.never else self.along
         return [b"effects", self.command.encode(), shown, words.encode(), self.rows]

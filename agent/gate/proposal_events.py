@@ -103,7 +103,7 @@ def _effects(common: ProposalOpened, draft: EffectsDraft) -> ProposalOpened:
             entries=entries,
             along=draft.along,
             along_waits=draft.along_waits,
-            never=[*draft.never],
+            never=draft.never,
         ),
     )
 

@@ -157,7 +157,7 @@ def list_effects(
         elif not git.own(path):
             _compare(walk, path, status)
     _find_deleted(walk)
-    return sorted(walk.found, key=lambda one: one.path), walk.left_out
+    return sorted(walk.found, key=lambda one: one.path), sorted(walk.left_out)
 
 
 def _compare_folder(walk: _Walk, path: bytes) -> None:

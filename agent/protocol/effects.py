@@ -75,8 +75,8 @@ class CommandEffects(msgspec.Struct, frozen=True, kw_only=True):
     """What is applied without a choice, in words: new ignored files, built output, files that need no approval."""
     along_waits: bool = False
     """`along` is dropped if a person rejects the proposal."""
-    never: list[str] = []
-    """What the command also changed, and is dropped whatever is decided (`docs/explanation/layers.md`)."""
+    never: str = ""
+    """What is dropped whatever is decided, in words (`docs/explanation/layers.md`)."""
 
 
 class EntryChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -150,7 +150,7 @@ def test_the_words_name_each_kind_of_entry():
         ],
         along="3 new ignored files",
         along_waits=True,
-        never=["p: a pipe", "q: a pipe", "r: a pipe", "s: a pipe"],
+        never="p: a FIFO and 1 more",
     )
     assert effects_title(effects) == "6 files, 1 install, git"
     assert effect_lines(effects) == [
@@ -167,7 +167,7 @@ def test_the_words_name_each_kind_of_entry():
         "      second",
         'new "a\\012b\\377" (empty)',
         "with it: 3 new ignored files",
-        "never applied: p: a pipe, q: a pipe, r: a pipe and 1 more",
+        "never applied: p: a FIFO and 1 more",
     ]
 
 

@@ -104,11 +104,12 @@ async def test_a_rejection_drops_all_of_it_what_is_ignored_too(repository, effec
 
 
 async def test_what_is_never_applied_is_shown_before_the_decision(place, effects):
-    run = effects("echo more >> kept.txt; mkfifo pipe")
+    run = effects("echo more >> kept.txt; mkfifo pipe1 pipe2 pipe3 pipe4 pipe5 pipe6 pipe7")
     run.on("proposal_opened", decide("approve"), command=None)
     await run.run(watched=True)
-    (line,) = effects_of(run)["never"]
-    assert line.startswith("pipe: ") and f"Never applied: {line}." in run.heard()
+    line = effects_of(run)["never"]
+    assert line.startswith("pipe1: a FIFO, pipe2: ") and line.endswith(", pipe5: a FIFO and 2 more")
+    assert "Never applied: pipe1: a FIFO; " in run.heard() and "pipe7: a FIFO." in run.heard()
 
 
 async def test_a_head_that_stays_is_not_named_as_applied(repository, effects):

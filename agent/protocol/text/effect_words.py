@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .counts import first_names, plural
+from .counts import plural
 from .path_text import quoted_path
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 _CHANGES = {"added": "new", "changed": "changed", "deleted": "deleted"}
 _UNITS = ("bytes", "kB", "MB", "GB")
-_MOST_NAMED = 3
 _STORED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
 """A byte of a path that is not UTF-8, as an entry has it."""
 
@@ -113,7 +112,7 @@ def along_lines(effects: CommandEffects) -> list[str]:
     if effects.along:
         lines.append(f"{'with it' if effects.along_waits else 'applied without a question'}: {effects.along}")
     if effects.never:
-        lines.append(f"never applied: {first_names(effects.never, _MOST_NAMED)}")
+        lines.append(f"never applied: {effects.never}")
     return lines
 
 

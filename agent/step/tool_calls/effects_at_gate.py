@@ -20,7 +20,7 @@ from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...protocol import GIT_HELD
-from ...protocol.text.counts import plural
+from ...protocol.text.counts import first_names, plural
 from ...state.facts.standing_changes import GIT_WORDS
 from .apply_effects import Accepted, apply_effects
 from .effect_entries import Part, Sorted, git_summary, is_folder, named, readable, row_of, sort_effects, with_blobs
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ...state.recorder import Events
     from ..resources.run_context import RunContext
 
-_MOST_NAMED, _MOST_LINES, _MOST_NEVER = 5, 20, 100
+_MOST_NAMED, _MOST_LINES = 5, 20
 _WHOLE = EntryRuling()
 NOBODY = "somebody has to approve it"
 """Why an effect of a hook is not applied."""
@@ -209,7 +209,7 @@ def effects_draft(ctx: RunContext, found: Sorted, command: str, left_out: Sequen
         entries=tuple(part.draft for part in parts),
         along=readable(found.along),
         along_waits=ctx.gate.asks_for_effects,
-        never=[readable(line) for line in left_out[:_MOST_NEVER]],
+        never=readable(first_names(left_out, _MOST_NAMED)),
         rows=encode_for_digest(rows) + encode_git(git),
     )
 
