@@ -39,7 +39,7 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     """Notes for the model, such as an inexact match that was tolerated; one line each."""
     plan: PlannedEdit
     """The change, which can be planned on other content."""
-    misfit: str | None = None
+    conflict: str | None = None
     """Why the change does not fit the file's current content, in one line; the proposal then opens in conflict."""
     edited: bool = False
     """Whether `after` is the person's own text, which they approved already."""

@@ -351,7 +351,7 @@ class _Reviser:
             return
         watch = _FileWatch(self._tree.workspace, draft, self._clock)
         try:
-            if draft.misfit is not None or holds_already(draft):
+            if draft.conflict is not None or holds_already(draft):
                 self.revise(waiting)
             while not waiting.is_decided():
                 if await watch.wait(waiting.ruling):

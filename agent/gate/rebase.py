@@ -102,6 +102,6 @@ def _one_line(text: str) -> str:
     return text.splitlines()[0] if text else text
 
 
-def _in_short(misfit: str) -> str:
+def _in_short(conflict: str) -> str:
     """Keep the first sentence, for the person. The rest tells the model how to correct its call."""
-    return _one_line(misfit).partition(". ")[0].removesuffix(".").replace("old_text", "the text that it replaces")
+    return _one_line(conflict).partition(". ")[0].removesuffix(".").replace("old_text", "the text that it replaces")

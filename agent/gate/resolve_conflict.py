@@ -97,8 +97,8 @@ def by_policy(draft: Draft, verdict: Verdict, on_ask: OnAsk | None) -> Ruling:
     """Return the ruling of the policy alone. `on_ask`: `handoff` hands the run over where a person would be asked."""
     why = "; ".join(verdict.why)
     if isinstance(draft, FileDraft) and verdict.action != "deny":
-        if draft.misfit is not None:
-            return send_back(draft, draft.misfit, by="policy")
+        if draft.conflict is not None:
+            return send_back(draft, draft.conflict, by="policy")
         if holds_already(draft):
             return approved(draft, by="policy", reason=ALREADY_DONE)
     if verdict.action == "allow":

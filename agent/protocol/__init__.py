@@ -392,7 +392,7 @@ from .limits import (
     LIMITS as LIMITS,
     Limit as Limit,
     LimitValue as LimitValue,
-    misfit as misfit,
+    limit_problem as limit_problem,
     part_with as part_with,
     with_limits as with_limits,
 )
@@ -474,8 +474,8 @@ from .spec import (
     StallLimits as StallLimits,
     TierKind as TierKind,
     Verify as Verify,
-    edit_format_misfit as edit_format_misfit,
     edit_format_named as edit_format_named,
+    edit_format_problem as edit_format_problem,
 )
 from .text.counts import (
     duration as duration,

@@ -55,7 +55,7 @@ LIMITS: Mapping[str, Limit] = {
 """Limits by option name. In `SetLimit` and `LimitsChanged` every other name is a tool, with a rate as its value."""
 
 
-def misfit(spec: RunSpec, name: str) -> str | None:
+def limit_problem(spec: RunSpec, name: str) -> str | None:
     """Return a message that says which runs have this limit, if this one does not; otherwise None."""
     limit = LIMITS.get(name)
     if limit is None:

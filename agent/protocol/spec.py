@@ -335,7 +335,7 @@ def edit_format_named(name: str) -> EditFormat | None:
     return by_name.get(name)
 
 
-def edit_format_misfit(spec: RunSpec, form: EditFormat) -> str | None:
+def edit_format_problem(spec: RunSpec, form: EditFormat) -> str | None:
     """Return why the model of this run cannot edit in this format, in words for the person; None: it can."""
     if spec.loop is LoopKind.CHAT:
         if form in FILE_FORMATS and form not in CHAT_FORMATS:

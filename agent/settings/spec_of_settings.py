@@ -27,7 +27,7 @@ from ..protocol import (
     StallLimits,
     UserError,
     Verify,
-    edit_format_misfit,
+    edit_format_problem,
 )
 from .default_limits import FIELDS, default_budget
 from .handoff_tiers import same_server_model
@@ -215,12 +215,12 @@ def _edit_format(settings: Settings, spec: RunSpec) -> EditFormat:
     """Return the edit format. Raises UserError for a file format in a run that does not fit it."""
     asked = settings["edit_format"]
     form = cast("EditFormat", asked.value)
-    misfit = None if form == BY_TOOLS else edit_format_misfit(spec, form)
-    if misfit is None:
+    problem = None if form == BY_TOOLS else edit_format_problem(spec, form)
+    if problem is None:
         return form
     if asked.source != "flag" or form == AUTO_FORMAT:
         return BY_TOOLS
-    raise UserError(f"--edit-format {misfit}")
+    raise UserError(f"--edit-format {problem}")
 
 
 def _predicates(settings: Settings) -> Predicates:

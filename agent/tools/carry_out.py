@@ -123,7 +123,7 @@ def plan_again(ruling: Ruling, ctx: ToolContext) -> Draft:
         draft = with_approved_bytes(draft, ruling.after, [ruling.note_for_model] if ruling.note_for_model else [])
         draft = msgspec.structs.replace(draft, edited=ruling.edited)
     found = rebase_draft(ctx.workspace, draft)
-    return msgspec.structs.replace(draft, misfit=found.why) if isinstance(found, Conflict) else found
+    return msgspec.structs.replace(draft, conflict=found.why) if isinstance(found, Conflict) else found
 
 
 async def _write(draft: FileDraft, ruling: Ruling, ctx: ToolContext) -> ToolResult:

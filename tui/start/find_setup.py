@@ -54,7 +54,7 @@ def requested_search(words: Sequence[str], flags: Mapping[str, object]) -> Searc
     else:
         check = cast("str | None", flags.get("check"))
         wanted = search_request(recipe, words, task=task, check=check, workspace=root)
-    _refuse_misfits(wanted.finder.recipe, flags)
+    _refuse_unsuitable(wanted.finder.recipe, flags)
     wanted = msgspec.structs.replace(wanted, finder=_with_options(wanted.finder, flags))
     return _on_cluster(wanted) if wanted.finder.executor is not None else wanted
 
@@ -78,7 +78,7 @@ def _recipe(flags: Mapping[str, object]) -> Recipe | None:
         raise UserError(f"--recipe {asked}: use one of {', '.join(Recipe)}") from None
 
 
-def _refuse_misfits(recipe: Recipe | None, flags: Mapping[str, object]) -> None:
+def _refuse_unsuitable(recipe: Recipe | None, flags: Mapping[str, object]) -> None:
     for owner in Recipe:
         for option in recipe_traits(owner).options:
             if flags.get(option.replace("-", "_")) not in (None, ()) and recipe != owner:

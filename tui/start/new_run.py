@@ -22,7 +22,7 @@ from rundry.agent import (
     Survey,
     UserError,
     ViewState,
-    edit_format_misfit,
+    edit_format_problem,
     is_left_to_parent,
     is_new_to_user,
     list_runs,
@@ -106,8 +106,8 @@ class Setup:
 
     def set_edit_format(self, form: EditFormat) -> None:
         """Use this edit format for the run. Raises UserError for one that does not fit it; then nothing is changed."""
-        if misfit := edit_format_misfit(self._spec("-", ModelSpec(name="none")), form):
-            raise UserError(misfit)
+        if problem := edit_format_problem(self._spec("-", ModelSpec(name="none")), form):
+            raise UserError(problem)
         self.set("edit_format", form)
 
     def _refuse_what_never_holds(self) -> None:
@@ -221,7 +221,7 @@ def _why(spec: RunSpec) -> str:
     """Return why a run that did not begin has its edit format."""
     if spec.edit_format == "auto":
         return "tools, until you choose another" if spec.loop is LoopKind.CHAT else "chosen when the run starts"
-    return edit_format_misfit(spec, "auto") or "you chose it"
+    return edit_format_problem(spec, "auto") or "you chose it"
 
 
 def demo_flags(flags: Mapping[str, object]) -> tuple[str, dict[str, object]]:

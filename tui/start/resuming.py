@@ -25,8 +25,8 @@ from rundry.agent import (
     find_run,
     is_left_to_parent,
     is_own_journal,
+    limit_problem,
     list_runs,
-    misfit,
     read_executor,
     require_own_journal,
     run_state,
@@ -141,7 +141,7 @@ def _other_limits(asked: Mapping[str, Setting], path: Path) -> dict[str, LimitVa
     spec = journal.spec
     journal.close()
     for name in names:
-        if why := misfit(spec, name):
+        if why := limit_problem(spec, name):
             raise UserError(f"--{name.replace('_', '-')}: {why}. Remove it")
     limits = {name: cast("LimitValue", asked[name].value) for name in names}
     return limits | {tool: None if rate == "none" else rate for tool, rate in rates.items()}

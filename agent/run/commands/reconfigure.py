@@ -35,8 +35,8 @@ from ...protocol import (
     Tokens,
     UserError,
     bill,
-    edit_format_misfit,
-    misfit,
+    edit_format_problem,
+    limit_problem,
 )
 from ...protocol.tools.traits import TOOL_TRAITS
 from ...settings.default_limits import read_limit
@@ -75,7 +75,7 @@ def _set_other(run: LiveRun, name: str, value: LimitValue) -> str | None:
         limits = {name: read_limit(name, value, TOOL_TRAITS)}
     except UserError as error:
         return str(error)
-    if why := misfit(run.facts.spec, name):
+    if why := limit_problem(run.facts.spec, name):
         return why
     run.ctx.events.record(LimitsChanged(limits=limits))
     if run.finder is not None:
@@ -174,8 +174,8 @@ def set_edit_format(run: LiveRun, form: EditFormat) -> str | None:
     spec, answers, events = run.facts.spec, run.facts.answers, run.ctx.events
     if run.facts.ended is not None:
         return "the run has ended: resume it, then choose the edit format"
-    if misfit := edit_format_misfit(spec, form):
-        return misfit
+    if problem := edit_format_problem(spec, form):
+        return problem
     if form == (AUTO_FORMAT if answers.is_automatic else answers.format):
         return f"the edit format is {form} already"
     used, why = choose_format(msgspec.structs.replace(spec, edit_format=form), run.ctx.models.current)
@@ -191,7 +191,7 @@ def _choose_format_again(run: LiveRun) -> None:
     """Let the edit format follow the present model."""
     spec = run.facts.spec
     used, why = choose_format(msgspec.structs.replace(spec, edit_format=AUTO_FORMAT), run.ctx.models.current)
-    if edit_format_misfit(spec, AUTO_FORMAT) is None and used != run.facts.answers.format:
+    if edit_format_problem(spec, AUTO_FORMAT) is None and used != run.facts.answers.format:
         _describe_format(run, used)
         run.ctx.events.record(EditFormatChosen(format=used, why=why))
 

@@ -12,7 +12,7 @@ from ...protocol import (
     EditFormat,
     FileFormat,
     LoopKind,
-    edit_format_misfit,
+    edit_format_problem,
 )
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def explains_a_call(answer: str) -> bool:
 def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:
     """Return the format of a run with this model, and the reason in words for the person."""
     if spec.edit_format != AUTO_FORMAT:
-        misfit = edit_format_misfit(spec, AUTO_FORMAT) if spec.edit_format == BY_TOOLS else None
-        return spec.edit_format, CHOSEN if misfit is None else misfit
+        problem = edit_format_problem(spec, AUTO_FORMAT) if spec.edit_format == BY_TOOLS else None
+        return spec.edit_format, CHOSEN if problem is None else problem
     if spec.loop is LoopKind.CHAT:
         return BY_TOOLS, "a chat uses tools until you choose another format"
     return format_of_model(model)

@@ -106,7 +106,7 @@ async def _pass_gate(
             gated.result = result
             return gated
         again = plan_again(ruling, ctx.tools)
-        if isinstance(again, FileDraft) and again.misfit is None and again.before == ruling.draft.before:
+        if isinstance(again, FileDraft) and again.conflict is None and again.before == ruling.draft.before:
             gated.result = result  # the file is as it was planned for: asking again would never end
             return gated
         draft = again

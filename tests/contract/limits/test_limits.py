@@ -126,8 +126,8 @@ def test_limits_that_change_during_the_run_hold_for_the_next_call_and_after_a_re
             assert ctl("limit", "read_file=1/run", "window=9", "check-timeout=1m").exit_code == 0
             wrong = ctl("limit", "windw=3")
             assert (wrong.exit_code, "did you mean window?" in wrong.stderr) == (2, True), wrong
-            misfit = ctl("limit", "patience=3")
-            assert (misfit.exit_code, "--score" in misfit.stderr) == (1, True), misfit
+            refused = ctl("limit", "patience=3")
+            assert (refused.exit_code, "--score" in refused.stderr) == (1, True), refused
             assert ctl("steer", "go on").exit_code == 0
             running.wait_event("tool_finished")
             running.wait_event("text_arrived")

@@ -31,9 +31,9 @@ class Refusing:
 async def test_a_conflict_is_reported_in_one_sentence_and_in_a_persons_words(place):
     file = place.file("a.py", b"one\ntwo\nthree\n")
     draft = place.replacing("a.py", b"two", b"2")
-    misfit = "edit 1 of 2: old_text is not in the file. Nothing was changed. The nearest is line 2; copy it:\n2| zwei"
+    conflict = "edit 1 of 2: old_text is not in the file. Nothing was changed. The nearest is line 2; copy it:\n2| zwei"
     gate = place.gate()
-    task = await place.begin(gate, msgspec.structs.replace(draft, plan=Refusing(misfit)))
+    task = await place.begin(gate, msgspec.structs.replace(draft, plan=Refusing(conflict)))
     file.write_bytes(b"one\nzwei\nthree\n")
     await place.clock.advance(1.1)
     assert newest(place).why.endswith(": edit 1 of 2: the text that it replaces is not in the file")
