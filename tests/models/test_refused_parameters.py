@@ -11,7 +11,9 @@ import pytest
 from aiohttp import web
 from fakes.providers.wires import KEY, WIRES, Said
 
+from rundry.agent.models.endpoint import Endpoint
 from rundry.agent.models.learned import learned
+from rundry.agent.models.request_fields import RequestFields
 from rundry.agent.protocol import EndPart, ModelFault
 
 SCHEMA = {"type": "object", "properties": {"temperature": {"type": "string"}}, "required": ["temperature"]}
@@ -193,6 +195,14 @@ async def test_a_limit_that_is_too_large_becomes_the_largest_that_the_server_nam
     assert asked.model.max_output == 4096
     await asked.ask(max_tokens=300)
     assert server.last["max_tokens"] == 300
+
+
+@pytest.mark.parametrize("refused", [{"max_tokens": "4096", "max_completion_tokens": "2048"}, {"max_tokens": "2048"}])
+def test_of_several_limits_that_a_server_named_the_smallest_counts(refused):
+    at = Endpoint(provider="openai", model="m", api_base=None, key="k", key_names=(), local=True)
+    fields = RequestFields(at, None)
+    fields.refused = refused
+    assert fields.largest_output == 2048
 
 
 async def test_a_limit_that_is_too_small_is_neither_left_out_nor_renamed(strict):

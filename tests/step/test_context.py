@@ -233,3 +233,11 @@ def test_images_that_fit_are_left_alone():
     fitted = fit(conversation, count=count_all, window=32_768, room=28_000)
     assert fitted.messages == conversation.messages
     assert fitted.images == 0
+
+
+def test_where_not_all_calls_of_a_round_fit_the_oldest_go_first():
+    calls = [("read_file", f'{{"path": "{number}.txt"}}', "") for number in range(40)]
+    fitted = fit(talk("You work.", "TASK", [("", calls, [])]), count=count, window=400, room=300)
+    kept = [call.call_id for message in fitted.messages for call in message.calls]
+    assert 1 < len(kept) < 40
+    assert kept == [f"c{number}" for number in range(41 - len(kept), 41)]

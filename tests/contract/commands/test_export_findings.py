@@ -32,6 +32,7 @@ from rundry.agent.protocol import (
     RunStarted,
     VoteCast,
 )
+from rundry.tui.export.findings.findings_as_csv import safe_cell
 
 KEY = "sk-ant-canary-0123456789abcdefghij"
 FORMULA = '=HYPERLINK("http://127.0.0.1:9/"&A1,"click")'
@@ -185,6 +186,12 @@ def test_csv_has_a_row_for_each_finding_and_no_cell_that_a_spreadsheet_calculate
     assert refuted["title"] == f"'{FORMULA}" and refuted["detail"] == "'+1"
     assert (rows[0]["file"], rows[0]["line"], rows[0]["votes"]) == ("src/a b.py", "12", "1")
     assert rows[3]["linked_from"].splitlines() == ["http://site/1", "http://site/2"]
+
+
+@pytest.mark.parametrize("text", ["=1+1", " =1+1", "'=1+1", '"=1+1', "\t=1", "\tx", "-1", "＝1"])
+def test_a_cell_that_a_spreadsheet_could_calculate_begins_with_an_apostrophe(text: str):
+    assert safe_cell(text) == f"'{text}"
+    assert safe_cell(f"a{text}") == f"a{text}"
 
 
 def test_markdown_names_each_finding_with_its_evidence_and_verdict(home: Home, project: Path, run_id: str):

@@ -101,6 +101,19 @@ async def test_f3_lists_the_sessions_and_enter_opens_the_marked_one(tmp_path: Pa
     assert stage.app.return_value.next == "resume 20261121-014233-aaaaa"
 
 
+async def test_enter_watches_a_run_that_another_process_drives(tmp_path: Path, runs: list[RunLine]):
+    newest = next(run for run in runs if run.run_id == "20261121-014234-bbbbb")
+    with claim(Path(newest.path)):
+        stage = Stage(start=Offering(tmp_path))
+        async with stage.app.run_test(size=(100, 30)) as pilot:
+            await pilot.press("f3")
+            await shows(pilot, newest.run_id)
+            await pilot.press("enter")
+            await until(pilot, lambda: stage.app.return_value is not None)
+    assert stage.app.return_value is not None
+    assert stage.app.return_value.next == f"watch {newest.run_id}"
+
+
 async def test_delete_asks_once_more_and_removes_only_that_run(tmp_path: Path, runs: list[RunLine]):
     stage = Stage(start=Offering(tmp_path))
     async with stage.app.run_test(size=(100, 30)) as pilot:

@@ -29,7 +29,7 @@ def as_csv(found: Findings) -> Iterator[str]:
 
 def safe_cell(text: str) -> str:
     """Return the text with an apostrophe before it if a spreadsheet could calculate it."""
-    return f"'{text}" if text.lstrip(" '\"").startswith(_FORMULA) or text.startswith(_FORMULA) else text
+    return f"'{text}" if text.lstrip(" '\"").startswith(_FORMULA) else text
 
 
 def _cells(row: FoundRow) -> list[str]:
