@@ -1,12 +1,12 @@
-"""The tools that control a run: messages, stop, pause, resume and, if the command line allows it, decisions."""
+"""The tools that control a run: messages, stop, pause, resume and, if the command line allows it, decisions.
 
-from __future__ import annotations
+Clients read the docstrings of the tools, and the schemas follow from their annotations (`Tool.of`).
+"""
 
 import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from rundry.agent import (
     Answer,
@@ -31,17 +31,15 @@ from rundry.agent import (
 from ..control.asked_proposal import what_of
 from ..control.picked_answer import picked_option
 from ..text.show_text import one_line
+from .allowed_runs import Allowed
 from .mcp_access import open_run, require_control
+from .mcp_arguments import Approve, PauseRun, Reject, ResumeRun, SendMessage, StopRun
 from .mcp_results import Done
 from .mcp_text import given
+from .own_runs import OwnRuns
 from .read_tools import Follower
 from .starting import limits_of, require_limits
-
-if TYPE_CHECKING:
-    from .allowed_runs import Allowed
-    from .mcp_arguments import Approve, PauseRun, Reject, ResumeRun, SendMessage, StopRun
-    from .own_runs import OwnRuns
-    from .tools import Call
+from .tools import Call
 
 LEFT_SECONDS = 6.0
 """Seconds within which the process of an ended run exits once no view shows it."""
@@ -58,7 +56,7 @@ class Control:
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def send_message(self, asked: SendMessage, call: Call) -> Done:
-        """Send a message, or the answer to the open question of the model."""
+        """Send a message to the model of a live run, or answer the question that it asked."""
         text = given(asked.text)
         async with self._controlled(asked.run) as followed:
             question = followed.state.question
@@ -85,7 +83,7 @@ class Control:
         return Done(run=asked.run, done="pauses after this step")
 
     async def resume_run(self, asked: ResumeRun, call: Call) -> Done:
-        """Continue a run that pauses, ended, or lost its process."""
+        """Continue a run that pauses, ended or lost its process, with a message or other limits if you want."""
         message = given(asked.message) if asked.message is not None else None
         limits = limits_of(self._allowed, asked)
         async with self._controlled(asked.run) as followed:
@@ -111,11 +109,14 @@ class Control:
         return holder(path) is not None
 
     async def approve(self, asked: Approve, call: Call) -> Done:
-        """Approve exactly the proposal with this digest."""
+        """Approve exactly the change, command or call that this digest names.
+
+        Read all of it first. The journal names you, not a person. Guarded files need a person.
+        """
         return await self._decide(asked.run, Decide(proposal_id="", digest=asked.digest, verdict="approve", by=call.by))
 
     async def reject(self, asked: Reject, call: Call) -> Done:
-        """Reject the proposal with this digest."""
+        """Reject the proposal that this digest names, with a reason."""
         reason = given(asked.reason) or None
         command = Decide(proposal_id="", digest=asked.digest, verdict="reject", reason=reason, by=call.by)
         return await self._decide(asked.run, command)

@@ -1,6 +1,7 @@
-"""The tools that read and start runs, and wait for them. RundryErrors become error results."""
+"""The tools that read and start runs, and wait for them. RundryErrors become error results.
 
-from __future__ import annotations
+Clients read the docstrings of the tools, and the schemas follow from their annotations (`Tool.of`).
+"""
 
 import asyncio
 import os
@@ -8,7 +9,6 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,16 +16,14 @@ from rundry.agent import Journal, RunLine, UserError, changed_words, handoff_mar
 
 from ..start.confirmed_findings import FoundRow as Row, findings_of
 from ..text.show_text import one_line, path_line
+from .allowed_runs import Allowed
 from .mcp_access import allowed_folder, open_run, visible_runs
+from .mcp_arguments import ListRuns, ReadFindings, ReadHandoff, ReadProposal, ReadRun, StartRun, WaitForRun
 from .mcp_results import FoundList, FoundRow, Piece, RunList, RunRow, RunView, Text, Waited
 from .mcp_text import cut
+from .own_runs import OwnRuns
 from .read_tools import Follower, piece_of_proposal, view_of
 from .starting import spec_for
-
-if TYPE_CHECKING:
-    from .allowed_runs import Allowed
-    from .mcp_arguments import ListRuns, ReadFindings, ReadHandoff, ReadProposal, ReadRun, StartRun, WaitForRun
-    from .own_runs import OwnRuns
 
 _LOOK_SECONDS = 0.25
 _REPORT_SECONDS = 2.0
@@ -54,7 +52,7 @@ class Tools:
         self._allowed, self._own = allowed, own
 
     async def list_runs(self, asked: ListRuns, call: Call) -> RunList:
-        """List the runs below the allowed folders, newest first."""
+        """List runs in the allowed folders, newest first."""
         del call
         below = None if asked.folder is None else allowed_folder(self._allowed, asked.folder)
         lines = await asyncio.to_thread(visible_runs, self._allowed, below=below)
@@ -62,7 +60,10 @@ class Tools:
         return RunList(runs=[_row(line) for line in fitting[: asked.limit]], more=max(0, len(fitting) - asked.limit))
 
     async def start_run(self, asked: StartRun, call: Call) -> RunView:
-        """Start a run, and return it once it has begun."""
+        """Start a run: a model works on the task in a folder, within limits, until its checks pass.
+
+        Returns once it has begun; then use wait_for_run. Edits and commands wait for approval, as the gate's mode says.
+        """
         spec, notes = await spec_for(self._allowed, asked, call.by)
         await asyncio.to_thread(validate_spec, spec, os.environ)
         await self._own.begin(spec, notes)
@@ -70,12 +71,16 @@ class Tools:
         return msgspec.structs.replace(view, notes=[one_line(note)[:_LINE] for note in notes])
 
     async def read_run(self, asked: ReadRun, call: Call) -> RunView:
-        """Return the state of a run."""
+        """Read what a run does.
+
+        Returns its status, spend against its limits, proposals that wait with their diff and digest, the newest
+        entries, and the outcome.
+        """
         del call
         return await asyncio.to_thread(self._view, asked.run, asked.messages)
 
     async def read_proposal(self, asked: ReadProposal, call: Call) -> Piece:
-        """Return a piece of the diff or command of a waiting proposal."""
+        """Read the whole diff, command or call of a waiting proposal, in pieces."""
         del call
 
         def read() -> Piece:
@@ -85,7 +90,7 @@ class Tools:
         return await asyncio.to_thread(read)
 
     async def wait_for_run(self, asked: WaitForRun, call: Call) -> Waited:
-        """Wait for a change of a run, at most as long as the client asks."""
+        """Wait until a run ends or waits for somebody, or at most `seconds`. Reports progress."""
         journal = open_run(self._allowed, asked.run)
         try:
             followed = await asyncio.to_thread(Follower, journal)
@@ -95,7 +100,7 @@ class Tools:
             journal.close()
 
     async def read_findings(self, asked: ReadFindings, call: Call) -> FoundList:
-        """Return the findings of a search."""
+        """Read the findings of a search, confirmed ones first."""
         del call
 
         def read() -> list[Row]:
@@ -107,7 +112,7 @@ class Tools:
         return FoundList(findings=shown, total=len(rows), next_offset=end if end < len(rows) else None)
 
     async def read_handoff(self, asked: ReadHandoff, call: Call) -> Text:
-        """Return the record of the newest hand-off as Markdown."""
+        """Read the newest hand-off of a run: why it stopped, what was tried, what to do next."""
         del call
 
         def read() -> str:
