@@ -98,7 +98,7 @@ def _whole(command: Decide, draft: Draft) -> Ruling:
 
 
 def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
-    if not isinstance(draft, FileDraft) or parts is None or draft.after is None or draft.landed:
+    if not isinstance(draft, FileDraft) or parts is None or draft.after is None or draft.written_by:
         return "this proposal has no hunks to choose from: approve it or reject it"
     chosen = set(command.hunks or [])
     if not chosen:
@@ -121,7 +121,7 @@ def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
 def _edited(command: Decide, text: str, draft: Draft) -> Ruling | str:
     if isinstance(draft, McpDraft):
         return _edited_call(command, text, draft)
-    if not isinstance(draft, FileDraft) or draft.landed:
+    if not isinstance(draft, FileDraft) or draft.written_by:
         return "only a file change can be edited before approval"
     try:
         after = draft.before.encode(text)

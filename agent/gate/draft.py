@@ -45,7 +45,7 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `after` is the person's own text, which they approved already."""
     from_text: bool = False
     """The program made the change of code in a chat's answer, so only a person approves it."""
-    landed: str | None = None
+    written_by: str | None = None
     """The command that already made this change: approving keeps the change, and nothing is written."""
 
 
@@ -122,7 +122,7 @@ def changed_draft(path: str, before: bytes | None, after: bytes | None, command:
         before=state,
         after=after,
         plan=_AlreadyMade(),
-        landed=command,
+        written_by=command,
     )
 
 

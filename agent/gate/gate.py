@@ -346,7 +346,7 @@ class _Reviser:
     async def until_decided(self, waiting: OpenProposal) -> None:
         """Return as soon as the proposal has a ruling, and revise it meanwhile whenever its file changes."""
         draft = waiting.draft
-        if not isinstance(draft, FileDraft) or draft.landed is not None:
+        if not isinstance(draft, FileDraft) or draft.written_by is not None:
             await asyncio.wait({waiting.ruling})
             return
         watch = _FileWatch(self._tree.workspace, draft, self._clock)
@@ -364,7 +364,7 @@ class _Reviser:
     def revise(self, waiting: OpenProposal) -> None:
         """Plan the change again if its file differs from what the proposal was made from (docs/requirements.md 6.5)."""
         draft = waiting.draft
-        if not isinstance(draft, FileDraft) or draft.landed is not None:
+        if not isinstance(draft, FileDraft) or draft.written_by is not None:
             return
         found = rebase_draft(self._tree.workspace, draft)
         if isinstance(found, Conflict):

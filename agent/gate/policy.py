@@ -134,12 +134,12 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
         why.append(f"{draft.path} is {GUARDED}")
     ws = context.workspace
     cautions = [ws.caution(draft.before.path)]
-    if not draft.landed:
+    if not draft.written_by:
         cautions.append(ws.caution(draft.before.real))
     cautions += _file_cautions(draft, ws, is_named=is_named(draft.path, context.scope))
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
-    if draft.landed:
-        why.append(f"a command changed it: {draft.landed}")
+    if draft.written_by:
+        why.append(f"a command changed it: {draft.written_by}")
     if draft.from_text:
         why.append("it was made of code in an answer: such a change waits in every mode")
     if not why:
@@ -154,7 +154,7 @@ def _file_cautions(draft: FileDraft, ws: Workspace, *, is_named: bool) -> list[s
 
     `is_named`: the user let the run change this file with `--scope`, and knows that it is executable.
     """
-    if draft.landed is not None:
+    if draft.written_by is not None:
         return []  # the command already changed it: the person decides on its content only
     before = draft.before
     why: list[str] = []

@@ -55,7 +55,7 @@ def rebase_draft(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:
 
 def holds_already(draft: FileDraft) -> bool:
     """Return whether the file already has exactly the bytes that the change would write."""
-    return draft.landed is None and draft.before.exists and draft.after == draft.before.data
+    return draft.written_by is None and draft.before.exists and draft.after == draft.before.data
 
 
 def with_approved_bytes(draft: FileDraft, after: bytes, notes: list[str]) -> FileDraft:

@@ -103,7 +103,7 @@ async def carry_out(
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])
     if isinstance(decided, McpDraft):
         return await carry_out_call(decided, ruling, ctx)
-    if decided.landed is not None:
+    if decided.written_by is not None:
         return ToolResult(ok=True, text=f"the change of {decided.path} is kept", summary="kept")
     if decided.before.exists and ruling.after == decided.before.data:
         text = f"{decided.path} already has exactly this change: someone else made it meanwhile. Nothing was written."

@@ -96,7 +96,7 @@ def three_hunks(place):
     )
 
 
-async def test_the_model_hears_what_landed_what_did_not_and_why_in_the_persons_words(place):
+async def test_the_model_reads_what_was_written_what_was_not_and_why_in_the_persons_words(place):
     gate = place.gate()
     task = await place.begin(gate, three_hunks(place))
     reasons = {1: "keep the old name", 0: "never said: it was taken after all"}

@@ -131,7 +131,7 @@ class EndPanel(Widget, can_focus=True):
             standing = self._controller.reader.changes().standing
         except RundryError:
             return None
-        moved = [each for landed in standing for each in landed.files.items()]
+        moved = [each for change in standing for each in change.files.items()]
         return Changed(
             files=len({path for path, _ in moved}),
             added=sum(each.added for _, each in moved),

@@ -145,15 +145,15 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
         column = max(8, min(TITLE, inner_width(self.size.width, WIDTH) - _BESIDE))
         title = cut(title, column)
         clock = time.strftime("%H:%M", time.localtime(point.at))
-        files = len({path for landed in self._changes.after(point.seq) for path in landed.files})
+        files = len({path for change in self._changes.after(point.seq) for path in change.files})
         back = plural(files, "file") if files else ""
         mark, style = ("▸ ", "bold $bright") if is_picked else ("  ", "$foreground" if point.text else "$dim")
         return Content.assemble((mark, "$accent"), (f"{title:<{column}}", style), (f"{back:>9}{clock:>7}", "$dim"))
 
     def _told(self, point: Point) -> str:
-        landed = self._changes.after(point.seq)
-        if not landed:
+        changes = self._changes.after(point.seq)
+        if not changes:
             return "No changes since; the files stay as they are."
-        files = len({path for each in landed for path in each.files})
-        back = f"Reverts {plural(len(landed), 'change')} in {plural(files, 'file')}"
+        files = len({path for each in changes for path in each.files})
+        back = f"Reverts {plural(len(changes), 'change')} in {plural(files, 'file')}"
         return f"{back}; changes by others are kept."

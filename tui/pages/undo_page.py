@@ -80,7 +80,7 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
         press_clicked_key(self, event)
 
     def _rows(self) -> Iterator[Content]:
-        files = len({path for landed in self._changes for path in landed.files})
+        files = len({path for change in self._changes for path in change.files})
         counts = plural(len(self._changes), "change") + (f" in {plural(files, 'file')}" if files else "")
         head = (
             f"Undo {counts}?" if self._step is None else f"Restore the state before step {self._step}: undo {counts}?"
@@ -89,37 +89,37 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
         yield Content("")
         room, width = max(1, self.size.height - _CHROME), inner_width(self.size.width, WIDTH)
         shown = [*reversed(self._changes)][: min(MOST, room)]
-        proven = sum(landed.effects is not None for landed in shown)
+        proven = sum(change.effects is not None for change in shown)
         lines = (room - len(shown)) // max(1, proven)
-        for landed in shown:
-            yield _row(landed, width)
-            yield from _what(landed, lines, width)
+        for change in shown:
+            yield _row(change, width)
+            yield from _what(change, lines, width)
         if len(self._changes) > len(shown):
             yield Content.styled(f"  … and {plural(len(self._changes) - len(shown), 'older change')}", "$dim")
         yield Content("")
         left = "Later changes by others are kept."
-        if any(landed.command is not None and landed.effects is None for landed in self._changes):
+        if any(change.command is not None and change.effects is None for change in self._changes):
             left += " Files that git ignores, and files elsewhere, are not restored."
-        if built := [words for landed in self._changes if landed.effects is not None for words in landed.effects.built]:
+        if built := [words for change in self._changes if change.effects is not None for words in change.effects.built]:
             left += f" This stays: {one_line('; '.join(built))}."
         yield Content.styled(left, "$dim")
         yield Content("")
         yield from keymap_of(self).answers(("answer_yes", "undo"), ("close_dialog", "cancel"))
 
 
-def _row(landed: RecordedChange, width: int) -> Content:
+def _row(change: RecordedChange, width: int) -> Content:
     column = max(8, min(TITLE, width - 2 - _FILES - _STEP))
-    title = cut(one_line(landed.title), column)
-    files = "" if landed.command is None or not landed.files else plural(len(landed.files), "file")
-    step = "" if landed.step is None else f"step {landed.step}"
+    title = cut(one_line(change.title), column)
+    files = "" if change.command is None or not change.files else plural(len(change.files), "file")
+    step = "" if change.step is None else f"step {change.step}"
     return Content.assemble(f"  {title:<{column}}", (f"{files:>{_FILES}}{step:>{_STEP}}", "$dim"))
 
 
-def _what(landed: RecordedChange, most: int, width: int) -> Iterator[Content]:
+def _what(change: RecordedChange, most: int, width: int) -> Iterator[Content]:
     """Yield what a command changed, in at most `most` lines: this is undone, and nothing else."""
-    if landed.effects is None:
+    if change.effects is None:
         return
-    parts = [*(path_line(path) for path in landed.files), *(one_line(words) for words in landed.effects.also)]
+    parts = [*(path_line(path) for path in change.files), *(one_line(words) for words in change.effects.also)]
     shown = parts if len(parts) <= most else parts[: max(0, most - 1)]
     for part in shown:
         yield Content.styled(f"    {cut(part, width - 4)}", "$dim")

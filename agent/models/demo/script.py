@@ -14,7 +14,7 @@ import msgspec
 
 from .fixes import FIXES, Fix, Hunk
 
-_NOT_LANDED = re.compile(
+_NOT_WRITTEN = re.compile(
     r"reject|refus|not (approved|applied|written|done)|nothing was (changed|written)|conflict|error|failed|interrupt",
     re.I,
 )
@@ -37,7 +37,7 @@ class _File(msgspec.Struct, kw_only=True):
     fix: Fix
     content: str | None = None
     """Content when it was last read; None: not read since its last change."""
-    landed: bool = False
+    written: bool = False
     in_doubt: bool = False
     """The last proposal was not applied completely."""
     rejections: int = 0
@@ -82,9 +82,9 @@ def _note(file: _File, tool: str, arguments: dict[str, Any], result: str) -> Non
     elif tool in ("edit_file", "write_file"):
         head = result.partition("\n")[0]  # the lines below it are code, which may contain any word
         in_part = bool(_IN_PART.search(result))
-        refused = not in_part and bool(_NOT_LANDED.search(head))
+        refused = not in_part and bool(_NOT_WRITTEN.search(head))
         was_all = tool == "write_file" or len(arguments.get("edits") or ()) >= len(_missing(file))
-        file.landed = was_all and not refused and not in_part
+        file.written = was_all and not refused and not in_part
         file.in_doubt = refused or in_part
         file.rejections = file.rejections + 1 if refused else 0
         file.content = None
@@ -105,7 +105,7 @@ def _first_answer(tools: Collection[str]) -> ScriptedAnswer:
 
 def _fix_file(fix: Fix, file: _File, tools: Collection[str]) -> ScriptedAnswer | None:
     """Return the next answer about this file; None if it is fixed or was rejected too often."""
-    if file.landed or file.rejections >= _MOST_REJECTIONS:
+    if file.written or file.rejections >= _MOST_REJECTIONS:
         return None
     if fix.content is not None:
         return _write(fix, file) if "write_file" in tools else None
@@ -165,8 +165,8 @@ def _end(messages: Sequence[dict[str, Any]], files: dict[str, _File], tools: Col
 
 
 def _summary(files: dict[str, _File]) -> str:
-    done = [path for path, file in files.items() if file.landed]
-    open_ = [path for path, file in files.items() if not file.landed]
+    done = [path for path, file in files.items() if file.written]
+    open_ = [path for path, file in files.items() if not file.written]
     lines = [f"Fixed: {', '.join(f'`{p}`' for p in done)}." if done else "Nothing is fixed yet."]
     if open_:
         lines.append(f"Not fixed, and not verified: {', '.join(f'`{p}`' for p in open_)}.")

@@ -93,26 +93,26 @@ class InversePlan:
     _bare: set[str] = field(default_factory=set[str])
     """Folders that did not exist before a change and go if nothing is left in them."""
 
-    async def add(self, landed: RecordedChange, *, only: str | None, left: Collection[str]) -> None:
+    async def add(self, change: RecordedChange, *, only: str | None, left: Collection[str]) -> None:
         """Add the next older change. `only`: nothing but this file. `left`: files of it that are not undone."""
-        effects = landed.effects
+        effects = change.effects
         if effects is None:
-            await self._add_versions(landed, left)
+            await self._add_versions(change, left)
             return
         try:
             rows = decode_rows(self.journal.blobs.load(effects.rows))
             git = [] if effects.git is None else decode_git(self.journal.blobs.load(effects.git))
         except KeyError:
-            self.lost.append(f"{landed.title}: the journal does not contain what it changed")
+            self.lost.append(f"{change.title}: the journal does not contain what it changed")
             return
         failed = {*effects.failed}
         for number, row in enumerate(rows):
             name = recorded_text(row.path)
-            if number in failed or name in landed.undone or (only is not None and name != only):
+            if number in failed or name in change.undone or (only is not None and name != only):
                 continue
             if effects.in_place and name in left:
                 continue
-            self._add(row, landed.step, is_shown=number < effects.shown)
+            self._add(row, change.step, is_shown=number < effects.shown)
         if only is not None:
             made = {row.path for row in rows if row.before is None and _is_folder(row.after)}
             self._bare |= made.intersection(_above(only))
@@ -120,7 +120,7 @@ class InversePlan:
         self.also += [words for words in effects.also if not words.startswith(GIT_WORDS)]
         for number, changes in enumerate(git):
             if number not in effects.failed_git:
-                self._add_git(changes, landed.step)
+                self._add_git(changes, change.step)
 
     def build(self) -> Inverse:
         """Return the rows with their contents. A path whose old content is not there any more is named in `lost`."""
@@ -163,23 +163,23 @@ class InversePlan:
             known.is_broken = True
             self.lost.append(f"{recorded_text(row.path)}: someone changed it after step {step}")
 
-    async def _add_versions(self, landed: RecordedChange, left: Collection[str]) -> None:
+    async def _add_versions(self, change: RecordedChange, left: Collection[str]) -> None:
         """Add an edit, or a command without a layer."""
         try:
-            before, after = await versions_of(self.journal, self.snapshots, landed)
-            folders = await folders_before(self.snapshots, landed)
+            before, after = await versions_of(self.journal, self.snapshots, change)
+            folders = await folders_before(self.snapshots, change)
             rows = [
                 Row(path=path, before=self._side(path, before[path]), after=self._side(path, after[path]))
-                for path in landed.files
+                for path in change.files
                 if path not in left
             ]
         except RundryError as error:
-            self.lost += [f"{path}: {error}" for path in landed.files or (landed.title,)]
-            for path in landed.files.keys() & self._paths.keys():
+            self.lost += [f"{path}: {error}" for path in change.files or (change.title,)]
+            for path in change.files.keys() & self._paths.keys():
                 self._paths[path].is_broken = True
             return
         for row in rows:
-            self._add(row, landed.step, is_shown=True)
+            self._add(row, change.step, is_shown=True)
             if row.before is None:
                 self._bare |= {*_above(row.path)} - folders
 

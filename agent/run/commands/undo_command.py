@@ -107,7 +107,7 @@ async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
     if isinstance(chosen, str):
         return chosen
     left = _unconfirmed(context.facts, chosen, command.confirmed)
-    if left and all(not landed.is_proven and path in left for landed in chosen for path in landed.files):
+    if left and all(not change.is_proven and path in left for change in chosen for path in change.files):
         return f"{_named(sorted(left))}: {UNPROVEN}"
     undone = await revert_changes(context, chosen, step=command.step, path=command.path, confirmed=command.confirmed)
     return msgspec.structs.replace(undone, path=command.path)
@@ -128,17 +128,17 @@ async def revert_changes(
     name. `path`: only this file of the changes. The caller calls `forget_undo` once the event is recorded.
     """
     left = _unconfirmed(context.facts, chosen, confirmed)
-    if any(landed.effects is not None for landed in chosen):
+    if any(change.effects is not None for change in chosen):
         try:
             found = await _inverse(context, chosen, left, path)
         except OSError as error:
             return nothing_undone(error, by)
         return await undo_effects(context, chosen, found, left, step=step, path=path, by=by)
     plan = RestorePlan(context.journal, context.snapshots)
-    for landed in reversed(chosen):
-        files = {path: effect for path, effect in landed.files.items() if path not in left}
-        if files or not landed.files:
-            await plan.add(replace(landed, files=files))
+    for change in reversed(chosen):
+        files = {path: effect for path, effect in change.files.items() if path not in left}
+        if files or not change.files:
+            await plan.add(replace(change, files=files))
     files, kept = await _restore_all(context, plan.found.values())
     kept = sorted([*kept, *plan.lost, *(f"{name}: {UNPROVEN}" for name in left)])
     return Undone(changes=len(chosen), step=step, files=sorted(files), kept=kept, unconfirmed=sorted(left), by=by)
@@ -150,8 +150,8 @@ async def _inverse(
     """Return the rows that take these changes back. `path`: only those of this file. Raises OSError."""
     orders = await asyncio.to_thread(orders_of, context)
     plan = InversePlan(context.workspace, context.journal, context.snapshots, orders.kept)
-    for landed in reversed(chosen):
-        await plan.add(landed, only=path, left=left)
+    for change in reversed(chosen):
+        await plan.add(change, only=path, left=left)
     return await asyncio.to_thread(plan.build)
 
 
@@ -162,7 +162,7 @@ def _unconfirmed(facts: RunFacts, chosen: Sequence[RecordedChange], confirmed: S
     """
     if facts.spec.home != facts.spec.workspace:
         return set()
-    by_commands = {path for landed in chosen if not landed.is_proven for path in landed.files}
+    by_commands = {path for change in chosen if not change.is_proven for path in change.files}
     return by_commands - {*confirmed}
 
 
@@ -171,9 +171,9 @@ def _chosen(facts: RunFacts, command: Undo) -> Sequence[RecordedChange] | str:
     changes, path = facts.changes, command.path
     if path is not None:
         found = [
-            replace(landed, files={path: landed.files[path]})
-            for landed in [*changes.unconfirmed, *changes.standing]
-            if path in landed.files
+            replace(change, files={path: change.files[path]})
+            for change in [*changes.unconfirmed, *changes.standing]
+            if path in change.files
         ]
         return found or f"{path}: no change of this run is left to undo"
     if command.step is not None:

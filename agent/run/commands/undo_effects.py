@@ -78,9 +78,9 @@ async def undo_effects(
     undone = _undone(context, accepted, found.rows, found.git, results)
     if path is None and not undone.kept:
         kept = orders_of(context).kept
-        for landed in chosen:
-            if landed.effects is not None:
-                kept.drop(landed.effects.order)
+        for change in chosen:
+            if change.effects is not None:
+                kept.drop(change.effects.order)
     return undone
 
 

@@ -86,16 +86,16 @@ class RestorePlan:
     lost: list[str] = field(default_factory=list[str])
     """A line for each change that cannot be undone, with the reason."""
 
-    async def add(self, landed: RecordedChange) -> None:
+    async def add(self, change: RecordedChange) -> None:
         """Add the next older change."""
         try:
-            before, after = await versions_of(self.journal, self.snapshots, landed)
-            folders = await folders_before(self.snapshots, landed)
+            before, after = await versions_of(self.journal, self.snapshots, change)
+            folders = await folders_before(self.snapshots, change)
         except RundryError as error:
-            self.lost += [f"{path}: {error}" for path in landed.files or (landed.title,)]
-            self._break(landed.files)
+            self.lost += [f"{path}: {error}" for path in change.files or (change.title,)]
+            self._break(change.files)
             return
-        for path, moved in landed.files.items():
+        for path, moved in change.files.items():
             restore = self.found.get(path)
             if restore is None:
                 restore = self.found[path] = FileRestore(path, after[path], after[path], moved.after, moved.after)
@@ -106,7 +106,7 @@ class RestorePlan:
                 restore.folders = folders
             else:
                 restore.is_broken = True
-                self.lost.append(f"{path}: someone changed it after step {landed.step}")
+                self.lost.append(f"{path}: someone changed it after step {change.step}")
 
     def _break(self, paths: Mapping[str, FileEffect]) -> None:
         for path in paths:
@@ -118,24 +118,24 @@ Versions = Mapping[str, FileVersion | None]
 """Files by path, as they were; None: there was no file."""
 
 
-async def versions_of(journal: Journal, snapshots: Snapshots, landed: RecordedChange) -> tuple[Versions, Versions]:
+async def versions_of(journal: Journal, snapshots: Snapshots, change: RecordedChange) -> tuple[Versions, Versions]:
     """Return the files before and after an edit, or a command without a layer. Raises RundryError."""
-    paths: Sequence[str] = list(landed.files)
-    if landed.command is None:
-        before = {path: _kept(journal, path, moved.before) for path, moved in landed.files.items()}
-        return before, {path: _kept(journal, path, moved.after) for path, moved in landed.files.items()}
+    paths: Sequence[str] = list(change.files)
+    if change.command is None:
+        before = {path: _kept(journal, path, moved.before) for path, moved in change.files.items()}
+        return before, {path: _kept(journal, path, moved.after) for path, moved in change.files.items()}
     if not paths:
         raise Unknown("what this command changed is not known, because it did not run in a layer")
-    if landed.world is None or landed.world_after is None:
+    if change.world is None or change.world_after is None:
         raise Unknown("what was there before is not known, because the command did not run in a layer")
-    return await snapshots.versions(landed.world, paths), await snapshots.versions(landed.world_after, paths)
+    return await snapshots.versions(change.world, paths), await snapshots.versions(change.world_after, paths)
 
 
-async def folders_before(snapshots: Snapshots, landed: RecordedChange) -> frozenset[str]:
+async def folders_before(snapshots: Snapshots, change: RecordedChange) -> frozenset[str]:
     """Return the folders above the files of a change that stay although they are empty. Raises RundryError."""
-    if landed.world is not None:
-        return await snapshots.parent_folders(landed.world, list(landed.files))
-    known = {path: moved.folders for path, moved in landed.files.items() if moved.folders is not None}
+    if change.world is not None:
+        return await snapshots.parent_folders(change.world, list(change.files))
+    known = {path: moved.folders for path, moved in change.files.items() if moved.folders is not None}
     return frozenset(
         str(folder) for path, made in known.items() for folder in PurePosixPath(path).parents if str(folder) not in made
     )

@@ -230,8 +230,8 @@ def _as_left(journal: Journal, changes: Changes, ignore: Ignore) -> dict[str, se
         newest.update((row.path, row.after) for row in decode_rows(journal.blobs.load(blob)))
     paths = {recorded_text(path): path for path in newest}
     wanted = dict[str, set[str | None]]()
-    for landed in changes.standing:
-        effects = landed.effects
+    for change in changes.standing:
+        effects = change.effects
         for number, row in enumerate([] if effects is None else decode_rows(journal.blobs.load(effects.rows))):
             is_counted = effects is not None and number >= effects.shown and number not in effects.failed
             is_folder = all(side is None or side.type == "folder" for side in (row.before, row.after))

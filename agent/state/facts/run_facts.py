@@ -170,8 +170,8 @@ class RunFacts(Conversations):
     @property
     def applied(self) -> frozenset[tuple[int | None, str]]:
         """(step, path) of edits that were not undone."""
-        edits = (landed for landed in self.changes.standing if landed.command is None)
-        return frozenset((landed.step, path) for landed in edits for path in landed.files)
+        edits = (change for change in self.changes.standing if change.command is None)
+        return frozenset((change.step, path) for change in edits for path in change.files)
 
     def touched(self) -> set[str]:
         """Paths that this run read or wrote, as the model named them."""

@@ -55,7 +55,7 @@ def test_one_file_of_a_finished_run_is_undone_and_then_all_except_what_someone_c
             terminal.wait_gone("changed file ")
     journal = Journal.open(home.journals()[0])
     try:
-        assert [{*landed.files} for landed in standing_changes(journal).standing] == [{"calc/core.py"}]
+        assert [{*change.files} for change in standing_changes(journal).standing] == [{"calc/core.py"}]
     finally:
         journal.close()
 

@@ -73,7 +73,7 @@ async def test_the_ways_out_of_a_conflict_leave_the_file_and_the_model_continues
 
 
 @pytest.mark.parametrize(
-    ("more", "landed", "by"),
+    ("more", "written", "by"),
     [
         ({"text": TWENTY.replace("line 2\n", "mine\n")}, {"line 2\n": "mine\n"}, "person"),
         ({"verdict": "part", "hunks": [0], "hunk_reasons": {1: "not that"}}, {"line 2\n": "two\n"}, "model"),
@@ -81,7 +81,7 @@ async def test_the_ways_out_of_a_conflict_leave_the_file_and_the_model_continues
     ids=["an edited text", "some hunks"],
 )
 async def test_what_a_person_made_of_it_is_shown_again_when_the_file_moves_before_the_write(
-    driven, work, more, landed, by
+    driven, work, more, written, by
 ):
     file = work / "a.txt"
     file.write_text(TWENTY)
@@ -96,7 +96,7 @@ async def test_what_a_person_made_of_it_is_shown_again_when_the_file_moves_befor
     run.on("proposal_opened", answered(), nth=2)
     await run.run(watched=True)
     expected = TWENTY.replace("line 10\n", "ten\n")
-    for old, text in landed.items():
+    for old, text in written.items():
         expected = expected.replace(old, text)
     assert file.read_text() == expected, run.story()
     assert [event["hunks"] for event in run.of("proposal_opened")][1] == 1

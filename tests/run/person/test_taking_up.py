@@ -74,7 +74,7 @@ async def test_a_proposal_that_waited_comes_back_as_it_was_shown_and_its_call_ge
     killed.assert_legal()
 
 
-async def test_a_persons_own_text_that_had_landed_is_known_by_the_file_too(driven, work):
+async def test_a_persons_own_text_that_was_written_is_known_by_the_file_too(driven, work):
     run = driven(call("write_file", path="a.txt", content="the model's\n"), DONE, gate=GateMode.ASK)
     run.on(
         "proposal_opened",
@@ -87,7 +87,7 @@ async def test_a_persons_own_text_that_had_landed_is_known_by_the_file_too(drive
     assert any("done: the program stopped after the file was written" in text for text in killed.results())
 
 
-async def test_a_write_that_had_landed_is_known_by_the_file_and_counted_as_a_change(driven, work):
+async def test_a_write_that_was_done_is_known_by_the_file_and_counted_as_a_change(driven, work):
     run = driven(call("write_file", path="a.txt", content="new\n"), DONE)
     await run.run()
     killed = run.killed_at("proposal_decided")

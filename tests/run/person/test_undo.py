@@ -180,7 +180,7 @@ async def test_what_was_restored_at_the_gate_is_not_a_change(driven, work):
     await run.run()
     assert (work / "conftest.py").read_text() == "x = 1\n"
     view = Journal.open(run.path)
-    assert [list(landed.files) for landed in standing_changes(view).standing] == [["c.txt"]], run.story()
+    assert [list(change.files) for change in standing_changes(view).standing] == [["c.txt"]], run.story()
     view.close()
 
 

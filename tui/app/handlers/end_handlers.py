@@ -83,7 +83,7 @@ class EndHandlers:
 
         state = self._controller.state
         changes = self._controller.reader.changes()
-        files = sorted({path for landed in changes.standing for path in landed.files})
+        files = sorted({path for change in changes.standing for path in change.files})
         if not files:
             raise RundryError("nothing to commit: the run changed no files")
         commit = Commit(Path(state.workspace), files, message_for(state.task, state.run_id))
