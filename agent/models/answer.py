@@ -23,7 +23,7 @@ from .call_fragments import Calls
 from .reported_usage import Usage
 
 if TYPE_CHECKING:
-    from .written_calls.call_reader import LeakReader
+    from .written_calls.call_reader import CallReader
 
 MOST_REPEATS = 100
 """Repetitions in a row of one piece of more than two characters that end an answer (litellm's own limit)."""
@@ -44,7 +44,7 @@ class TooLong(Exception):
 class Answer:
     """Collects one answer. The methods that receive text return what can be shown immediately."""
 
-    def __init__(self, *, max_tokens: int, leaks: LeakReader | None = None) -> None:
+    def __init__(self, *, max_tokens: int, call_reader: CallReader | None = None) -> None:
         self.calls = Calls()
         self.finish: Finish | None = None
         """None: the provider did not give a reason."""
@@ -58,7 +58,7 @@ class Answer:
         """JSON data that the provider needs back with this message."""
         self.sent: dict[str, Any] = {}
         """Optional fields of the request that the server could refuse."""
-        self._leaks = leaks
+        self._call_reader = call_reader
         self._room = max(_LEAST_CHARS, max_tokens * _CHARS_PER_TOKEN)
         self._too_long = False
         self._last, self._same = "", 0
@@ -73,7 +73,7 @@ class Answer:
     def text(self, text: str) -> list[Shown]:
         """Add a piece of the answer's text. Raises ModelFault if the model repeats itself endlessly, TooLong."""
         self._check_repeats(text)
-        parts: list[Shown] = [*self._leaks.feed(text)] if self._leaks else [TextPart(text)]
+        parts: list[Shown] = [*self._call_reader.feed(text)] if self._call_reader else [TextPart(text)]
         self._has_content = self._has_content or bool(parts)
         return parts
 
@@ -99,11 +99,11 @@ class Answer:
         """Yield the parts that are known at the end of the stream. `maker`: the provider that can read opaque parts."""
         calls, cut = self.calls.complete(cut_by_length=self.finish == "length" or self._too_long)
         calls, cut = calls[:MOST_CALLS], cut or len(calls) > MOST_CALLS
-        if self._leaks is not None:
-            rest, leaked = self._leaks.flush()
+        if self._call_reader is not None:
+            rest, written = self._call_reader.flush()
             self._has_content = self._has_content or bool(rest)
             yield from rest
-            calls = calls or leaked[:MOST_CALLS]
+            calls = calls or written[:MOST_CALLS]
         if self.opaque and not cut:
             yield OpaquePart(Opaque(maker=maker, data=self.opaque))
         yield from (CallPart(call) for call in calls)

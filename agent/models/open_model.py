@@ -71,7 +71,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         facts,
         name=spec.name,
         timeouts=waits,
-        read_leaks=reads_leaks(env, local=self_hosted),
+        reads_written_calls=reads_written_calls(env, local=self_hosted),
         checks=_checks(spec, at, env) if traits is None or expects_responses else None,
         sizes=sizes,
     )
@@ -111,7 +111,7 @@ def _expects_responses(entry: Entry | None) -> bool:
     return entry is not None and entry.fields.get("mode") == "responses"
 
 
-def reads_leaks(env: Mapping[str, str], *, local: bool) -> bool:
+def reads_written_calls(env: Mapping[str, str], *, local: bool) -> bool:
     """Return whether to recognise tool calls in the text: the user's setting, else only for a local server."""
     return (env.get("RUNDRY_READ_LEAKS") or ("1" if local else "0")) == "1"
 

@@ -33,7 +33,7 @@ from .lanes.timer import StallTimeouts, Timer
 from .litellm_use.credentials import missing_key
 from .litellm_use.load_litellm import begin_loading, is_loaded, load_litellm
 from .provider_traits import traits_of
-from .written_calls.call_reader import LeakReader
+from .written_calls.call_reader import CallReader
 
 if TYPE_CHECKING:
     from .own_server import OwnServer
@@ -95,7 +95,7 @@ class RemoteModel:
         *,
         name: str,
         timeouts: StallTimeouts,
-        read_leaks: bool = False,
+        reads_written_calls: bool = False,
         checks: LitellmChecks | None = None,
         sizes: SampleSizes | None = None,
     ) -> None:
@@ -109,7 +109,7 @@ class RemoteModel:
         self._at = at
         self._lane = lane
         self._timeouts = timeouts
-        self._read_leaks = read_leaks
+        self._reads_written_calls = reads_written_calls
         self._fields = lane.fields
         self._checks = checks
         self._counter = Counter(at.model, sizes)
@@ -235,8 +235,8 @@ class RemoteModel:
         """Yield the answer as it arrives. Raises ModelFault. Closing the generator closes the connection."""
         if self._at.lacks_key:
             raise ModelFault("auth", missing_key(self._at))
-        leaks = LeakReader(() if request.forbids_calls else request.tools) if self._read_leaks else None
-        answer = Answer(max_tokens=request.max_tokens, leaks=leaks)
+        call_reader = CallReader(() if request.forbids_calls else request.tools) if self._reads_written_calls else None
+        answer = Answer(max_tokens=request.max_tokens, call_reader=call_reader)
         timer = Timer(self._at, self._timeouts, request.seconds)
         limited = self.limits_output
         try:

@@ -1,1 +1,1 @@
-"""Recognise tool calls and reasoning that a model writes into its text (leaks), by model family."""
+"""Recognise tool calls and reasoning that a model writes into its text, by model family."""

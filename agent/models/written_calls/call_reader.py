@@ -79,7 +79,7 @@ class _Found:
         return self.raw.startswith("{") and "\n" in self.raw[len(self.raw.rstrip()) :] + self.gap
 
 
-class LeakReader:
+class CallReader:
     """Reads one answer that may have tool calls and reasoning as text.
 
     Calls count only at the beginning of the answer (reasoning may precede them) or at its end. With text before and

@@ -18,7 +18,7 @@ from rundry.agent.models.lanes.formats.by_path import reader_of
 from rundry.agent.models.lanes.ollama import OllamaReader
 from rundry.agent.models.lanes.server_sent_events import BrokenStream, ErrorInStream, NotAStream
 from rundry.agent.models.lanes.single_object import feed_object
-from rundry.agent.models.written_calls.call_reader import LeakReader
+from rundry.agent.models.written_calls.call_reader import CallReader
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, TextPart
 from rundry.agent.tools.tool_table import tool_specs
 
@@ -140,12 +140,12 @@ def error_body(data: bytes) -> None:
     assert isinstance(fault, ModelFault) and str(fault)
 
 
-def leaks(data: bytes) -> None:
+def written_calls(data: bytes) -> None:
     text = data.decode(errors="replace")
     cut = zlib.crc32(data) % max(1, len(text))
     found: list[tuple[str, list[str]]] = []
     for pieces in ([text], [text[:cut], text[cut:]]):
-        reader = LeakReader(tool_specs(["read_file", "run_command", "edit_file"]))
+        reader = CallReader(tool_specs(["read_file", "run_command", "edit_file"]))
         parts = [part for piece in pieces for part in reader.feed(piece)]
         rest, calls = reader.flush()
         said = "".join(part.text for part in [*parts, *rest] if isinstance(part, TextPart))
@@ -155,7 +155,7 @@ def leaks(data: bytes) -> None:
         assert len(found[0][0]) <= len(text)
 
 
-LEAKED = (
+WRITTEN = (
     b'<tool_call>\n{"name": "read_file", "arguments": {"path": "a"}}\n</tool_call>',
     b"<think>hm</think>ok\n<function=read_file><parameter=path>a</parameter></function>",
     b'<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{"path":"a"}<|call|>',
@@ -188,5 +188,5 @@ TARGETS = {
     **{f"wire-{name}": Target(frames(name), (*lines_of(name), *FRAMED), WORDS) for name in ("converse", "invoke")},
     "wire-frames": Target(stream("converse"), tuple(WIRES["converse"].body(said) for said in SAID), (b"\0\0\0\x20",)),
     "error-body": Target(error_body, ERRORS, WORDS),
-    "leaked-calls": Target(leaks, LEAKED, (b"<tool_call>", b"</think>", b"<|message|>", b"```", b"{", b'"')),
+    "written-calls": Target(written_calls, WRITTEN, (b"<tool_call>", b"</think>", b"<|message|>", b"```", b"{", b'"')),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes.providers.leaked import FAMILIES, TOOLS, ProcessTree, read, read_pieces
+from fakes.providers.written_calls import FAMILIES, TOOLS, ProcessTree, read, read_pieces
 
 ONE = ("read_file", {"path": "a.py", "limit": 3})
 TWO = ("run_command", {"command": "ls -l", "background": True})

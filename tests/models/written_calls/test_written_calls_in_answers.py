@@ -7,13 +7,13 @@ from fakes.server import ScriptedServer
 from fakes.turns import Call, calls, say
 
 from rundry.agent.models.answer import MOST_CALLS
-from rundry.agent.models.open_model import reads_leaks
+from rundry.agent.models.open_model import reads_written_calls
 from rundry.agent.protocol import CallPart, EndPart
 
 CALL = '<tool_call>\n{"name": "read_file", "arguments": {"path": "a.py"}}\n</tool_call>'
 
 
-async def test_leaks_are_read_for_a_local_server_unless_the_user_says_no(opened):
+async def test_written_calls_are_read_for_a_local_server_unless_the_user_says_no(opened):
     turn = say(f"<think>let me see</think>\n{CALL}")
     with ScriptedServer([turn]) as server:
         for env in ({}, {"RUNDRY_READ_LEAKS": "1"}, {"RUNDRY_READ_LEAKS": ""}):
@@ -28,9 +28,9 @@ async def test_leaks_are_read_for_a_local_server_unless_the_user_says_no(opened)
 
 
 @pytest.mark.parametrize(("env", "local", "remote"), [({}, True, False), ("1", True, True), ("0", False, False)])
-def test_leaks_of_a_remote_server_are_read_only_where_the_user_says_so(env, local, remote):
+def test_written_calls_of_a_remote_server_are_read_only_where_the_user_says_so(env, local, remote):
     env = {"RUNDRY_READ_LEAKS": env} if env else {}
-    assert (reads_leaks(env, local=True), reads_leaks(env, local=False)) == (local, remote)
+    assert (reads_written_calls(env, local=True), reads_written_calls(env, local=False)) == (local, remote)
 
 
 async def test_a_text_with_too_many_calls_gives_as_many_as_a_native_answer_may_have(opened):

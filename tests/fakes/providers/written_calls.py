@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rundry.agent.models.written_calls.call_reader import LeakReader
+from rundry.agent.models.written_calls.call_reader import CallReader
 from rundry.agent.protocol import ReasoningPart, TextPart, ToolSpec
 
 Call = tuple[str, dict[str, object]]
@@ -32,7 +32,7 @@ def read(text: str, size: int = 0, tools: list[ToolSpec] = TOOLS) -> tuple[str, 
 
 def read_pieces(pieces: list[str], tools: list[ToolSpec] = TOOLS) -> tuple[str, str, list[Call]]:
     """Text, reasoning and calls of an answer that arrives in these pieces."""
-    reader = LeakReader(tools)
+    reader = CallReader(tools)
     parts = [part for piece in pieces for part in reader.feed(piece)]
     rest, calls = reader.flush()
     parts += rest

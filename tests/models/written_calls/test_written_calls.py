@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from fakes.providers.leaked import FAMILIES, TOOLS, read, read_pieces, spec
+from fakes.providers.written_calls import FAMILIES, TOOLS, read, read_pieces, spec
 from hypothesis import given, settings, strategies as st
 from sampling import examples
 
-from rundry.agent.models.written_calls.call_reader import LeakReader
+from rundry.agent.models.written_calls.call_reader import CallReader
 from rundry.agent.protocol import TextPart
 
 READ = ("read_file", {"path": "a.py"})
@@ -58,7 +58,7 @@ def same(text: str) -> tuple[str, str, list]:
         ('<function=read_file>\n<parameter=path>\na.py\n</parameter>\n</function>\n</tool_call>', "", "", [READ]),
     ],
 )  # fmt: skip
-def test_a_leak_is_read_where_it_is_meant(text, said, thought, calls):
+def test_a_written_call_is_read_where_it_is_meant(text, said, thought, calls):
     assert same(text) == (said, thought, calls)
 
 
@@ -190,7 +190,7 @@ def test_values_are_converted_by_the_schema(family, schema, text, value):
 
 
 def test_text_is_not_held_back_while_a_line_continues():
-    reader = LeakReader(TOOLS)
+    reader = CallReader(TOOLS)
     assert reader.feed("Hello") == [TextPart("Hello")]
     assert reader.feed(" wor<") == [TextPart(" wor<")]
     assert reader.feed("\n<tool") == [TextPart("\n")]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from fakes.providers.leaked import TOOLS, read, read_pieces
+from fakes.providers.written_calls import TOOLS, read, read_pieces
 
-from rundry.agent.models.written_calls.call_reader import LeakReader
+from rundry.agent.models.written_calls.call_reader import CallReader
 from rundry.agent.models.written_calls.call_tags import is_about_calls
 from rundry.agent.protocol import TextPart
 
@@ -209,7 +209,7 @@ def test_the_words_of_a_tag_say_whether_it_is_about_calls(name, about):
 
 
 def test_other_tags_are_shown_as_soon_as_their_name_has_ended():
-    reader = LeakReader(TOOLS)
+    reader = CallReader(TOOLS)
     assert reader.feed("<function") == []
     assert reader.feed("al>\n") == [TextPart("<functional>\n")]
     assert reader.feed("<div class") == [TextPart("<div class")]
