@@ -95,8 +95,8 @@ class Answer:
             self._stop_reading()
         self._use_room(self.calls.feed(index, call_id, name, arguments))
 
-    def end(self, maker: str) -> Iterator[TextPart | ReasoningPart | CallPart | OpaquePart | UsagePart | EndPart]:
-        """Yield the parts that are known at the end of the stream. `maker`: the provider that can read opaque parts."""
+    def end(self, provider: str) -> Iterator[TextPart | ReasoningPart | CallPart | OpaquePart | UsagePart | EndPart]:
+        """Yield the parts that are known at the end of the stream. `provider`: it can read the opaque parts."""
         calls, cut = self.calls.complete(cut_by_length=self.finish == "length" or self._too_long)
         calls, cut = calls[:MOST_CALLS], cut or len(calls) > MOST_CALLS
         if self._call_reader is not None:
@@ -105,7 +105,7 @@ class Answer:
             yield from rest
             calls = calls or written[:MOST_CALLS]
         if self.opaque and not cut:
-            yield OpaquePart(Opaque(maker=maker, data=self.opaque))
+            yield OpaquePart(Opaque(maker=provider, data=self.opaque))
         yield from (CallPart(call) for call in calls)
         if usage := self.usage_so_far | self.usage:
             yield usage.part()

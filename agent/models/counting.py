@@ -50,10 +50,10 @@ class Counter:
         """Count the tokens of a text."""
         return int(self._raw(text) * self._scale)
 
-    def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, maker: str = "") -> int:
+    def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, provider: str = "") -> int:
         """Count the tokens of a whole prompt: texts, calls, images, tool schemas, and the JSON around each.
 
-        `maker`: the provider that is called. Opaque parts of other providers are not sent.
+        `provider`: the provider that is called. Opaque parts of other providers are not sent.
         """
         count = self.text
         total = _PER_PROMPT
@@ -61,7 +61,7 @@ class Counter:
             total += _PER_MESSAGE + count(message.text)
             if message.call_id is not None:
                 total += _PER_CALL
-            if message.opaque is not None and message.opaque.maker == maker:
+            if message.opaque is not None and message.opaque.maker == provider:
                 total += message.opaque.tokens
             total += sum(image_tokens(image) for image in message.images)
             for call in message.calls:

@@ -79,8 +79,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.key is None and bool(self.key_names) and (self.provider in TRAITS or self.key_is_named)
 
     @property
-    def maker(self) -> str:
-        """The provider that can read the opaque parts of this model's answers."""
+    def opaque_provider(self) -> str:
+        """The provider that can read the opaque parts of this model's answers: `Opaque.maker` on the wire."""
         if self.provider in GATEWAYS:
             return f"{self.provider}/{self.model.partition('/')[0]}"
         return self.provider if self.api_base is None else f"{self.provider} at {self.api_base}"

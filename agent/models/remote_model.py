@@ -176,7 +176,7 @@ class RemoteModel:
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         """Count the tokens of a prompt locally."""
-        return self._counter.prompt(messages, tools, maker=self._at.maker)
+        return self._counter.prompt(messages, tools, provider=self._at.opaque_provider)
 
     def load_encoding(self) -> None:
         """Start to load the tokenizer's encoding in a thread (0.2 s, once). Counts wait until it is loaded."""
@@ -259,7 +259,7 @@ class RemoteModel:
                 fault.text = f"{assumed}; {fault.text}"
             raise
         await self._learn(answer.usage, timer)
-        for part in answer.end(self._at.maker):
+        for part in answer.end(self._at.opaque_provider):
             yield part
 
 

@@ -20,12 +20,12 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Opaque(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts of an answer that only their maker can read: signatures, encrypted or structured reasoning."""
+    """Parts of an answer that only the model's provider can read: signatures, encrypted or structured reasoning."""
 
     maker: str
-    """The provider and, for a gateway, the vendor of the model. The parts are sent back only to this maker."""
+    """The provider and, for a gateway, the vendor of the model. The parts are sent back only to it."""
     data: dict[str, Any]
-    """JSON in the maker's wire format."""
+    """JSON in the provider's wire format."""
 
 
 class OpaqueRef(msgspec.Struct, frozen=True, kw_only=True):

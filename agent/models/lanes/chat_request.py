@@ -135,7 +135,7 @@ def _assistant(
 def own_opaque(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> dict[str, Any]:
     """Return the message's opaque parts if this provider made them, else an empty dict."""
     ref = message.opaque
-    if ref is None or ref.maker != at.maker or ref.sha not in blobs:
+    if ref is None or ref.maker != at.opaque_provider or ref.sha not in blobs:
         return {}
     return msgspec.json.decode(blobs[ref.sha], type=dict[str, Any])
 

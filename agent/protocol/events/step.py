@@ -146,7 +146,7 @@ class ReasoningArrived(EventBase, frozen=True, kw_only=True):
 
 
 class ReasoningKept(EventBase, frozen=True, kw_only=True):
-    """The answer has parts that must be sent back to their maker: signatures, encrypted reasoning.
+    """The answer has parts that must be sent back to the provider: signatures, encrypted reasoning.
 
     Comes before `ReplyFinished`.
     """

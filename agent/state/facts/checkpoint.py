@@ -127,8 +127,8 @@ def saved_body(journal: Journal, row: int) -> bytes | None:
     """Return the bytes in a row of the checkpoint; None: this version cannot use them."""
     if not journal.rows(_EXISTS):
         return None
-    for maker, body in journal.rows("SELECT made_by, body FROM checkpoint WHERE one = ?", [row]):
-        if maker == made_by():
+    for version, body in journal.rows("SELECT made_by, body FROM checkpoint WHERE one = ?", [row]):
+        if version == made_by():
             return without_digest(body)
     return None
 

@@ -73,7 +73,7 @@ class Conversation:
     pending: str = ""
     """Text of the answer that is being streamed."""
     opaque: OpaqueRef | None = None
-    """Its parts that must be sent back to their maker."""
+    """Parts of the answer that must be sent back to the provider."""
     said: list[int] = field(default_factory=list[int])
     """Positions of the person's messages."""
     is_partial: bool = False

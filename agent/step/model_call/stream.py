@@ -124,8 +124,8 @@ class Stream:
                         self._text.end()
                         self._reasoning += text
                         self._thought.feed(text)
-                    case OpaquePart(opaque=parts_of_maker):
-                        opaque = parts_of_maker
+                    case OpaquePart(opaque=received):
+                        opaque = received
                     case CallPart(call=made):
                         self._reply.calls.append(made)
                     case EndPart():

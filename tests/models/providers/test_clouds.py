@@ -156,7 +156,7 @@ async def test_bedrock_gets_its_signed_and_its_redacted_reasoning_back(ask_cloud
     assert [c["toolUse"]["input"] for c in content if "toolUse" in c] == [CALLS[0][1], CALLS[1][1]]
 
 
-async def test_reasoning_of_another_maker_is_not_sent(ask_cloud):
+async def test_reasoning_of_another_provider_is_not_sent(ask_cloud):
     asked, server = await ask_cloud(GEMINI)
     ref = OpaqueRef(maker="gemini at http://elsewhere", sha="d")
     messages = [Message(role="user", text="go"), Message(role="assistant", text="so", opaque=ref)]

@@ -69,7 +69,7 @@ async def test_claude_behind_invoke_comes_through_and_gets_its_signature_back(as
     assert [(b["type"], b.get("signature")) for b in content] == [("thinking", "c2ln"), ("text", None)]
 
 
-async def test_other_makers_behind_invoke_come_through(ask_at):
+async def test_other_vendors_behind_invoke_come_through(ask_at):
     metrics = {"amazon-bedrock-invocationMetrics": {"inputTokenCount": 5, "outputTokenCount": 2}}
     nova = [
         {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": TEXT}}},

@@ -1,4 +1,4 @@
-"""Read the stream of Bedrock's InvokeModel API: frames around events in the format of each model's maker."""
+"""Read the stream of Bedrock's InvokeModel API: frames around events in the format of each model's vendor."""
 
 from __future__ import annotations
 

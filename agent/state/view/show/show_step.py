@@ -223,7 +223,7 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case StageBegan() | StageEnded():
             _of_stage(state, stamped, event)
         case OutputsWritten() | UndoAccepted() | Snapshotted() | ReasoningKept() | GuardSealed() | GuardApproved():
-            pass  # another event shows the change; only their maker can read the parts
+            pass  # another event shows the change; only the provider can read the parts
         case Unknown():
             block = add(state, stamped, "unknown", title=event.type)
             block.detail, block.detail_kind = event.raw.decode(errors="replace"), "json"
