@@ -398,7 +398,7 @@ class _Reviser:
 
     def _whose(self, draft: FileDraft) -> str:
         """Return who changed the file, for the person."""
-        if self._tree.workspace.own_writes.is_ours(draft.before.real):
+        if self._tree.workspace.run_writes.is_ours(draft.before.real):
             return "another change of this run"
         return f"your edit of {time.strftime('%H:%M:%S', time.localtime(self._clock.now()))}"
 

@@ -34,16 +34,16 @@ async def watch(
 ) -> None:
     """Call `on_change` with the relative paths that other programs changed, made or removed, until `stop` is set.
 
-    Ignored files and our own writes (`Workspace.own_writes`) are not reported. After very many changes at once, others
-    may be missing: then `on_change` is called also without a path. `polling` is for file systems that send no events
-    (NFS, WSL). Raises OSError if the system has no more watches.
+    Ignored files and writes of this process (`Workspace.run_writes`) are not reported. If very many files change
+    together, some may be missing: then `on_change` is also called without a path. `polling` is for file systems that
+    send no events (NFS, WSL). Raises OSError if the system has no more watches.
     """
     ignore = Ignore(ws.root, ws.skipped)
     async for touched in _changes({ws.root}, stop, recursive=True, polling=polling):
         theirs = frozenset(
             ws.relative(path)
             for path in touched
-            if path.is_relative_to(ws.root) and not ws.own_writes.is_ours(path) and _is_reported(ws, ignore, path)
+            if path.is_relative_to(ws.root) and not ws.run_writes.is_ours(path) and _is_reported(ws, ignore, path)
         )
         if theirs or len(touched) >= _most_events() // _EVENTS_OF_FILE:
             on_change(theirs)
@@ -57,7 +57,7 @@ def _most_events() -> int:
 
 
 async def watch_files(paths: Collection[Path], on_change: Callable[[], None], stop: asyncio.Event) -> None:
-    """Call `on_change` when one of these files changes, until `stop` is set. Own writes are reported too.
+    """Call `on_change` when one of these files changes, until `stop` is set. Writes of this process are reported too.
 
     Only the folders of these files are watched, because each watched folder uses one of the system's watches. For a
     missing folder, the nearest existing parent is watched. Raises OSError if that is not possible.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .file_errors import GONE, PathRefused
-from .files.own_writes import OwnWrites
+from .files.run_writes import RunWrites
 from .leftovers import Leftovers
 from .protected_names import why_cautioned, why_forbidden
 from .real_paths import home_path, real_path
@@ -59,7 +59,7 @@ class Workspace:
         self.seen = seen or self.root
         """The path that commands, the model and people use."""
         self.private = tuple(self.at(real_path(path)) for path in private)
-        self.own_writes = OwnWrites()
+        self.run_writes = RunWrites()
         self.leftovers = leftovers or Leftovers(None)
         self.hook_scripts = tuple(hook_scripts)
         self.hide_rules = hide_rules

@@ -358,4 +358,4 @@ class RunLayers:
         except OSError:
             return
         if row.after is not None and row.after.type == "file":
-            self.workspace.own_writes.wrote(path, status, row.after.digest or None)
+            self.workspace.run_writes.wrote(path, status, row.after.digest or None)

@@ -81,17 +81,17 @@ async def test_whoever_writes_in_the_same_tick_as_much_as_we_did_is_not_taken_fo
     path = ws.root / "src/a.py"
     write_file(ws, read_state(ws.resolve("src/a.py")), b"ours")
     status = path.stat()
-    assert ws.own_writes.is_ours(path)
+    assert ws.run_writes.is_ours(path)
     path.write_bytes(b"hers")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert not ws.own_writes.is_ours(path)
+    assert not ws.run_writes.is_ours(path)
     path.write_bytes(b"ours")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert ws.own_writes.is_ours(path)
+    assert ws.run_writes.is_ours(path)
     remove_file(ws, read_state(ws.resolve("src/a.py")))
-    assert ws.own_writes.is_ours(path)
+    assert ws.run_writes.is_ours(path)
     path.mkdir()
-    assert not ws.own_writes.is_ours(path)
+    assert not ws.run_writes.is_ours(path)
 
 
 async def is_reported(paths, change):

@@ -75,7 +75,7 @@ def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | No
             os.fsync(folder)
             crash_point("write: folder forced out")
         state = state_of(before.path, before.real, data, status)
-        ws.own_writes.wrote(before.real, status, state.sha256)
+        ws.run_writes.wrote(before.real, status, state.sha256)
         return state
 
 
@@ -89,7 +89,7 @@ def write_large_file(ws: Workspace, before: FileState, content: LargeContent) ->
         with folder_of(ws.root, before.real, None if before.exists else made) as folder:
             status = _FileWrite(ws, before, content, folder, None).write()
             os.fsync(folder)
-        ws.own_writes.wrote(before.real, status, content.digest)
+        ws.run_writes.wrote(before.real, status, content.digest)
 
 
 def remove_any_file(ws: Workspace, before: FileState) -> None:
@@ -107,7 +107,7 @@ def remove_any_file(ws: Workspace, before: FileState) -> None:
                 os.unlink(aside, dir_fd=folder)
         os.fsync(folder)
         crash_point("removal: folder forced out")
-        ws.own_writes.removed(before.real, old.status)
+        ws.run_writes.removed(before.real, old.status)
 
 
 class _FileWrite:
@@ -265,7 +265,7 @@ class _FileWrite:
 
     def _set_time(self, fd: int, old: os.stat_result | None) -> None:
         status = os.fstat(fd)
-        wanted = self.ws.own_writes.time_for(self.before.real, old, status.st_size, status.st_mtime_ns)
+        wanted = self.ws.run_writes.time_for(self.before.real, old, status.st_size, status.st_mtime_ns)
         if wanted is not None:
             os.utime(fd, ns=(status.st_atime_ns, wanted))
 

@@ -20,7 +20,7 @@ class _Left(NamedTuple):
     sha256: str | None
 
 
-class OwnWrites:
+class RunWrites:
     """The writes of this process. Safe to use from several threads."""
 
     def __init__(self) -> None:
