@@ -29,8 +29,8 @@ from .items.item_state import Candidate, Item, State
 from .items.work_item import ItemWorks
 from .lenses.known_findings import answer_of, duplicate_in, verdict_of
 from .lenses.lens_files import Scope
+from .lenses.lens_prompt import MOST_LEADS, sendable
 from .lenses.model_work import ModelWork
-from .lenses.verifier_prompt import MOST_LEADS, sendable
 from .migrate import Migrate
 from .search_state import FinderState, is_pass_over, lenses_of_next_pass, lenses_to_retry, streak_after
 

@@ -10,7 +10,7 @@ from fakes.turns import Turn, call
 
 from rundry.agent.protocol import LeadsSpec, ModelFault, Request
 from rundry.agent.search.items.item_state import Item
-from rundry.agent.search.lenses.verifier_prompt import MOST_LEADS, sendable
+from rundry.agent.search.lenses.lens_prompt import MOST_LEADS, sendable
 from rundry.agent.settings.search.search_file import read_finder
 
 OUT = ModelFault("bad-request", "no", retryable=True)

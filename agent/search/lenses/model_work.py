@@ -38,7 +38,7 @@ from ..items.item_state import Candidate, Item
 from ..workers.worker import ReportedFinding
 from . import prompts
 from .cited_places import cited_files, served_files, why_no_place
-from .verifier_prompt import Briefing, brief
+from .lens_prompt import LensPrompt, prompt_of_lens
 
 if TYPE_CHECKING:
     from ...state.recorder import Events
@@ -88,16 +88,16 @@ class ModelWork:
     async def perform(self, work: Work, item: Item | None = None) -> WorkResult:
         """Do the work to its end. A failure of a model is a failed work order, not an empty one."""
         name, events = work.work or work.about, self._ctx.events.bound(None, work.work)
-        briefing = self._brief(work) if work.kind == "lens" else None
+        lens = self._lens_prompt(work) if work.kind == "lens" else None
         with self._ctx.events.together():
             events.record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
-            if briefing is not None:
-                events.record(briefing.record)
+            if lens is not None:
+                events.record(lens.record)
         self._open[name] = (work, item)
         self._refusals[name] = []
         self._ctx.stalls.forget(work.work)  # a lens may report the same in every pass
         try:
-            result = await self._ask(work, briefing.prompt if briefing is not None else self._prompt(work))
+            result = await self._ask(work, lens.text if lens is not None else self._prompt(work))
             if name in self._open:
                 self._record_failure(work, item, result, events)
         finally:
@@ -179,9 +179,9 @@ class ModelWork:
             case _:
                 self._record_proposal(order, arguments, events)
 
-    def _brief(self, work: Work) -> Briefing:
+    def _lens_prompt(self, work: Work) -> LensPrompt:
         messages = [m.text for m in self._ctx.facts.main.messages if m.role == "user"][1:][-_MOST_MESSAGES:]
-        return brief(self._facts, self._facts.lenses[work.about], self._leads, messages)
+        return prompt_of_lens(self._facts, self._facts.lenses[work.about], self._leads, messages)
 
     async def _ask(self, work: Work, prompt: str) -> WorkResult:
         lens = self._facts.lenses.get(work.about) if work.kind == "lens" else None

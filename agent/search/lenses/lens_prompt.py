@@ -1,4 +1,4 @@
-"""The prompt of a lens, and a record of it: only what the prompt lists was sent to the lens."""
+"""Write the prompt of a lens, and its record: what the prompt lists is what was sent to the lens."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from ..items.item_state import Item
 
 MOST_LEADS = 40
-"""Items that one pass of lenses may look at."""
+"""Maximum number of leads in the prompt of one pass."""
 _LEAD_CHARACTERS = 8_000
-"""Characters of all leads of one pass: a prompt that has to be shortened would lose some of them."""
+"""Characters of all leads in the prompt of one pass. A longer prompt would be shortened and lose some of them."""
 _MOST_FINDINGS = 40
 
 
-class Briefing(msgspec.Struct, frozen=True):
+class LensPrompt(msgspec.Struct, frozen=True):
     """The prompt of one lens in one pass, and its record in the journal."""
 
-    prompt: str
+    text: str
     record: LensBriefed
 
 
 def sendable(leads: Sequence[Item]) -> list[Item]:
     """Return the leads that one prompt can list in full, at least the first. The others wait for the next pass."""
-    taken: list[Item] = []
+    sent: list[Item] = []
     left = _LEAD_CHARACTERS
     for lead in leads[:MOST_LEADS]:
         left -= len(lead.value)
-        if taken and left < 0:
+        if sent and left < 0:
             break
-        taken.append(lead)
-    return taken
+        sent.append(lead)
+    return sent
 
 
-def brief(facts: FinderFacts, lens: LensFacts, leads: Sequence[Item], messages: Sequence[str]) -> Briefing:
+def prompt_of_lens(facts: FinderFacts, lens: LensFacts, leads: Sequence[Item], messages: Sequence[str]) -> LensPrompt:
     """Write the prompt of the lens for the open pass."""
     shown = list(facts.findings.values())[-_MOST_FINDINGS:]
-    prompt = prompts.lens_prompt(
+    text = prompts.lens_prompt(
         None if lens.passes == 0 else facts.pass_number, shown, len(facts.findings) - len(shown), leads, messages
     )
     record = LensBriefed(name=lens.name, shown=[one.key for one in shown], leads=[lead.key for lead in leads])
-    return Briefing(prompt, record)
+    return LensPrompt(text, record)
