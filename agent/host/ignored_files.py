@@ -28,7 +28,7 @@ _ALWAYS = (
 )
 """Files that tools and editors write in a project. Its `.gitignore` can include them again (`!.venv/`)."""
 
-_Mark = tuple[int, int, int]
+_Stamp = tuple[int, int, int]
 
 
 class IgnoreRules:
@@ -97,8 +97,8 @@ class Ignore(IgnoreRules):
         """
         super().__init__({}, [pattern_lines(str(file)) for file in excludes])
         self._root, self._skipped = str(root), skipped
-        self._marks: dict[str, _Mark | None] = {}
-        """Each folder that was read, with the mark of its `.gitignore`."""
+        self._stamps: dict[str, _Stamp | None] = {}
+        """Each folder that was read, with the stamp of its `.gitignore`."""
         self._known: dict[str, bool] = {}
 
     def ignored(self, path: str, *, is_dir: bool = False) -> bool:
@@ -165,19 +165,19 @@ class Ignore(IgnoreRules):
         file = f"{self._root}/{folder}.gitignore"
         try:
             status = os.lstat(file)
-            mark = (status.st_mtime_ns, status.st_size, status.st_ino)
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
         except OSError:
-            mark = None
-        is_first, old = folder not in self._marks, self._marks.get(folder)
-        if not is_first and old == mark:
+            stamp = None
+        is_first, old = folder not in self._stamps, self._stamps.get(folder)
+        if not is_first and old == stamp:
             return False
-        lines = pattern_lines(file) if mark else []
-        self._marks[folder] = mark
+        lines = pattern_lines(file) if stamp else []
+        self._stamps[folder] = stamp
         if lines:
             self._specs[folder] = _compiled(lines)
         else:
             self._specs.pop(folder, None)
-        if is_first and mark is None:
+        if is_first and stamp is None:
             return False
         self._known = {path: known for path, known in self._known.items() if not path.startswith(folder)}
         return True

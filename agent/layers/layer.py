@@ -33,8 +33,8 @@ _LONGEST_TICK, _PAUSE = 2.1, 0.0005
 """Seconds. FAT has ticks of two seconds."""
 
 
-class Mark(NamedTuple):
-    """A moment in a layer."""
+class LayerMoment(NamedTuple):
+    """A point in time of a layer, since which its writes can be listed."""
 
     time_ns: int
     tree: Tree | None = None
@@ -232,12 +232,12 @@ class Layer:
         """Return a change time of its file system that is later than all until now. `name`: of a file in its folder."""
         return next_tick(self.folder / name)
 
-    def mark(self, name: str) -> Mark:
+    def moment(self, name: str) -> LayerMoment:
         """Return the present moment, for `effects`. `name`: of a file in its folder. Raises OSError."""
-        return Mark(self.next_tick(name))
+        return LayerMoment(self.next_tick(name))
 
     def effects(
-        self, reads: Callable[[str], bool] = lambda _: True, since: Mark | None = None
+        self, reads: Callable[[str], bool] = lambda _: True, since: LayerMoment | None = None
     ) -> tuple[list[Effect], list[str]]:
         """Return what differs, and lines about what is never applied. Raises TooMuch and OSError.
 

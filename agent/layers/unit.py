@@ -32,14 +32,14 @@ from .unit_record import LOST, UnitRecord, boot_id, forget_record, read_record, 
 
 if TYPE_CHECKING:
     from ..sandbox.command_access import LayerAccess
-    from .layer import Layer, Mark
+    from .layer import Layer, LayerMoment
     from .layer_effects import Effect, Side
     from .run_layers import Listed, RunLayers
     from .unit_record import UnitKind
 
 _SECONDS = 10.0
 """How long the processes of a unit may take to end."""
-_INDEX, _MARK, _CLOSED = "index-", "mark", "closed"
+_INDEX, _MOMENT_FILE, _CLOSED = "index-", "mark", "closed"
 _TEMPORARY = TEMPORARY_FILES.encode()
 _IN_PATCH = frozenset[str]({"protected", "ordinary", "ignored_existed"})
 """Classes of effects that a patch has. The others can be made again: builds, installs, caches."""
@@ -190,7 +190,7 @@ class Unit:
 
     def tick(self) -> int:
         """Return the present time of the layer's file system. Raises OSError."""
-        return self.layer.next_tick(_MARK)
+        return self.layer.next_tick(_MOMENT_FILE)
 
     def note_copied_up(self) -> None:
         """Note which files its commands only copied up, so that the view shows what the user makes of them.
@@ -198,18 +198,18 @@ class Unit:
         If they cannot be listed now, they stay as the unit has them.
         """
         with suppress(TooMuch, OSError):
-            self.layer.note_copied_up(_MARK)
+            self.layer.note_copied_up(_MOMENT_FILE)
 
-    def mark(self) -> Mark:
+    def moment(self) -> LayerMoment:
         """Return the present moment, for `effects_since`. Raises OSError."""
-        return self.layer.mark(_MARK)
+        return self.layer.moment(_MOMENT_FILE)
 
-    def effects_since(self, mark: Mark) -> list[Effect]:
-        """Return what was written since a mark and differs from the workspace, to show it. Raises TooMuch and OSError.
+    def effects_since(self, moment: LayerMoment) -> list[Effect]:
+        """Return what was written since a moment and differs from the workspace, to show it.
 
-        Processes may still write, so nothing is decided by it.
+        Processes may still write, so nothing is decided by it. Raises TooMuch and OSError.
         """
-        return self.layer.effects(since=mark)[0]
+        return self.layer.effects(since=moment)[0]
 
     def patch(self, listed: Listed, *, prefix: str = "", hash_name: str = "sha1") -> Iterator[bytes]:
         """Yield what the unit changed as a patch of the workspace, for plain git. Raises OSError and StaleFile.

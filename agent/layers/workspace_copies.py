@@ -31,7 +31,7 @@ from .direct_comparison import Entry, Tree, read_tree
 from .fitness import try_copies_of
 from .git.layer_git_folders import git_folders_of, touched
 from .git.setting_names import GitPaths
-from .layer import Layer, Mark, next_tick
+from .layer import Layer, LayerMoment, next_tick
 from .layer_effects import MOST_EFFECTS, Effect, Ground, Side, TooMuch, list_effects, made_readable, status_at
 from .occupied import Occupied, becomes
 from .open_below import FOLDER, give_rights, open_below
@@ -331,12 +331,12 @@ class CopyLayer(Layer):
         self._list(self.own)
         self._is_listed = True
 
-    def mark(self, name: str) -> Mark:
+    def moment(self, name: str) -> LayerMoment:
         """As of a layer."""
-        return Mark(self.next_tick(name), self._now())
+        return LayerMoment(self.next_tick(name), self._now())
 
     def effects(
-        self, reads: Callable[[str], bool] = lambda _: True, since: Mark | None = None
+        self, reads: Callable[[str], bool] = lambda _: True, since: LayerMoment | None = None
     ) -> tuple[list[Effect], list[str]]:
         """As of a layer. Raises TooMuch and OSError."""
         if not self._is_listed:

@@ -19,7 +19,7 @@ _BARE = frozenset({"HEAD", "objects", "refs"})
 
 
 class _Folder(NamedTuple):
-    mark: tuple[int, ...]
+    stamp: tuple[int, ...]
     folders: tuple[str, ...]
     found: tuple[str, ...]
     """Names of git folders and git files in it; empty: it is a bare repository."""
@@ -55,9 +55,9 @@ class Repositories:
             return sorted(found)
 
     def _folder(self, place: str) -> _Folder:
-        mark = stat_of(place)
+        stamp = stat_of(place)
         before = self._known.get(place)
-        if before is not None and before.mark == mark:
+        if before is not None and before.stamp == stamp:
             return before
         names, folders, found = set[str](), list[str](), list[str]()
         try:
@@ -72,7 +72,7 @@ class Repositories:
             return _Folder((), (), ())
         if names >= _BARE:
             found.append("")
-        return _Folder(mark, tuple(folders), tuple(found))
+        return _Folder(stamp, tuple(folders), tuple(found))
 
 
 def _meet(path: Path, place: Path) -> bool:

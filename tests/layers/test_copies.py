@@ -14,7 +14,7 @@ import pytest
 
 from rundry.agent.host.processes.processes import run_process
 from rundry.agent.layers.direct_comparison import read_tree
-from rundry.agent.layers.layer import Mark
+from rundry.agent.layers.layer import LayerMoment
 from rundry.agent.layers.layer_effects import Effect, TooMuch
 from rundry.agent.layers.watching import Watch, limits_at
 from rundry.agent.layers.workspace_copies import Copies, CopyLayer, size_of
@@ -128,13 +128,13 @@ def test_each_mark_in_a_copy_tells_what_was_written_since(tmp_path: Path):
     sh(ws, "echo 1 > one; echo 2 > two")
     copy = copy_of(ws, tmp_path / "copy").mount(None)
 
-    def written(mark: Mark) -> set[str]:
-        return {one.path for one in copy.effects(since=mark)[0]}
+    def written(moment: LayerMoment) -> set[str]:
+        return {one.path for one in copy.effects(since=moment)[0]}
 
     sh(copy.tree, "echo mine > one")
-    first = copy.mark("mark")
+    first = copy.moment("moment")
     sh(copy.tree, "rm two")
-    second = copy.mark("mark")
+    second = copy.moment("moment")
     sh(copy.tree, "echo mine > three")
     assert (written(first), written(second)) == ({"two", "three"}, {"three"})
     copy.drop()

@@ -16,7 +16,7 @@ from rundry.agent.host.files.file_states import read_state
 from rundry.agent.host.files.write_file import write_file
 from rundry.agent.host.real_paths import real_path
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.layers.layer import Mark
+from rundry.agent.layers.layer import LayerMoment
 from rundry.agent.layers.run_layers import Listed, RunLayers
 from rundry.agent.layers.unit import Unit, UnitLost, left_out_of_patch
 from rundry.agent.layers.unit_record import read_record, write_record
@@ -145,12 +145,12 @@ def test_only_what_one_command_wrote_is_shown_after_it(bench: Bench, layers: Run
     (bench.ws / "a").write_text("1\n")
     unit = Unit.begin(layers, "stage")
     run(unit, "echo 2 > a; echo 1 > first")
-    mark = unit.mark()
+    moment = unit.moment()
     run(unit, "echo 2 > second; rm first; touch -r second third; : >> a")
-    assert {one.path for one in unit.effects_since(mark)} == {"second", "third"}
+    assert {one.path for one in unit.effects_since(moment)} == {"second", "third"}
     run(unit, "rm a; rm -f third")
-    assert {(one.path, one.kind) for one in unit.effects_since(mark)} == {("a", "deleted"), ("second", "added")}
-    assert {one.path for one in unit.effects_since(Mark(0))} == {"a", "second"}
+    assert {(one.path, one.kind) for one in unit.effects_since(moment)} == {("a", "deleted"), ("second", "added")}
+    assert {one.path for one in unit.effects_since(LayerMoment(0))} == {"a", "second"}
     unit.drop()
 
 

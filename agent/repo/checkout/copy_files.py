@@ -30,8 +30,8 @@ def copy_files(workspace: Workspace, folder: Path) -> None:
                 _copy(workspace.root / path, place)
 
 
-def mark_of_files(workspace: Workspace) -> str:
-    """Return a mark that changes with any of these files or its times."""
+def stamp_of_files(workspace: Workspace) -> str:
+    """Return a stamp that changes with any of these files or its times."""
     found = hashlib.sha256()
     for path, at in sorted(_files(workspace), key=lambda one: one[0]):
         facts = (path, at.st_mode, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)

@@ -186,8 +186,8 @@ def _entry_of(real: Path, status: os.stat_result) -> Entry | None:
             data = None
         if data is not None and len(data) <= LIMIT:
             return Entry(stat.S_IFREG | stat.S_IMODE(mode), blob_id(data))
-    mark = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}".encode()
-    return Entry(LARGE, hashlib.sha1(mark, usedforsecurity=False).hexdigest())
+    stamp = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}".encode()
+    return Entry(LARGE, hashlib.sha1(stamp, usedforsecurity=False).hexdigest())
 
 
 def _no_follow(path: str, flags: int) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
-from ...repo.checkout.copy_files import mark_of_files
+from ...repo.checkout.copy_files import stamp_of_files
 from ...repo.checkout.dependency_folders import dependency_folders, ignored_names
 from ...repo.repository import GitFailed, Repository
 from ...step.resources.activity import PersonInterrupted
@@ -50,18 +50,18 @@ async def confirm(run: LiveRun) -> None:
 async def confirm_result(ctx: RunContext) -> None:
     """Run the confirming commands once and record the result. Raises PersonInterrupted."""
     await ctx.fingerprint.take()
-    mark = await _mark(ctx.facts, ctx.workspace, ctx.env)
+    stamp = await _stamp(ctx.facts, ctx.workspace, ctx.env)
     before = ctx.facts.verdicts.confirmation
-    if before is not None and before.result is Confirmed.FAILED and before.mark == mark:
+    if before is not None and before.result is Confirmed.FAILED and before.mark == stamp:
         same = Trial(result=before.result, detail=before.detail, output=before.output)
-        _finish(ctx, same, 0.0, mark=mark, left_out=before.left_out, repeated=True)
+        _finish(ctx, same, 0.0, mark=stamp, left_out=before.left_out, repeated=True)
         return
     wanted = ctx.facts.spec.predicates
     ctx.events.record(ConfirmationStarted(command=_joined(ctx.facts)))
     try:
         taken = await _taken(ctx) if ctx.judges else None
     except CheckoutFailed as why:
-        _finish(ctx, Trial(result=Confirmed.NOT_CONFIRMED, detail=str(why)), 0.0, mark=mark)
+        _finish(ctx, Trial(result=Confirmed.NOT_CONFIRMED, detail=str(why)), 0.0, mark=stamp)
         return
     result = Result(
         journal=ctx.journal,
@@ -84,7 +84,7 @@ async def confirm_result(ctx: RunContext) -> None:
     left_out: list[str] = []
     if trial.result is Confirmed.FAILED:
         left_out = await asyncio.to_thread(_left_out, ctx.workspace.root)
-    _finish(ctx, trial, took, mark=mark, left_out=left_out)
+    _finish(ctx, trial, took, mark=stamp, left_out=left_out)
 
 
 def _finish(
@@ -128,9 +128,9 @@ def _joined(facts: RunFacts) -> str:
     return " && ".join(_commands(facts))
 
 
-async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str]) -> str:
+async def _stamp(facts: RunFacts, workspace: Workspace, env: Mapping[str, str]) -> str:
     """Return a digest of what a checkout would contain: files, undecided changes, commit."""
-    files = await asyncio.to_thread(mark_of_files, workspace)
+    files = await asyncio.to_thread(stamp_of_files, workspace)
     judged = facts.verdicts.judgement
     undecided = "" if judged is None else judged.undecided_digest
     parts: list[str | None] = [files, undecided]

@@ -23,7 +23,7 @@ _Stored = dict[bytes, tuple[str, int, str, bool]]
 
 def encode_decided(files: Mapping[str, Side | None]) -> bytes:
     """Return what a journal keeps of the files as they are judged: the same bytes for the same files."""
-    stored: _Stored = {os.fsencode(path): _mark(side) for path, side in sorted(files.items())}
+    stored: _Stored = {os.fsencode(path): _stamp(side) for path, side in sorted(files.items())}
     return msgspec.msgpack.encode(stored)
 
 
@@ -40,7 +40,7 @@ def changed_since(stored: bytes, root: Path) -> list[str]:
         os.close(folder)
 
 
-def _mark(side: Side | None) -> tuple[str, int, str, bool]:
+def _stamp(side: Side | None) -> tuple[str, int, str, bool]:
     return ("", 0, "", False) if side is None else (side.type, side.size, side.digest, side.executable)
 
 
@@ -48,5 +48,5 @@ def _differs(folder: int, path: bytes, was: tuple[str, int, str, bool]) -> bool:
     status = status_at(folder, path)
     reads = status is not None and status.st_size == was[1] <= _HASHED
     seen = None if status is None else side_at(folder, path, hashes=reads, status=status)
-    now = _mark(None if seen is None else seen.side)
+    now = _stamp(None if seen is None else seen.side)
     return now != was if reads else (now[:2], now[3]) != (was[:2], was[3])

@@ -72,7 +72,7 @@ async def verify(
         await _judge_schema(ctx, wanted.schema, events)
     ctx.files.note_verified(ctx.facts.world)
     if is_due and wanted.verify is Verify.ON_CHANGE:
-        ctx.files.note_mark(await _mark_of_files(ctx.workspace))
+        ctx.files.note_stamp(await _stamp_of_files(ctx.workspace))
 
 
 def judge_file(path: str, workspace: Workspace) -> Verdict:
@@ -113,7 +113,7 @@ async def _is_due(facts: RunFacts, workspace: Workspace, files: ChangeTracker, *
                 return True
             if files.looked:
                 return False
-            if await _mark_of_files(workspace) != (files.verified_mark or ""):
+            if await _stamp_of_files(workspace) != (files.verified_stamp or ""):
                 return True
             files.note_looked()
             return False
@@ -126,7 +126,7 @@ async def _is_unchanged(ctx: RunContext) -> bool:
     files = ctx.files
     if ctx.facts.spec.predicates.verify is not Verify.ON_CHANGE or files.acted or ctx.background.names():
         return False
-    return files.verified_mark is not None and await _mark_of_files(ctx.workspace) == files.verified_mark
+    return files.verified_stamp is not None and await _stamp_of_files(ctx.workspace) == files.verified_stamp
 
 
 def _stays_red(ctx: RunContext, command: str) -> bool:
@@ -137,13 +137,13 @@ def _stays_red(ctx: RunContext, command: str) -> bool:
     return check.uncounted is None and check.suspect is None and ctx.files.is_steady(command)
 
 
-async def _mark_of_files(workspace: Workspace) -> str | None:
-    """Return a mark of all files, also of ignored ones, because a check may read them."""
-    return await asyncio.to_thread(_file_mark, workspace.root)
+async def _stamp_of_files(workspace: Workspace) -> str | None:
+    """Return a stamp of all files, including ignored ones, because a check may read them."""
+    return await asyncio.to_thread(_file_stamp, workspace.root)
 
 
-def _file_mark(root: Path) -> str | None:
-    """Return a mark that changes with any file or its times. None: there are more than 100,000 files."""
+def _file_stamp(root: Path) -> str | None:
+    """Return a stamp that changes with any file or its times. None: there are more than 100,000 files."""
     found = hashlib.sha256()
     waiting, count = [str(root)], 0
     while waiting:

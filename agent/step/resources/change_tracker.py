@@ -16,7 +16,7 @@ class ChangeTracker:
         self._changed = False
         self._unverified = False
         self._verified_world: str | None = None
-        self._verified_mark: str | None = None
+        self._verified_stamp: str | None = None
         self._acted = True
         self._looked = False
         self._verdicts: dict[tuple[str, str], bool] = {}
@@ -52,9 +52,9 @@ class ChangeTracker:
         return self._unverified
 
     @property
-    def verified_mark(self) -> str | None:
-        """Mark of all files, including ignored ones, after the predicates last ran."""
-        return self._verified_mark
+    def verified_stamp(self) -> str | None:
+        """Stamp of all files, including ignored ones, after the predicates last ran."""
+        return self._verified_stamp
 
     @property
     def acted(self) -> bool:
@@ -68,11 +68,11 @@ class ChangeTracker:
 
     @property
     def looked(self) -> bool:
-        """Whether the mark of all files was compared since the last action, so that it is still the verified one."""
+        """Whether the stamp of all files was compared since the last action, so that it is still the verified one."""
         return self._looked
 
     def note_looked(self) -> None:
-        """Note that the mark of all files is that of the last check."""
+        """Note that the stamp of all files is that of the last check."""
         self._looked = True
 
     def note_verdict(self, check: str, world: str | None, *, passed: bool) -> None:
@@ -92,9 +92,9 @@ class ChangeTracker:
         """Note that the predicates ran now. `world`: fingerprint of the files."""
         self._verified_world, self._unverified = world, False
 
-    def note_mark(self, mark: str | None) -> None:
-        """Store the mark of all files after the predicates ran."""
-        self._verified_mark = mark
+    def note_stamp(self, stamp: str | None) -> None:
+        """Store the stamp of all files after the predicates ran."""
+        self._verified_stamp = stamp
 
 
 class WorldSource(Protocol):

@@ -20,7 +20,7 @@ from ..tool_calls.file_events import FileContents
 if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
-    from ...layers.layer import Mark
+    from ...layers.layer import LayerMoment
     from ...layers.layer_effects import Effect
     from ...layers.unit import Unit
     from ...state.facts.standing_changes import Changes
@@ -36,7 +36,7 @@ class Moment:
     _tree: Tree
     _unit: Unit | None = None
     """The unit whose files they are; None: those of the workspace."""
-    _mark: Mark | None = None
+    _moment: LayerMoment | None = None
 
     async def changes(self) -> list[Effect]:
         """Return what changed since, without folders and what is ignored, sorted by path. Raises OSError, TooMuch."""
@@ -44,8 +44,8 @@ class Moment:
 
     def _changes(self) -> list[Effect]:
         ignore = Ignore(self.root)
-        if self._unit is not None and self._mark is not None:
-            found = self._unit.effects_since(self._mark)
+        if self._unit is not None and self._moment is not None:
+            found = self._unit.effects_since(self._moment)
         else:
             after = read_tree(self.root, skipped=self._skipped, digested=_digested(self._tree), settled=True)
             found = changes(self.root, self._tree, after, reads=lambda path: not ignore.ignored(path))
@@ -60,10 +60,10 @@ async def moment_of(workspace: Workspace, unit: Unit | None, changed: Collection
     if unit is None:
         return await moment_of_workspace(workspace, changed)
     try:
-        mark = await asyncio.to_thread(unit.mark)
+        moment = await asyncio.to_thread(unit.moment)
     except OSError:
         return None
-    return Moment(workspace.root, (), Tree({}, [], []), unit, mark)
+    return Moment(workspace.root, (), Tree({}, [], []), unit, moment)
 
 
 async def moment_of_workspace(workspace: Workspace, changed: Collection[str]) -> Moment | None:

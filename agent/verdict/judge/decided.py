@@ -232,8 +232,8 @@ def digest_of(now: Mapping[str, Side | None]) -> str:
     """Return the digest of what is at these paths."""
     found = hashlib.sha256()
     for path, side in sorted(now.items()):
-        mark = "" if side is None else f"{side.type} {side.digest} {side.executable:d}"
-        found.update(f"{path}\0{mark}\0".encode("utf-8", "surrogateescape"))
+        content = "" if side is None else f"{side.type} {side.digest} {side.executable:d}"
+        found.update(f"{path}\0{content}\0".encode("utf-8", "surrogateescape"))
     return found.hexdigest()
 
 

@@ -556,12 +556,12 @@ def seconds_needed(verdicts: Verdicts, checks: Sequence[str], scores: Sequence[s
 def _with_changes(judged: Judged, case: Case, decided: Decided) -> Judged:
     """Add to a judgement what is undecided and decided."""
     outside = [path for path in sorted(decided.accepted) if case.scope.is_outside(path)]
-    marks = "\0".join(f"{one.path}\0{one.digest}" for one in decided.undecided)
+    contents = "\0".join(f"{one.path}\0{one.digest}" for one in decided.undecided)
     return msgspec.structs.replace(
         judged,
         undecided=[recorded_text(one.path) for one in decided.undecided[:MOST_LISTED]],
         undecided_count=len(decided.undecided),
-        undecided_digest=hashlib.sha256(marks.encode("utf-8", "surrogateescape")).hexdigest() if marks else "",
+        undecided_digest=hashlib.sha256(contents.encode("utf-8", "surrogateescape")).hexdigest() if contents else "",
         decided=decided.digest,
         outside=[recorded_text(path) for path in outside[:MOST_LISTED]],
         decided_files=_decided_files(case, decided),

@@ -157,8 +157,8 @@ def _store(case: Case, changed: Mapping[str, str]) -> Path:
     `changed`: what was changed when it was made: a run that was killed meanwhile must not use it for other content.
     """
     store = case.journal.path.with_suffix(".setup")
-    mark = hashlib.sha256(msgspec.json.encode(sorted(changed.items()))).hexdigest()[:16]
-    return store / mark if changed else store
+    digest = hashlib.sha256(msgspec.json.encode(sorted(changed.items()))).hexdigest()[:16]
+    return store / digest if changed else store
 
 
 def _keep(case: Case, root: Path, changed: Mapping[str, str]) -> list[str]:

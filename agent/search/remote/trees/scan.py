@@ -26,7 +26,7 @@ _SETTLED_NS = 2_000_000_000
 """Age of the last change of a file after which its digest is remembered: a younger file could change once more without
 a new time stamp."""
 
-_Mark = tuple[int, int, int, int, int]
+_Stamp = tuple[int, int, int, int, int]
 
 
 class TreeChanged(Exception):
@@ -79,7 +79,7 @@ class TreeReader:
         """
         self._workspace, self._hidden, self._lists_withheld = workspace, hidden, lists_withheld
         self._ignore = Ignore(workspace.root, workspace.skipped)
-        self._known: dict[str, tuple[_Mark, list[str]]] = {}
+        self._known: dict[str, tuple[_Stamp, list[str]]] = {}
         self._reading, self._turn = threading.Lock(), asyncio.Lock()
         self._begun = 0
         self._latest: tuple[int, WorkspaceTree] | None = None
@@ -103,7 +103,7 @@ class TreeReader:
 
     def _read(self) -> WorkspaceTree:
         entries: list[Entry] = []
-        known: dict[str, tuple[_Mark, list[str]]] = {}
+        known: dict[str, tuple[_Stamp, list[str]]] = {}
         places: dict[str, tuple[str, int]] = {}
         hidden, size, withheld = self._hidden(), 0, list[str]()
         for path, found in self._ignore.walk():
@@ -135,7 +135,7 @@ class TreeReader:
         return any(place.is_relative_to(one) for one in hidden)
 
     def _entry(
-        self, path: str, found: os.DirEntry[str], known: dict[str, tuple[_Mark, list[str]]]
+        self, path: str, found: os.DirEntry[str], known: dict[str, tuple[_Stamp, list[str]]]
     ) -> tuple[Entry | None, os.stat_result | None]:
         """Return the entry and status of a file or link; None: it is gone, unreadable or special."""
         try:
@@ -152,11 +152,11 @@ class TreeReader:
         return Entry(path, "program" if status.st_mode & 0o100 else "file", pieces), status
 
     def _pieces(
-        self, path: str, file: Path, status: os.stat_result, known: dict[str, tuple[_Mark, list[str]]]
+        self, path: str, file: Path, status: os.stat_result, known: dict[str, tuple[_Stamp, list[str]]]
     ) -> list[str]:
-        mark = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+        stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
         old = self._known.get(path)
-        if old is not None and old[0] == mark:
+        if old is not None and old[0] == stamp:
             pieces = old[1]
         else:
             pieces = list[str]()
@@ -164,7 +164,7 @@ class TreeReader:
                 while data := opened.read(PIECE):
                     pieces.append(digest_of(data))
         if time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns) > _SETTLED_NS:
-            known[path] = mark, pieces
+            known[path] = stamp, pieces
         return pieces
 
 

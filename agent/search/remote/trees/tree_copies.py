@@ -16,7 +16,7 @@ from .tree_store import Missing, Store
 if TYPE_CHECKING:
     from .tree_manifest import Entry
 
-_Mark = tuple[int, int, int, int, int]
+_Stamp = tuple[int, int, int, int, int]
 
 
 class Copy:
@@ -24,7 +24,7 @@ class Copy:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._written: dict[str, tuple[Entry, _Mark]] = {}
+        self._written: dict[str, tuple[Entry, _Stamp]] = {}
         root.mkdir()
 
     def make_equal(self, entries: Mapping[str, Entry], store: Store) -> None:
@@ -38,7 +38,7 @@ class Copy:
             file = self.root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             _write(file, entry, store)
-            self._written[path] = entry, _mark(file.lstat())
+            self._written[path] = entry, _stamp(file.lstat())
 
     def _clean(self, folder: Path, below: str, entries: Mapping[str, Entry], folders: set[str]) -> set[str]:
         """Remove what does not belong to the tree or was changed. Returns the files that are right."""
@@ -53,7 +53,7 @@ class Copy:
                 continue
             written = self._written.get(path)
             is_right = written is not None and written[0] == entries.get(path)
-            if is_right and written is not None and written[1] == _mark(found.stat(follow_symlinks=False)):
+            if is_right and written is not None and written[1] == _stamp(found.stat(follow_symlinks=False)):
                 kept.add(path)
             else:
                 os.unlink(found.path)  # noqa: PTH108 - a Path would follow nothing else, and is slower
@@ -111,5 +111,5 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _mark(status: os.stat_result) -> _Mark:
+def _stamp(status: os.stat_result) -> _Stamp:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, stat.S_IMODE(status.st_mode)
