@@ -8,7 +8,7 @@ import click
 
 from ..text.end_command import guarded
 from .click_options import LOOKED_AT, run_options
-from .misread import near_command
+from .mistyped import near_command
 from .option_kinds import Words
 
 _NAME = 24

@@ -84,7 +84,7 @@ RUN = "run"
 BARE = "rundry.bare"
 """Set in `Context.meta` if the user did not write `run`."""
 ABOUT_ITSELF = ("-h", "--help", "-V", "--version")
-LONGEST_MISREAD = 24
+LONGEST_MISTYPED = 24
 """Characters of the longest word that can be a mistyped command, or the id of a run."""
 
 
@@ -103,7 +103,7 @@ class Usage(click.Group):
             return super().parse_args(ctx, [asked])
         if not words or args[words[0]] not in self.commands:
             if len(words) == 1 and not ctx.resilient_parsing:
-                self._refuse_misread(args[words[0]])
+                self._refuse_mistyped(args[words[0]])
             ctx.meta[BARE] = True
             return super().parse_args(ctx, [RUN, *args])
         at = words[0]
@@ -126,17 +126,17 @@ class Usage(click.Group):
                 return
             given = arg.partition("=")[0]
             if len(given) > 3 and given[0] == "-" and given[1:].replace("-", "").isalpha() and given[1] != "-":
-                from .misread import near_command
+                from .mistyped import near_command
 
                 if near := near_command(given[1:], names):
                     raise click.UsageError(f"No such option '{given}'. Did you mean '--{near}'?")
 
-    def _refuse_misread(self, word: str) -> None:
+    def _refuse_mistyped(self, word: str) -> None:
         """Raise UsageError for a mistyped command, which would be the task of a session."""
-        if word.isascii() and len(word) <= LONGEST_MISREAD:
-            from .misread import misread
+        if word.isascii() and len(word) <= LONGEST_MISTYPED:
+            from .mistyped import parse_problem
 
-            if why := misread(word, self.commands):
+            if why := parse_problem(word, self.commands):
                 raise click.UsageError(why)
 
     def _options(self) -> Iterator[click.Option]:

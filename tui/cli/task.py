@@ -77,7 +77,7 @@ def _read_input() -> str:
 
 
 def _unquoted(words: Sequence[str], commands: Collection[str]) -> str:
-    from .misread import near_command
+    from .mistyped import near_command
 
     near = near_command(words[0], commands)
     meant = f"; or did you mean `rundry {near}`?" if near else ""

@@ -65,7 +65,7 @@ def near_command(word: str, commands: Collection[str]) -> str | None:
     return best[1] if best is not None else None
 
 
-def misread(word: str, commands: Collection[str]) -> str | None:
+def parse_problem(word: str, commands: Collection[str]) -> str | None:
     """Return why this only word of a command line is not a task, and what to type instead; None: it is a task."""
     if not word or any(map(str.isspace, word)) or word == "-":
         return None
