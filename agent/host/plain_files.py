@@ -12,8 +12,8 @@ LARGEST = 1_000_000
 """Maximum size in bytes of a configuration file; a larger one is refused."""
 
 
-def read_plain(path: Path | str, most: int = LARGEST) -> bytes:
-    """Return the content of a regular file of at most `most` bytes; links are followed.
+def read_plain(path: Path | str, limit: int = LARGEST) -> bytes:
+    """Return the content of a regular file of at most `limit` bytes; links are followed.
 
     Raises OSError for anything else, and for a larger file. It never blocks on a FIFO and never triggers a device.
     """
@@ -22,9 +22,9 @@ def read_plain(path: Path | str, most: int = LARGEST) -> bytes:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        data = file.read(most + 1) if status.st_size <= most else None
-    if data is None or len(data) > most:
-        raise OSError(errno.EFBIG, f"larger than {most:,} bytes", str(path))
+        data = file.read(limit + 1) if status.st_size <= limit else None
+    if data is None or len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit:,} bytes", str(path))
     return data
 
 

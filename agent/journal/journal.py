@@ -260,10 +260,10 @@ class AttachedViews:
         return self._above is not None and self._above.is_attended(within)
 
 
-def _up_to(cursor: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
+def _up_to(cursor: sqlite3.Cursor, limit: int) -> list[tuple[Any, ...]]:
     """Return the rows of the events up to about this many bytes."""
     rows, size = list[tuple[Any, ...]](), 0
-    while size < most and (some := cursor.fetchmany(_ROWS_AT_A_TIME)):
+    while size < limit and (some := cursor.fetchmany(_ROWS_AT_A_TIME)):
         rows += some
         size += sum(len(row[5]) for row in some if isinstance(row[5], bytes))
     cursor.close()

@@ -42,16 +42,16 @@ class WriteWatch:
         self._woken_at = time.monotonic()
         self._woken.set()
 
-    async def wait(self, most: float = STILL_SECONDS) -> None:
-        """Return when the next look is due, after `most` seconds at the latest."""
+    async def wait(self, limit: float = STILL_SECONDS) -> None:
+        """Return when the next look is due, after `limit` seconds at the latest."""
         self._start()
         since = time.monotonic() - self._woken_at
         if since < SETTLE_SECONDS:  # each pause is twice as long as the one before, until the next write
-            await asyncio.sleep(min(max(self._busy, since), most))
+            await asyncio.sleep(min(max(self._busy, since), limit))
             return
         self._woken.clear()
         try:
-            async with asyncio.timeout(min(most, STILL_SECONDS if self._reports_writes else self._poll)):
+            async with asyncio.timeout(min(limit, STILL_SECONDS if self._reports_writes else self._poll)):
                 await self._woken.wait()
         except TimeoutError:
             pass

@@ -192,7 +192,7 @@ def _side(folder: int, name: bytes, status: os.stat_result, *, is_read: bool) ->
     )
 
 
-def bytes_of(folder: int, path: bytes, most: int) -> bytes | None:
+def bytes_of(folder: int, path: bytes, limit: int) -> bytes | None:
     """Return the bytes of a file of at most this size, or the target of a link; None: it cannot be read so."""
     try:
         file = open_below(folder, path, _FILE, enters_mounts=True)
@@ -202,12 +202,12 @@ def bytes_of(folder: int, path: bytes, most: int) -> bytes | None:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             return None
         with os.fdopen(os.dup(file), "rb") as opened:
-            data = opened.read(most + 1)
+            data = opened.read(limit + 1)
     except OSError:
         return None
     finally:
         os.close(file)
-    return data if len(data) <= most else None
+    return data if len(data) <= limit else None
 
 
 def _target(folder: int, path: bytes) -> bytes | None:

@@ -47,12 +47,12 @@ class GitContents:
         except OSError:
             self._data = b""
 
-    def find(self, changed: Sequence[Effect], most: int) -> dict[str, bytes]:
+    def find(self, changed: Sequence[Effect], limit: int) -> dict[str, bytes]:
         """Return the content from before, by path, of those of these files that git has it of.
 
-        `most`: bytes of the largest one.
+        `limit`: bytes of the largest one.
         """
-        wanted = {one.path: one.before for one in changed if one.before is not None and one.before.size <= most}
+        wanted = {one.path: one.before for one in changed if one.before is not None and one.before.size <= limit}
         if not wanted or not self._data or self._folders is None or self._top is None:
             return {}
         entries = self._entries(wanted)

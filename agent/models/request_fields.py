@@ -192,8 +192,8 @@ class RequestFields:
         if name in OUTPUT_LIMITS and isinstance(value, int):
             other = _RENAMED.get(name, "")
             is_too_large = before is None and not (other and other in words)
-            if is_too_large and (most := largest_accepted(words, value)) is not None:
-                return str(most)
+            if is_too_large and (largest := largest_accepted(words, value)) is not None:
+                return str(largest)
             return "" if other in self.refused else other
         weaker, instead = _WEAKER.get(name, ("", value))
         return weaker if before is None and value != instead else ""

@@ -303,13 +303,13 @@ def look_first_words(options: Sequence[LookFirst]) -> str:
     """Return `accept the changed test a only if you have looked at it: --scope a`; empty: there are no such options."""
     if not options:
         return ""
-    *most, last = [one.accepts for one in options]
-    what, it = (f"{', '.join(most)} and {last}", "them") if most else (last, "it")
+    *others, last = [one.accepts for one in options]
+    what, it = (f"{', '.join(others)} and {last}", "them") if others else (last, "it")
     return f"accept {what} only if you have looked at {it}: {' '.join(one.option for one in options)}"
 
 
-def _of_all(evidence: Evidence, most: int = 3) -> str:
-    shown = evidence.undecided[:most]
+def _of_all(evidence: Evidence, limit: int = 3) -> str:
+    shown = evidence.undecided[:limit]
     left = evidence.undecided_count - len(shown)
     return f"{', '.join(shown)}{f' and {left} more' if left else ''}"
 

@@ -68,7 +68,7 @@ class _Caches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: list[str]
     programs: frozenset[str]
     made: dict[str, list[str]]
-    most: int
+    limit: int
     variables: dict[str, list[str]]
 
 
@@ -135,7 +135,7 @@ def caches_at_home(env: Mapping[str, str], ws: Path) -> list[Path]:
     real = {place for path in found if (place := followed(path)) is not None and is_folder(place)}
     apart = sorted(one for one in real if not (one.is_relative_to(ws) or ws.is_relative_to(one)))
     inner = {one for one in apart if any(one != other and one.is_relative_to(other) for other in apart)}
-    return [one for one in apart if one not in inner][: table.most]
+    return [one for one in apart if one not in inner][: table.limit]
 
 
 def fills_caches(line: str) -> bool:

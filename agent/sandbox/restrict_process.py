@@ -313,8 +313,8 @@ def _limit_processes(processes: int, *, counts_others: bool) -> None:
             with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs 5 ms here
                 processes += int(file.read().split()[3].partition("/")[2])
         _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-        most = processes if hard == resource.RLIM_INFINITY else min(hard, processes)
-        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+        limit = processes if hard == resource.RLIM_INFINITY else min(hard, processes)
+        resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
     except (OSError, ValueError, IndexError):
         pass  # the limit stops accidents only: without it, the time-out of the command remains
 

@@ -155,8 +155,8 @@ class Sandbox(Confinement):
                     self._settings, hide_rules=hide_rules, hosts=(), search_path=str(stage.programs)
                 )
             )
-            env, most = command_env(os.environ), _TRIED_SECONDS[-1]
-            return await tried.run(argv, stage.ws, cwd=stage.ws, env=env, timeout=most, separate_errors=True)
+            env, limit = command_env(os.environ), _TRIED_SECONDS[-1]
+            return await tried.run(argv, stage.ws, cwd=stage.ws, env=env, timeout=limit, separate_errors=True)
 
         about = f"{self.kind} {self._settings.network} {_identity(self._program)}"
         self._probed = await probe(run, about, workspace=workspace, fresh=fresh)

@@ -108,7 +108,7 @@ def _amount(
     *,
     whole: bool = False,
     least: float = 0,
-    most: float = inf,
+    limit: float = inf,
     needed: bool = False,
 ) -> Read:
     def read(value: object, now: float) -> float | None:
@@ -124,8 +124,8 @@ def _amount(
             return None
         if amount < least:
             raise UserError(f"{value!r} is too small: at least {least:,g}")
-        if amount > most:
-            raise UserError(f"{value!r} is too large: at most {most:,g}")
+        if amount > limit:
+            raise UserError(f"{value!r} is too large: at most {limit:,g}")
         return int(amount) if whole else float(amount)
 
     return read
@@ -250,7 +250,7 @@ def _folder(value: object, now: float) -> str:
 MOST_WORKERS = 1_024
 _SECONDS = _amount(parse_duration, least=1, needed=True)
 MOST_TRIES = 16
-_COUNT = _amount(parse_number, whole=True, least=1, most=1_000, needed=True)
+_COUNT = _amount(parse_number, whole=True, least=1, limit=1_000, needed=True)
 
 OPTIONS: dict[str, Option] = {
     "model": Option("model.name", _text),
@@ -276,17 +276,17 @@ OPTIONS: dict[str, Option] = {
     "any": Option("any", _yes_or_no, False, from_env=False),
     "verify": Option("verify", _choice(Verify), Verify.ON_CHANGE),
     "check_timeout": Option("check_timeout", _SECONDS, 300.0),
-    "command_timeout": Option("command_timeout", _amount(parse_duration, least=1, most=3_600, needed=True), 120.0),
-    "window": Option("window", _amount(parse_number, whole=True, least=2, most=1_000, needed=True), 4),
+    "command_timeout": Option("command_timeout", _amount(parse_duration, least=1, limit=3_600, needed=True), 120.0),
+    "window": Option("window", _amount(parse_number, whole=True, least=2, limit=1_000, needed=True), 4),
     "tool_error_rate": Option("tool_error_rate", _share, 0.8),
     "tool_error_calls": Option("tool_error_calls", _COUNT, 10),
     "park": Option("park", _amount(parse_duration, least=1), 1_800.0),
     "item_steps": Option("find.item_steps", _COUNT, 15),
     "dry_passes": Option("find.dry_passes", _COUNT, 2),
-    "refuters": Option("find.refuters", _amount(parse_number, whole=True, most=MOST_WORKERS, needed=True), 3),
-    "retries": Option("find.retries", _amount(parse_number, whole=True, most=1_000, needed=True), 3),
+    "refuters": Option("find.refuters", _amount(parse_number, whole=True, limit=MOST_WORKERS, needed=True), 3),
+    "retries": Option("find.retries", _amount(parse_number, whole=True, limit=1_000, needed=True), 3),
     "concurrency": Option(
-        "find.concurrency", _amount(parse_number, whole=True, least=1, most=MOST_WORKERS, needed=True), 8
+        "find.concurrency", _amount(parse_number, whole=True, least=1, limit=MOST_WORKERS, needed=True), 8
     ),
     "confirm": Option("confirm", _yes_or_no, False, from_env=False),
     "confirm_with": Option("confirm_with", _command_text, from_env=False),
@@ -322,7 +322,7 @@ OPTIONS: dict[str, Option] = {
     "min_delta": Option("improve.min_delta", _amount(parse_real, needed=True), 0.0, from_env=False),
     "repeat": Option("improve.repeat", _amount(parse_number, whole=True, least=1, needed=True), 1, from_env=False),
     "tries": Option(
-        "improve.tries", _amount(parse_number, whole=True, least=1, most=MOST_TRIES, needed=True), 1, from_env=False
+        "improve.tries", _amount(parse_number, whole=True, least=1, limit=MOST_TRIES, needed=True), 1, from_env=False
     ),
     "pass_loop": Option("improve.pass_loop", _choice((LoopKind.GOAL.value,)), from_env=False),
     "cache_ttl": Option("cache_ttl", _amount(parse_duration, least=1), CACHE_TTL),

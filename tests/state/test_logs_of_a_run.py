@@ -59,7 +59,7 @@ def played(journal: Journal, facts: RunFacts, first: int, last: int) -> None:
 
 
 def stored(journal: Journal, facts: RunFacts) -> None:
-    store_view(journal, facts, ViewState(blocks=Blocks(most=10)), is_first=True)
+    store_view(journal, facts, ViewState(blocks=Blocks(limit=10)), is_first=True)
 
 
 def folded(journal: Journal) -> RunFacts:

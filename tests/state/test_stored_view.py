@@ -77,7 +77,7 @@ def whole(journal: Journal) -> ViewState:
 
 
 def attached(journal: Journal) -> ViewState:
-    state = stored_view(journal, most=20) or ViewState()
+    state = stored_view(journal, limit=20) or ViewState()
     load_older(state, journal)
     assert state.last_seq
     for stamped in journal.read(state.last_seq):
@@ -88,7 +88,7 @@ def attached(journal: Journal) -> ViewState:
 def kept(journal: Journal, stop: int) -> None:
     """Store what a runner knows after that event."""
     facts = RunFacts(journal.spec)
-    state = ViewState(blocks=Blocks(most=10), finder=facts.finder)
+    state = ViewState(blocks=Blocks(limit=10), finder=facts.finder)
     load_older(state, journal)
     for stamped in journal.read(0, stop):
         facts.apply(stamped)

@@ -38,7 +38,7 @@ def conversations(draw):
 @settings(max_examples=examples(300), deadline=None)
 def test_trimming_never_leaves_an_orphan_and_always_keeps_the_task(conversation, window, harder):
     room = window - output_room(window, None)
-    fitted = fit(conversation, count=count, window=window, room=room, most=room // 2 if harder else None)
+    fitted = fit(conversation, count=count, window=window, room=room, limit=room // 2 if harder else None)
     calls = [c.call_id for m in fitted.messages for c in m.calls]
     results = [m.call_id for m in fitted.messages if m.role == "tool"]
     assert sorted(calls) == sorted(results)
@@ -123,7 +123,7 @@ def test_what_is_sent_fits_any_window_that_is_large_enough_and_each_call_has_its
         window=window,
         room=room,
         tools=tools,
-        most=room // 2 if refused else None,
+        limit=room // 2 if refused else None,
     )
     assert fitted.tokens == count(fitted.messages, fitted.fixed.tools)
     assert fitted.tokens <= room

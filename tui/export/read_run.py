@@ -42,7 +42,7 @@ class Recorded:
 
 def read_run(journal: Journal) -> Recorded:
     """Read all events. Raises JournalError."""
-    state = ViewState(blocks=Blocks(most=_IN_MEMORY))
+    state = ViewState(blocks=Blocks(limit=_IN_MEMORY))
     samples = MeterSamples()
     while events := journal.read(state.last_seq, _BATCH):
         for stamped in events:

@@ -49,7 +49,7 @@ class Follower:
     def __init__(self, journal: Journal) -> None:
         """Read what the journal has. Raises JournalError."""
         self.journal = journal
-        self.state = stored_view(journal, most=IN_MEMORY) or ViewState(blocks=Blocks(most=IN_MEMORY))
+        self.state = stored_view(journal, limit=IN_MEMORY) or ViewState(blocks=Blocks(limit=IN_MEMORY))
         self.read()
 
     def read(self) -> bool:

@@ -65,12 +65,12 @@ def _files(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def _content(path: Path, most: int, name: str) -> bytes:
+def _content(path: Path, limit: int, name: str) -> bytes:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise BadSkill(f"{name} is not a regular file: remove it from the skill")
-        return read_plain(path, max(0, most))
+        return read_plain(path, max(0, limit))
     except OSError as error:
-        if path.is_file() and path.stat().st_size > most:
+        if path.is_file() and path.stat().st_size > limit:
             raise BadSkill(f"its files are larger than {_MOST_BYTES:,} bytes") from None
         raise BadSkill(f"{name} cannot be read: {error.strerror}") from None

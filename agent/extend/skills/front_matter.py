@@ -36,13 +36,13 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     return _pairs(text[4 : end.start()].split("\n")), text[end.end() :].lstrip("\n")
 
 
-def one_line_value(what: str, value: str, most: int) -> str:
+def one_line_value(what: str, value: str, limit: int) -> str:
     """Return the value in one line. Raises BadFrontMatter if it is empty, too long, or has control characters."""
     clean = " ".join(value.split()).translate({ord(joiner): None for joiner in _JOINERS})
     if not clean:
         raise BadFrontMatter(f"its {what} is empty")
-    if len(clean) > most:
-        raise BadFrontMatter(f"its {what} has {len(clean):,} characters: at most {most:,} are allowed")
+    if len(clean) > limit:
+        raise BadFrontMatter(f"its {what} has {len(clean):,} characters: at most {limit:,} are allowed")
     if not clean.isprintable():
         raise BadFrontMatter(f"its {what} contains control characters or hidden characters: remove them")
     return clean

@@ -63,10 +63,10 @@ class Damage:
         return "; ".join(lines[:_SHOWN]) + more
 
 
-def damage_of(journal: Journal, *, after: int = 0, most: int | None = None) -> Damage:
+def damage_of(journal: Journal, *, after: int = 0, limit: int | None = None) -> Damage:
     """Return the damage in the events after that one, and in the data next to them.
 
-    `most`: items of a larger search are not read. Raises JournalError if the file itself is damaged.
+    `limit`: items of a larger search are not read. Raises JournalError if the file itself is damaged.
     """
     accepted = _accepted(journal)
     broken = list(broken_links(journal.rows, after, journal.on_read))
@@ -78,7 +78,7 @@ def damage_of(journal: Journal, *, after: int = 0, most: int | None = None) -> D
         tail,
         frozenset(link.seq for link in broken if link.seq in accepted),
         list(faults_of_inbox(journal)),
-        [*faults_of_spec(journal), *faults_of_items(journal, most)],
+        [*faults_of_spec(journal), *faults_of_items(journal, limit)],
     )
 
 

@@ -57,8 +57,8 @@ def faults_of_inbox(journal: Journal) -> Iterator[str]:
                 yield f"command {number} does not match its checksum"
 
 
-def faults_of_items(journal: Journal, most: int | None = None) -> Iterator[str]:
-    """Yield faults of the items of a search; nothing is read if there are more than `most`."""
+def faults_of_items(journal: Journal, limit: int | None = None) -> Iterator[str]:
+    """Yield faults of the items of a search; nothing is read if there are more than `limit`."""
     if not journal.rows(_HAS_SUM):
         return
     tally = journal.rows(f"SELECT {', '.join(_STATES)}, head, tail FROM frontier_tally")
@@ -66,7 +66,7 @@ def faults_of_items(journal: Journal, most: int | None = None) -> Iterator[str]:
         yield "the counts of the search's items are missing"
         return
     counts, (head, tail) = dict(zip(_STATES, tally[0], strict=False)), tally[0][-2:]
-    if most is not None and sum(counts.values()) > most:
+    if limit is not None and sum(counts.values()) > limit:
         return
     journal.add_function("item_digest", len(_COLUMNS), item_digest)
     query = f"SELECT state, count(*), sum({_ITEM}), min(place), max(place) FROM frontier GROUP BY state"

@@ -86,25 +86,25 @@ class InsideGit:
             argv = ("pack-objects", "--revs", "--stdout", "-q", "--exclude-promisor-objects")
             self._run(argv, "".join(f"{line}\n" for line in lines).encode(), out, MOST_PACKED)
 
-    def subjects(self, commit: str, known: Collection[str], most: int) -> list[str]:
-        """Return the first lines of the commits from this one on that are in none of the known ones, at most `most`.
+    def subjects(self, commit: str, known: Collection[str], limit: int) -> list[str]:
+        """Return the first lines of the commits from this one on that are in none of the known ones, at most `limit`.
 
         Raises InsideFailed.
         """
         with tempfile.TemporaryFile(dir=self._folder) as out:
-            argv = ("log", "--no-show-signature", "--no-color", "--format=%s", f"--max-count={most}", "--stdin")
+            argv = ("log", "--no-show-signature", "--no-color", "--format=%s", f"--max-count={limit}", "--stdin")
             asked = "".join(f"{one}\n" for one in (commit, *(f"^{one}" for one in sorted(known))))
             self._run(argv, asked.encode(), out, _CHECKED)
             out.seek(0)
             lines = out.read().decode("utf-8", "replace").split("\n")[:-1]
         return ["".join(one if one.isprintable() else "?" for one in line)[:_SUBJECT] for line in lines]
 
-    def paths(self, commit: str, known: Collection[str], most: int) -> list[bytes]:
+    def paths(self, commit: str, known: Collection[str], limit: int) -> list[bytes]:
         """Return the files that those commits change, the newest commit first. Raises InsideFailed."""
         with tempfile.TemporaryFile(dir=self._folder) as out:
             argv = ("log", "--no-show-signature", "--format=", "--name-only", "--no-renames", "-z")
             asked = "".join(f"{one}\n" for one in (commit, *(f"^{one}" for one in sorted(known))))
-            self._run((*argv, f"--max-count={most}", "--stdin"), asked.encode(), out, _CHECKED)
+            self._run((*argv, f"--max-count={limit}", "--stdin"), asked.encode(), out, _CHECKED)
             out.seek(0)
             return list(dict.fromkeys(name for name in out.read().split(b"\0") if name))
 

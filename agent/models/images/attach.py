@@ -118,8 +118,8 @@ def _read(path: Path, root: Path) -> Attached | None:
         raise UserError(f"{name} is {what or 'not an image'}: attach {POSSIBLE}")
     _refuse_place(path, root)
     if size > MAX_IMAGE_BYTES:
-        most, has = MAX_IMAGE_BYTES >> 20, size / (1 << 20)
-        raise UserError(f"{name} has {has:.1f} MB: an image may have at most {most} MB")
+        limit, has = MAX_IMAGE_BYTES >> 20, size / (1 << 20)
+        raise UserError(f"{name} has {has:.1f} MB: an image may have at most {limit} MB")
     if header.is_broken:
         raise UserError(f"{name} is a damaged {header.media.removeprefix('image/').upper()} file")
     ref = ImageRef(

@@ -136,11 +136,11 @@ async def borrowed_pool() -> AsyncGenerator[None, None]:
             await close_pool()
 
 
-async def pieces(response: aiohttp.ClientResponse, most: int) -> AsyncGenerator[bytes, None]:
-    """Yield the body as it arrives, to its end or at most `most` bytes. Raises aiohttp's errors."""
-    while most > 0 and (data := await response.content.readany()):
-        yield data[:most]
-        most -= len(data)
+async def pieces(response: aiohttp.ClientResponse, limit: int) -> AsyncGenerator[bytes, None]:
+    """Yield the body as it arrives, to its end or at most `limit` bytes. Raises aiohttp's errors."""
+    while limit > 0 and (data := await response.content.readany()):
+        yield data[:limit]
+        limit -= len(data)
 
 
 def with_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:

@@ -70,11 +70,11 @@ def _windows(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
 
 def _same(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> int:
     """Count the equal lines from these two positions on."""
-    most = min(len(a) - at_a, len(b) - at_b)
+    limit = min(len(a) - at_a, len(b) - at_b)
     count = 0
-    while count + 256 <= most and a[at_a + count : at_a + count + 256] == b[at_b + count : at_b + count + 256]:
+    while count + 256 <= limit and a[at_a + count : at_a + count + 256] == b[at_b + count : at_b + count + 256]:
         count += 256
-    while count < most and a[at_a + count] == b[at_b + count]:
+    while count < limit and a[at_a + count] == b[at_b + count]:
         count += 1
     return count
 

@@ -29,8 +29,8 @@ class Hunk(msgspec.Struct, frozen=True):
 
     def around(self, count: int) -> tuple[int, int]:
         """Return the old lines that are shown with it, of `count` lines in the whole text."""
-        most = count if self.ceiling is None else self.ceiling
-        return max(self.floor, self.changes[0].a1 - CONTEXT), min(most, self.changes[-1].a2 + CONTEXT)
+        limit = count if self.ceiling is None else self.ceiling
+        return max(self.floor, self.changes[0].a1 - CONTEXT), min(limit, self.changes[-1].a2 + CONTEXT)
 
     @property
     def added(self) -> int:

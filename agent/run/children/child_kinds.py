@@ -85,8 +85,8 @@ def _share_of_pass(facts: RunFacts, improve: ImproveSpec) -> Budget:
     """Return the budget of a pass: as many passes as may follow without an improvement can have an equal share."""
     passing = _pass_facts(facts)
     left = improve.patience - max(passing.stale, passing.unmeasured)
-    most = Budget(steps=improve.pass_steps, tokens=None, usd=None, seconds=None)
-    return least_of(share_of(facts.budget, facts.spent, max(1, left)), most)
+    limit = Budget(steps=improve.pass_steps, tokens=None, usd=None, seconds=None)
+    return least_of(share_of(facts.budget, facts.spent, max(1, left)), limit)
 
 
 def _of_pass(spec: RunSpec, facts: RunFacts, improve: ImproveSpec, number: int) -> RunSpec:

@@ -186,7 +186,7 @@ class Session:
 
         `new_events` continues after that state; without one, it begins with the first event.
         """
-        state = None if self.journal is None or self._after else stored_view(self.journal, most=IN_MEMORY)
+        state = None if self.journal is None or self._after else stored_view(self.journal, limit=IN_MEMORY)
         if state is not None:
             self._after, self._ended = state.last_seq, state.outcome is not None
         return state

@@ -214,9 +214,9 @@ def _first_line(text: str) -> str:
     return _cut(text.strip().split("\n", 1)[0], _RESULT)
 
 
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
         return text
-    kept = text[:most]
+    kept = text[:limit]
     kept = kept[: kept.rfind("\n") + 1] if "\n" in kept else kept
     return f"{kept}[... {len(text) - len(kept):,} more characters]"

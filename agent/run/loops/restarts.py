@@ -122,9 +122,9 @@ def summary(answers: Answers) -> str:
 
 def _next(facts: RunFacts, newest: Answer) -> Restart | Stalled:
     """Return the restart after the newest answer, or why there is none."""
-    answers, most = facts.answers, facts.spec.restarts
-    if most is not None and answers.restarts >= most:
-        return Stalled(f"--restarts {most}")
+    answers, limit = facts.answers, facts.spec.restarts
+    if limit is not None and answers.restarts >= limit:
+        return Stalled(f"--restarts {limit}")
     if newest.is_refused and any(one.is_refused and one is not newest for one in answers.present[-2:]):
         return Stalled(f"the changes are refused ({newest.problem})")
     form, why, base = cast(FileFormat, answers.format), _said_of(newest), _base(answers, newest)

@@ -37,7 +37,7 @@ def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
     newest = journal.last_seq()
     require_intact_file(journal)
     after = checkpoint_seq(journal) if is_large(journal) else 0
-    damage = damage_of(journal, after=after, most=ITEMS_ON_RESUME)
+    damage = damage_of(journal, after=after, limit=ITEMS_ON_RESUME)
     run_id = journal.spec.run_id
     if damage and not newest:
         raise UserError(f"{run_id} is damaged: all of its events are missing. Restore a backup")

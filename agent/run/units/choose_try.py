@@ -143,8 +143,8 @@ def record_none(ctx: RunContext, started: PassStarted, refused: Sequence[Judged]
 def _is_limited(ctx: RunContext, facts: PassFacts) -> bool:
     """Return whether a limit ended a try: of the budget, or its share of the steps."""
     spec, ended = ctx.facts.spec.tries, [end for end in facts.tries.values() if end is not None]
-    most = None if spec is None else spec.most_steps(ctx.facts.budget.steps)
-    return any(end.exhausted or (most is not None and end.why == steps_used(most)) for end in ended)
+    limit = None if spec is None else spec.most_steps(ctx.facts.budget.steps)
+    return any(end.exhausted or (limit is not None and end.why == steps_used(limit)) for end in ended)
 
 
 def _pass_facts(ctx: RunContext) -> PassFacts:

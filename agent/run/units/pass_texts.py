@@ -78,9 +78,9 @@ def commit_message(facts: RunFacts, number: int, said: str, why: str) -> str:
     return f"rundry pass {number}: {subject}\n\n{spec.task.strip()}\n\n{why}\nRundry-Run: {spec.run_id}"
 
 
-def cut(text: str, most: int) -> str:
-    """Cut the text to at most `most` characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def cut(text: str, limit: int) -> str:
+    """Cut the text to at most `limit` characters."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def pass_summary(facts: RunFacts) -> str:

@@ -195,11 +195,11 @@ async def _request(target: Target, reader: asyncio.StreamReader, data: bytes) ->
     return inner + rest
 
 
-async def _read(reader: asyncio.StreamReader, most: int = PIECE) -> bytes:
+async def _read(reader: asyncio.StreamReader, limit: int = PIECE) -> bytes:
     """Return the next bytes; empty at the end and if nothing comes for a long time."""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(_IDLE_SECONDS):
-            return await reader.read(most)
+            return await reader.read(limit)
     return b""
 
 

@@ -223,8 +223,8 @@ class ModelWork:
 
     def _step_cap(self, work: Work) -> int:
         """Return how many steps the work may take. A lead may not take more than the leads' budget has left."""
-        most = self._ctx.facts.spec.item_steps
-        return self._spec.leads.allowance(most) if work.kind == "item" and self._facts.lenses else most
+        steps = self._ctx.facts.spec.item_steps
+        return self._spec.leads.allowance(steps) if work.kind == "item" and self._facts.lenses else steps
 
     def _system(self, work: Work) -> str:
         task, root = self._ctx.facts.spec.task, self._ctx.facts.spec.workspace

@@ -52,9 +52,9 @@ def read_reply(answer: bytes) -> ItemResult:
 def _may_have_double_key(answer: bytes, reply: _Reply) -> bool:
     """Return whether a key may be there twice: a million items are counted faster than their keys are compared."""
     items, findings = len(reply.items or ()), len(reply.findings or ())
-    most = dict.fromkeys(_FIELDS, 1) | dict.fromkeys(("kind", "value"), items)
-    most |= dict.fromkeys(("title", "detail", "evidence", "key"), findings)
-    return b"\\u" in answer or any(answer.count(b'"%b"' % name.encode()) > count for name, count in most.items())
+    limits = dict.fromkeys(_FIELDS, 1) | dict.fromkeys(("kind", "value"), items)
+    limits |= dict.fromkeys(("title", "detail", "evidence", "key"), findings)
+    return b"\\u" in answer or any(answer.count(b'"%b"' % name.encode()) > count for name, count in limits.items())
 
 
 def _refused(answer: bytes) -> ItemResult:

@@ -128,8 +128,8 @@ def _fix(what: str, path: Sequence[Step], tables: type[Table]) -> str:
     if refused := re.search(r"Invalid enum value (.*)", what):
         return f" = {refused[1]}: use one of {', '.join(map(str, _values(node)))}"
     if "minimum" in node and re.search(r"[<>]=? ", what):
-        most = node.get("maximum")
-        return f" is out of range: write {node['minimum']}{' or more' if most is None else f' to {most}'}"
+        limit = node.get("maximum")
+        return f" is out of range: write {node['minimum']}{' or more' if limit is None else f' to {limit}'}"
     if r"\S" in what:
         return " is empty"
     return f": {what[:1].lower()}{what[1:]}"

@@ -146,10 +146,10 @@ class _Run:
         return self.tally.reason.value if self.tally.reason is not None else self.line.state
 
     def share(self, limit: str) -> float | None:
-        most = getattr(self.tally.budget, limit)
-        if not most or (limit == "usd" and self.tally.spending.spent.unpriced):
+        given = getattr(self.tally.budget, limit)
+        if not given or (limit == "usd" and self.tally.spending.spent.unpriced):
             return None
-        return self.tally.used[limit] / float(most)
+        return self.tally.used[limit] / float(given)
 
 
 def report(folder: Path, days: float, now: float) -> Report:

@@ -21,7 +21,7 @@ _LATE_EVENTS = 20_000
 
 def load_older(state: ViewState, journal: Journal) -> None:
     """Keep only the newest blocks in memory; rebuild the others from this journal when needed."""
-    state.blocks.most = state.blocks.most or IN_MEMORY
+    state.blocks.limit = state.blocks.limit or IN_MEMORY
     state.blocks.load = lambda place: _blocks_of_page(state, journal, place)
 
 

@@ -26,8 +26,8 @@ _EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'pages'"
 _ADD = "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)"
 
 
-def stored_view(journal: Journal, *, most: int | None, finder: FinderFacts | None = None) -> ViewState | None:
-    """Return the state at the newest checkpoint; None: fold all events. `most`: number of blocks to keep in memory.
+def stored_view(journal: Journal, *, limit: int | None, finder: FinderFacts | None = None) -> ViewState | None:
+    """Return the state at the newest checkpoint; None: fold all events. `limit`: number of blocks to keep in memory.
 
     `finder`: the facts of the search, if the caller has them. Raises JournalError.
     """
@@ -35,7 +35,7 @@ def stored_view(journal: Journal, *, most: int | None, finder: FinderFacts | Non
     if body is None:
         return None
     try:
-        state = unpack(body, most=most)
+        state = unpack(body, limit=limit)
     except (msgspec.DecodeError, TypeError):
         return None
     if state.last_seq > journal.last_seq():

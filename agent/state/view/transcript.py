@@ -32,20 +32,20 @@ class Page:
 
 
 class Blocks(Sequence[Block]):
-    """All entries by index. Only the newest `most`, and those that can still change, are in memory."""
+    """All entries by index. Only the newest `limit`, and those that can still change, are in memory."""
 
     def __init__(
         self,
         blocks: Sequence[Block] = (),
         *,
-        most: int | None = None,
+        limit: int | None = None,
         first: int = 0,
         still_open: dict[int, Block] | None = None,
     ) -> None:
-        """`most`: number to keep in memory; None: all. `still_open`: older blocks that events can change."""
+        """`limit`: number to keep in memory; None: all. `still_open`: older blocks that events can change."""
         self.first = first
         """Index of the first block of the continuous range in memory."""
-        self.most = most
+        self.limit = limit
         self.pages = [Page(0, 0)]
         """Starts of the parts, oldest first."""
         self.load: Callable[[int], Sequence[Block]] | None = None
@@ -89,12 +89,12 @@ class Blocks(Sequence[Block]):
     @property
     def is_full(self) -> bool:
         """Return whether more blocks are in memory than wanted."""
-        return self.most is not None and len(self._newest) > self.most + self.most // 4
+        return self.limit is not None and len(self._newest) > self.limit + self.limit // 4
 
     def drop_oldest(self, changeable: Collection[int]) -> None:
         """Drop the oldest blocks from memory, except those that events can still change."""
-        assert self.most is not None  # it is full
-        count = len(self._newest) - self.most
+        assert self.limit is not None  # it is full
+        count = len(self._newest) - self.limit
         held = {index: self.in_memory_at(index) for index in changeable if index < self.first + count}
         del self._newest[:count]
         self.first += count
@@ -123,7 +123,7 @@ class Blocks(Sequence[Block]):
     def copied(self, changeable: Collection[int]) -> Blocks:
         """Return the same blocks; those that events can still change are copies."""
         found = Blocks(
-            self._newest, most=self.most, first=self.first, still_open={i: copy(b) for i, b in self._open.items()}
+            self._newest, limit=self.limit, first=self.first, still_open={i: copy(b) for i, b in self._open.items()}
         )
         found.pages, found.load = list(self.pages), self.load
         for index in changeable:

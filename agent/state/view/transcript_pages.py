@@ -32,7 +32,7 @@ def turn_page(state: ViewState, seq: int) -> None:
     if count - state.page_first < PAGE_BLOCKS and seq - state.page_seq <= PAGE_EVENTS:
         return
     state.page_first, state.page_seq = count, seq - 1
-    if state.blocks.most is not None:
+    if state.blocks.limit is not None:
         shown = _shown(state)
         shown.progress, shown.taken, shown.refused = Progress(workers=state.progress.workers), set(), {}
         state.blocks.pages.append(Page(count, seq - 1, zlib.compress(_packed(state, shown), 1)))
@@ -43,11 +43,11 @@ def pack(state: ViewState) -> bytes:
     return _packed(state, _shown(state))
 
 
-def unpack(packed: bytes, *, most: int | None = None) -> ViewState:
-    """Decode a packed state. `most`: number of blocks to keep in memory. Raises msgspec.DecodeError."""
+def unpack(packed: bytes, *, limit: int | None = None) -> ViewState:
+    """Decode a packed state. `limit`: number of blocks to keep in memory. Raises msgspec.DecodeError."""
     length, still_open, shown = _decoder().decode(packed)
     found = ViewState(**{name: getattr(shown, name) for name in _NAMES})
-    found.blocks = Blocks(most=most, first=length, still_open=still_open)
+    found.blocks = Blocks(limit=limit, first=length, still_open=still_open)
     return found
 
 

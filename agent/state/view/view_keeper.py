@@ -31,8 +31,8 @@ class ViewKeeper:
 
     def __init__(self, journal: Journal, facts: RunFacts) -> None:
         """`facts`: folded from all events so far. Raises JournalError."""
-        stored = stored_view(journal, most=_IN_MEMORY, finder=facts.finder)
-        self.state = stored or ViewState(blocks=Blocks(most=_IN_MEMORY), finder=facts.finder)
+        stored = stored_view(journal, limit=_IN_MEMORY, finder=facts.finder)
+        self.state = stored or ViewState(blocks=Blocks(limit=_IN_MEMORY), finder=facts.finder)
         self._journal, self._facts = journal, facts
         self._is_first = stored is None
         self._saved_seq = self.state.last_seq

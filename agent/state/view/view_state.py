@@ -352,8 +352,8 @@ class ViewState(Shown):
         """The try of a run that started over: `try 3`, with a limit `try 3/6`; empty: it did not start over."""
         if not self.restarts:
             return ""
-        most = f"/{self.most_restarts + 1}" if self.most_restarts is not None else ""
-        return f"try {self.restarts + 1}{most}"
+        limit = f"/{self.most_restarts + 1}" if self.most_restarts is not None else ""
+        return f"try {self.restarts + 1}{limit}"
 
     @property
     def failure_change(self) -> str:

@@ -38,16 +38,18 @@ class Wait:
     is_lock: bool = False
     """It is a lock that someone else holds."""
 
-    def words(self, now: float, most: int = 0) -> str:
+    def words(self, now: float, width: int = 0) -> str:
         """Return the line: `pytest -q  0:34  12 passed`, or with the time that is left: `... again in 0:12`.
 
-        `most`: cells for the line; a long name is shortened to leave a part of them to what it printed. 0: no limit.
+        `width`: cells for the line; a long name is shortened to leave a part of them to what it printed. 0: no limit.
         """
         more = f" (and {self.others} more)" if self.others else ""
         if self.until is not None:
             at = f" (at {_time_of_day(self.until)})" if self.until - self.since >= SHOW_TIME_SECONDS else ""
             return f"{self.what}{more}  again in {clock(max(0.0, self.until - now))}{at}"
-        what = _shortened(self.what, most - min(most // 2, len(self.line) + _TIME)) if most and self.line else self.what
+        what = (
+            _shortened(self.what, width - min(width // 2, len(self.line) + _TIME)) if width and self.line else self.what
+        )
         return f"{what}{more}  {clock(max(0.0, now - self.since))}  {self.line}".rstrip()
 
 
@@ -86,8 +88,8 @@ def _time_of_day(at: float) -> str:
     return time.strftime("%H:%M", time.localtime(at))
 
 
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: max(0, most - 1)]}…"
+def _shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
 
 
 def _title(block: Block) -> str:

@@ -60,14 +60,14 @@ class ChatEdits(TextEdits):
         conversation = self._facts.main
         sent = {message.path: message.text for message in conversation.current() if message.path}
         named, new = self.named_files(conversation), list[Prompted]()
-        most = space.tokens[0][1] // max(1, len(named))
+        limit = space.tokens[0][1] // max(1, len(named))
         self._shown = {}
         for path in named:
             text = self._text(path)
             if text is None:
                 continue
-            is_part = space.count(text) > most
-            shown = part_excerpt(path, text, most, space.count) if is_part else whole_excerpt(path, text)
+            is_part = space.count(text) > limit
+            shown = part_excerpt(path, text, limit, space.count) if is_part else whole_excerpt(path, text)
             self._shown[path] = ShownFile(path, text, is_part=is_part, is_offer=True)
             if sent.get(path) != shown:
                 new.append(Prompted(kind="attached", text=shown, path=path))

@@ -366,12 +366,12 @@ class FileEdits(TextEdits):
         A part is shown if the text does not fit, or if the server would read it for too long.
         """
         tokens, limit = space.count(text), space.quickly_read
-        self.share, most = next(((share, most) for share, most in space.tokens if tokens <= most), space.tokens[-2])
-        most = most if limit is None else min(most, limit)
-        if tokens <= most:
+        self.share, size = next(((share, size) for share, size in space.tokens if tokens <= size), space.tokens[-2])
+        size = size if limit is None else min(size, limit)
+        if tokens <= size:
             return whole_excerpt(path, text), False
         outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
-        return part_excerpt(path, text, most, space.count, outputs, self._test_text(outputs)), True
+        return part_excerpt(path, text, size, space.count, outputs, self._test_text(outputs)), True
 
     def _test_text(self, outputs: str) -> str:
         return "\n".join(text[:_MOST_TEXT] for _, text in self._tests(outputs))

@@ -31,9 +31,9 @@ class _Unit:
 
 
 def choose_lines(
-    path: str, text: str, output: str, tests: str, *, count: Callable[[str], int], most: int
+    path: str, text: str, output: str, tests: str, *, count: Callable[[str], int], limit: int
 ) -> list[Lines]:
-    """Return the parts to show, in order, of at most `most` tokens together.
+    """Return the parts to show, in order, of at most `limit` tokens together.
 
     `output`: what the failing check printed. `tests`: the text of the tests. A file in another language, or one of
     which nothing is named, is shown around the line that the output names, else from its start.
@@ -46,13 +46,13 @@ def choose_lines(
     points = {unit.name: _points(unit, named, output, tests) for unit in units}
     ranked = sorted((unit for unit in units if points[unit.name]), key=lambda unit: -points[unit.name])
     if not ranked:
-        return [_around(sizes, named[-1] if named else 0, most)]
+        return [_around(sizes, named[-1] if named else 0, limit)]
     called = {node.id for unit in ranked[:1] for node in ast.walk(unit.node) if isinstance(node, ast.Name)}
     ranked += [unit for unit in units if unit.name.rpartition(".")[2] in called and unit not in ranked]
-    chosen, left = list[Lines](), most
+    chosen, left = list[Lines](), limit
     start = min(unit.first for unit in units)
-    if start and sum(sizes[:start]) <= most // _HEAD:
-        chosen, left = [(0, start - 1)], most - sum(sizes[:start])
+    if start and sum(sizes[:start]) <= limit // _HEAD:
+        chosen, left = [(0, start - 1)], limit - sum(sizes[:start])
     for unit in ranked:
         parts = [part for part in ((unit.first, unit.last), unit.owner) if part is not None and part not in chosen]
         size = sum(sum(sizes[first : last + 1]) for first, last in parts)
@@ -61,7 +61,7 @@ def choose_lines(
             left -= size
         elif unit is ranked[0]:
             inside = [line for line in named if unit.first <= line <= unit.last]
-            return [_around(sizes, inside[-1] if inside else unit.first, most)]
+            return [_around(sizes, inside[-1] if inside else unit.first, limit)]
     return _joined(chosen)
 
 
@@ -133,16 +133,16 @@ def _joined(parts: Sequence[Lines]) -> list[Lines]:
     return found
 
 
-def _around(sizes: Sequence[int], middle: int, most: int) -> Lines:
-    """Return the lines around the middle whose sizes add up to at most `most`."""
+def _around(sizes: Sequence[int], middle: int, limit: int) -> Lines:
+    """Return the lines around the middle whose sizes add up to at most `limit`."""
     first = last = min(middle, len(sizes) - 1)
     size = sizes[first]
     while True:
-        below = last + 1 < len(sizes) and size + sizes[last + 1] <= most
+        below = last + 1 < len(sizes) and size + sizes[last + 1] <= limit
         if below:
             last += 1
             size += sizes[last]
-        above = first > 0 and size + sizes[first - 1] <= most
+        above = first > 0 and size + sizes[first - 1] <= limit
         if above:
             first -= 1
             size += sizes[first]

@@ -117,14 +117,14 @@ def whole_excerpt(path: str, text: str) -> str:
 
 
 def part_excerpt(
-    path: str, text: str, most: int, count: Callable[[str], int], output: str = "", tests: str = ""
+    path: str, text: str, limit: int, count: Callable[[str], int], output: str = "", tests: str = ""
 ) -> str:
-    """Return the lines of a file that the output of a check and the tests are about, at most `most` tokens."""
+    """Return the lines of a file that the output of a check and the tests are about, at most `limit` tokens."""
     fence = "````" if "```" in text else "```"
     lines = [f"{line}\n" for line in text.removesuffix("\n").split("\n")]
-    parts = choose_lines(path, text, output, tests, count=count, most=most)
+    parts = choose_lines(path, text, output, tests, count=count, limit=limit)
     named = ", ".join(f"{first + 1} to {last + 1}" for first, last in parts)
-    shown = ["".join(lines[first : last + 1])[: most * _MOST_PER_TOKEN].rstrip("\n") for first, last in parts]
+    shown = ["".join(lines[first : last + 1])[: limit * _MOST_PER_TOKEN].rstrip("\n") for first, last in parts]
     blocks = "\n".join(f"{fence}\n{one}\n{fence}" for one in shown)
     return f"{FILE_HEAD}{path}`, lines {named} of {len(lines)}:\n{blocks}"
 

@@ -81,12 +81,14 @@ def admit_call(
 ) -> Grant | Exhausted:
     """Ask the budget of the run, and those of all runs above it, for a call with a prompt of this size."""
     reserve = ctx.usage.reserve()
-    most = _longest(ctx, edits)
-    found = _admit(ctx, ctx.facts.budget, ctx.usage.spent(), reserve, prompt_tokens, most, wrap_up=wrap_up, retry=retry)
+    longest = _longest(ctx, edits)
+    found = _admit(
+        ctx, ctx.facts.budget, ctx.usage.spent(), reserve, prompt_tokens, longest, wrap_up=wrap_up, retry=retry
+    )
     for run_id, budget, spent in ctx.ancestors.limits(ctx.usage.uncounted()):
         if isinstance(found, Exhausted):
             return found
-        above = _admit(ctx, budget, spent, Reserve(), prompt_tokens, most, wrap_up=wrap_up, retry=retry)
+        above = _admit(ctx, budget, spent, Reserve(), prompt_tokens, longest, wrap_up=wrap_up, retry=retry)
         found = with_run_id(run_id, above) if isinstance(above, Exhausted) else tighter(found, above)
     return found
 
@@ -251,7 +253,7 @@ class _Attempts:
         """Return half of the prompt, which the provider refused as too long; None: it cannot be shortened."""
         ctx = self.ctx
         ctx.prompts.note_refused(ctx.models.current.name, refused.tokens)
-        shorter = fit_prompt(ctx, self.work, self.tools, self.edits, most=refused.tokens // 2)
+        shorter = fit_prompt(ctx, self.work, self.tools, self.edits, limit=refused.tokens // 2)
         return shorter if shorter.tokens < refused.tokens else None
 
 

@@ -66,11 +66,11 @@ def fit(
     room: int,
     tools: Sequence[ToolSpec] = (),
     limits: FixedLimits = NO_LIMITS,
-    most: int | None = None,
+    limit: int | None = None,
 ) -> Fitted:
     """Return the system prompt, the task, the newest rounds and the newest message. The middle is dropped first.
 
-    A call and its results are kept or dropped together. `room`: the tokens that the prompt may use; `most` trims it
+    A call and its results are kept or dropped together. `room`: the tokens that the prompt may use; `limit` trims it
     further, after the provider refused it as too long. The fixed part is shortened first (`shorten_fixed`, which
     takes `limits`). Images get at most half of the room; a line of text replaces older ones. If even the
     newest round does not fit, old images are dropped, then texts are cut.
@@ -80,11 +80,11 @@ def fit(
     messages = shaped.conversation.current()
     tokens = shaped.count(messages)
     cut = int(shaped.is_task_cut)
-    if tokens <= room and most is None:
+    if tokens <= room and limit is None:
         return Fitted(messages, tokens, gone + conversation.upto, 0, 0, cut, shaped.images, shaped.fixed, fits=True)
     target = min(int(window * TARGET), room)
-    if most is not None:
-        room = target = min(target, most)
+    if limit is not None:
+        room = target = min(target, limit)
         shaped = _shape(conversation, tools, count, target, limits)
     upto = _new_upto(shaped.conversation, shaped.count, target)
     trimmed = _from(shaped.conversation, upto)
@@ -128,8 +128,8 @@ def _shape(
     return _Shaped(Conversation(messages, upto=conversation.upto), fixed, images, is_cut, count)
 
 
-def _limit_images(conversation: Conversation, count: Count, most: int) -> tuple[Conversation, int]:
-    """Replace images by lines of text, except the newest, up to `most` tokens. Also returns how many."""
+def _limit_images(conversation: Conversation, count: Count, limit: int) -> tuple[Conversation, int]:
+    """Replace images by lines of text, except the newest, up to `limit` tokens. Also returns how many."""
     kept = conversation.kept()
     places = [i for i, m in enumerate(conversation.messages) if m.images and (i >= conversation.upto or i in kept)]
     if not places:
@@ -137,7 +137,7 @@ def _limit_images(conversation: Conversation, count: Count, most: int) -> tuple[
     messages, dropped = list(conversation.messages), 0
     left = sum(_weight(messages[i], count) for i in places)
     for i in places:
-        while messages[i].images and left > most:
+        while messages[i].images and left > limit:
             left -= _weight(messages[i], count)
             messages[i] = _without_first(messages[i])
             left += _weight(messages[i], count)

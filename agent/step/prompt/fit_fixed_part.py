@@ -66,7 +66,7 @@ class FixedLimits:
     """Tools that are never left out."""
     share: float | None = None
     """Share of the space for the project's instructions; None: the usual share."""
-    most: int | None = None
+    limit: int | None = None
     """Tokens that it should have besides the instructions, because the server reads slowly; None: as many as fit.
     No more than the search tools are left out for that.
     """
@@ -110,7 +110,7 @@ def shorten_fixed(
         wanted = 0 if given is None else count([_system(given.render())], ())
         if left >= min(wanted, shortening.least * min(1.0, share / usual) * space):
             fitting = _filled(shortening, given, count, left)
-            if limits.most is None or others <= limits.most:
+            if limits.limit is None or others <= limits.limit:
                 return fitting
     return fitting or _filled(_shortest(head, tools, needed), given, count, 0)
 
@@ -144,24 +144,24 @@ def _without(tools: Sequence[ToolSpec], names: Collection[str]) -> tuple[list[To
     return [tool for tool in tools if tool.name not in names], tuple(t.name for t in tools if t.name in names)
 
 
-def _filled(shortening: _Shortening, given: Instructions | None, count: Count, most: float) -> Fixed:
-    """Return the fixed part with as much of the instructions as `most` tokens hold."""
+def _filled(shortening: _Shortening, given: Instructions | None, count: Count, limit: float) -> Fixed:
+    """Return the fixed part with as much of the instructions as `limit` tokens hold."""
     if given is None:
         return Fixed(shortening.head, shortening.tools, is_brief=shortening.is_brief, left_out=shortening.left_out)
-    sent = _cut(given, count, most)
+    sent = _cut(given, count, limit)
     system = f"{shortening.head}\n\n{sent.render()}" if sent.text else shortening.head
     return Fixed(
         system, shortening.tools, given.name, len(sent.text), given.length, shortening.is_brief, shortening.left_out
     )
 
 
-def _cut(given: Instructions, count: Count, most: float) -> Instructions:
-    """Cut the instructions to `most` tokens; without text if too little would remain."""
+def _cut(given: Instructions, count: Count, limit: float) -> Instructions:
+    """Cut the instructions to `limit` tokens; without text if too little would remain."""
     length = len(given.text)
-    while (tokens := count([_system((sent := given.cut(length)).render())], ())) > most:
-        if most < _LEAST or length <= 1:
+    while (tokens := count([_system((sent := given.cut(length)).render())], ())) > limit:
+        if limit < _LEAST or length <= 1:
             return given.cut(0)
-        length = min(length - 1, int(length * most / tokens))
+        length = min(length - 1, int(length * limit / tokens))
     return sent
 
 

@@ -86,9 +86,9 @@ def _message(root: Path, folder: PurePosixPath, file: str, limit: int) -> str:
         text = read_plain(root / file, _LARGEST).decode("utf-8", "replace").strip()
     except OSError:
         return ""
-    most = min(_MOST_CHARACTERS, limit)
-    left_out = f"\n[... {len(text) - most:,} more characters are left out ...]" if len(text) > most else ""
-    return f"{FOLDER_INSTRUCTIONS}{folder}/ ({file}):\n{text[:most]}{left_out}" if text else ""
+    cut_at = min(_MOST_CHARACTERS, limit)
+    left_out = f"\n[... {len(text) - cut_at:,} more characters are left out ...]" if len(text) > cut_at else ""
+    return f"{FOLDER_INSTRUCTIONS}{folder}/ ({file}):\n{text[:cut_at]}{left_out}" if text else ""
 
 
 def _sent(facts: RunFacts, work: str | None) -> set[str]:

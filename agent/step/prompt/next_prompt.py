@@ -42,9 +42,9 @@ def fit_prompt(
     tools: Sequence[ToolSpec],
     edits: TextEdits | None = None,
     *,
-    most: int | None = None,
+    limit: int | None = None,
 ) -> Fitted:
-    """Return the prompt of the next call. `most`: its limit in tokens after the provider refused a longer one.
+    """Return the prompt of the next call. `limit`: its limit in tokens after the provider refused a longer one.
 
     Our count decides, as long as an answer still fits by what the provider counted for earlier prompts. The prompt is
     only shortened further if it would not, because each change of its beginning makes the provider read it again.
@@ -65,7 +65,7 @@ def fit_prompt(
             room=room,
             tools=tools,
             limits=fixed_limits(ctx, work, tools, edits),
-            most=most,
+            limit=limit,
         )
 
     fitted, newest = fit_into(room), ctx.facts.newest_prompt(model.name)
@@ -83,7 +83,7 @@ def fixed_limits(
     return FixedLimits(
         needed=required_tools(ctx.facts.spec),
         share=None if edits is None else edits.share,
-        most=_MOST_FIXED if is_slow else None,
+        limit=_MOST_FIXED if is_slow else None,
     )
 
 

@@ -149,8 +149,8 @@ def _chat_wish(form: FileFormat) -> str:
 
 def skill_list(skills: Sequence[Skill]) -> str:
     """Return the part of the system prompt that names the skills. Long lists have shorter descriptions."""
-    most = max(_LEAST_DESCRIPTION, _SKILLS_LIMIT // len(skills))
-    lines = [f"- {skill.name}: {_cut(skill.description, most)}" for skill in skills]
+    limit = max(_LEAST_DESCRIPTION, _SKILLS_LIMIT // len(skills))
+    lines = [f"- {skill.name}: {_cut(skill.description, limit)}" for skill in skills]
     kept, length = list[str](), 0
     for line in lines:
         length += len(line) + 1
@@ -161,8 +161,8 @@ def skill_list(skills: Sequence[Skill]) -> str:
     return "\n".join([_SKILLS, *kept])
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
 def instructions(spec: RunSpec) -> str | None:

@@ -108,10 +108,10 @@ class _Inflate:
         self._stream = zlib.decompressobj()
         self._is_begun = False
 
-    def feed(self, piece: bytes, most: int) -> bytes:
-        """Return what the next piece holds, at most `most` bytes. Raises UnreadableBody."""
+    def feed(self, piece: bytes, limit: int) -> bytes:
+        """Return what the next piece holds, at most `limit` bytes. Raises UnreadableBody."""
         found = bytearray()
-        while piece and len(found) < most:
+        while piece and len(found) < limit:
             if not self._is_begun:
                 self._is_begun = True
                 # Some servers send `deflate` without the header of zlib.
@@ -122,7 +122,7 @@ class _Inflate:
                     return bytes(found)  # padding after the end
                 self._stream = zlib.decompressobj(zlib.MAX_WBITS + 16)
             try:
-                found += self._stream.decompress(piece, most - len(found))
+                found += self._stream.decompress(piece, limit - len(found))
             except zlib.error:
                 raise UnreadableBody(f"its body is not {'gzip' if self._is_gzip else 'deflate'} data") from None
             piece = self._stream.unused_data

@@ -117,7 +117,7 @@ def disagreements_about_damage(path: Path) -> list[str]:
 
 def attached(journal: Journal) -> ViewState:
     """The state of a view that attaches now."""
-    state = stored_view(journal, most=IN_MEMORY) or ViewState()
+    state = stored_view(journal, limit=IN_MEMORY) or ViewState()
     load_older(state, journal)
     reduce_all(state, journal.read(state.last_seq))
     return state

@@ -88,7 +88,7 @@ class LinePrinter:
 
     def __init__(self, flags: Mapping[str, object]) -> None:
         self._flags = flags
-        self._state = ViewState(blocks=Blocks(most=IN_MEMORY))
+        self._state = ViewState(blocks=Blocks(limit=IN_MEMORY))
         self._first_block = 0
         self._starts: dict[str | None, int] = {}
         """Work of a try to the index of the first block of its step."""
@@ -106,7 +106,7 @@ class LinePrinter:
 
     def read_earlier(self, journal: Journal, since: int | None) -> None:
         """Read the events that a journal has already, and print those after `since`."""
-        stored = stored_view(journal, most=IN_MEMORY) if since is None else None
+        stored = stored_view(journal, limit=IN_MEMORY) if since is None else None
         if stored is not None:
             self._state, self._search = stored, SearchLines(stored)
             self._first_block = len(stored.blocks)

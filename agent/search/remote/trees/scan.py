@@ -178,8 +178,8 @@ def _with_parents(path: str) -> list[str]:
 
 
 def _too_large(root: Path) -> str:
-    most = f"{LARGEST_TREE // 1_000_000} MB or {MOST_FILES:,} files that are not ignored"
+    limit = f"{LARGEST_TREE // 1_000_000} MB or {MOST_FILES:,} files that are not ignored"
     return (
-        f"--executor: {root} has more than {most}, too much to send to workers; "
+        f"--executor: {root} has more than {limit}, too much to send to workers; "
         "use --executor dask, whose workers share the folder"
     )

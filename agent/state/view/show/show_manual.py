@@ -92,6 +92,6 @@ def _rewound(state: ViewState, stamped: Stamped, event: Rewound) -> None:
     )
 
 
-def _short(text: str, most: int = 48) -> str:
+def _short(text: str, limit: int = 48) -> str:
     line = text.strip().split("\n", 1)[0]
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= limit else line[: limit - 1] + "…"
