@@ -75,7 +75,7 @@ def check(bench: Bench, script: str, expected: str) -> None:
     assert not layer.folder.exists()
 
 
-@pytest.moment.parametrize(("script", "expected"), CASES)
+@pytest.mark.parametrize(("script", "expected"), CASES)
 def test_effects_are_differences(bench: Bench, script: str, expected: str):
     check(bench, script, expected)
 
@@ -92,7 +92,7 @@ def test_effects_are_differences_for_an_ordinary_user(as_user: Callable[[Callabl
     as_user(act)
 
 
-@pytest.moment.parametrize("ticks", [0, 1])
+@pytest.mark.parametrize("ticks", [0, 1])
 def test_a_change_at_the_moment_of_the_mount_counts_as_one_that_came_after_it(bench: Bench, ticks: int):
     fill(bench.ws)
     layer = bench.layer()
@@ -102,7 +102,7 @@ def test_a_change_at_the_moment_of_the_mount_counts_as_one_that_came_after_it(be
     assert effect.conflict == ("" if ticks else "it changed while the command ran")
 
 
-@pytest.moment.parametrize("ticks", [0, 1])
+@pytest.mark.parametrize("ticks", [0, 1])
 def test_what_was_written_at_the_moment_of_a_mark_came_after_it(bench: Bench, ticks: int):
     layer = bench.layer()
     assert bench.run(layer, "echo mine > made").returncode == 0
@@ -110,7 +110,7 @@ def test_what_was_written_at_the_moment_of_a_mark_came_after_it(bench: Bench, ti
     assert [one.path for one in layer.effects(since=moment)[0]] == ([] if ticks else ["made"])
 
 
-@pytest.moment.parametrize(
+@pytest.mark.parametrize(
     ("command", "user", "conflicts"),
     [
         ("echo mine >> src/one.txt", "rm src/one.txt", {"src/one.txt"}),
@@ -142,7 +142,7 @@ def meanwhile(bench: Bench, command: str, user: str) -> dict[str, str]:
     return {one.path: one.conflict for one in layer.effects()[0] if one.conflict}
 
 
-@pytest.moment.parametrize(
+@pytest.mark.parametrize(
     ("command", "user", "conflicts"),
     [
         ("echo mine >> src/one.txt", "echo theirs >> src/one.txt", ["src/one.txt"]),
