@@ -44,9 +44,9 @@ def print_table(rows: list[Row]) -> None:
 
 _PAGE = """# Performance
 
-What rundry must reach, as it was measured last. "ratio" compares with a floor or a rival in the same run; "limit" is
-the most that the ratio may be, or the value where there is nothing to compare with. Numbers of different runs do not
-compare: machines differ, and so does one machine from minute to minute.
+What rundry must reach, and the newest measurements. "ratio" compares with a lower bound or another program in the same
+run. "limit" is the largest allowed ratio, or the largest allowed value if there is nothing to compare with. Do not compare
+numbers of different runs: machines differ, and so does one machine from minute to minute.
 
 This page is generated, on a machine that does nothing else:
 `cd tests && ../.venv/bin/python -m bench --page ../docs/performance.md`, with names before `--page` only these tables.

@@ -34,16 +34,16 @@ _THROUGH_LITELLM = (
 )  # fmt: skip
 _HEAD = """# Providers
 
-What is proven of each provider. The numbers count answers that real providers gave and that people outside of this
-project recorded. Each of them comes through whole, cut at lines and cut at random places, as an independent parser
-reads it (`tests/models/recordings/test_recorded.py`). "goes back": reasoning that the second request carries in the
-recorded form (`tests/models/recordings/test_goes_back.py`). A dash means that nothing was recorded: it may work, nobody
-has shown it. "price": litellm's table has one for at least one model; a server on your machine is free.
+What is tested for each provider. The numbers count answers of real providers that people outside of this
+project recorded. rundry reads each of them like an independent parser: as a whole, cut at lines, and cut at random places
+(`tests/models/recordings/test_recorded.py`). "goes back": reasoning that the second request contains in the
+recorded form (`tests/models/recordings/test_goes_back.py`). A dash means that nothing was recorded: it may work, but
+no test shows it. "price": litellm's table has a price for at least one model; a server on your machine is free.
 
 This page is generated (`CONTRIBUTING.md` says how).
 """
 _NOTE = """Vertex's answers are replayed through the `gemini/` route: the same format, without Google's login. The row
-`openai/responses` holds answers of other servers in that format too."""
+`openai/responses` also has answers of other servers in that format."""
 
 
 def counts(all_: Iterable[Recording]) -> dict[str, Counter[str]]:
