@@ -74,8 +74,8 @@ def type_of(read: Any) -> str:
 
 def _amount(given: Mapping[str, Any]) -> str:
     text = "whole number" if given["whole"] else WORDS["types"][given["parse"].__name__]
-    least, most = given["least"], given["most"]
-    bounds = f", {least:,g} to {most:,g}" if most < inf else f", at least {least:,g}" if least else ""
+    least, limit = given["least"], given["limit"]
+    bounds = f", {least:,g} to {limit:,g}" if limit < inf else f", at least {least:,g}" if least else ""
     return text + bounds + ("" if given["needed"] else ", or `none`")
 
 
