@@ -45,8 +45,8 @@ def print_table(rows: list[Row]) -> None:
 _PAGE = """# Performance
 
 What rundry must reach, and the newest measurements. "ratio" compares with a lower bound or another program in the same
-run. "limit" is the largest allowed ratio, or the largest allowed value if there is nothing to compare with. Do not compare
-numbers of different runs: machines differ, and so does one machine from minute to minute.
+run. "limit" is the largest allowed ratio, or the largest allowed value if there is nothing to compare with. Do not
+compare numbers of different runs: machines differ, and so does one machine from minute to minute.
 
 This page is generated, on a machine that does nothing else:
 `cd tests && ../.venv/bin/python -m bench --page ../docs/performance.md`, with names before `--page` only these tables.

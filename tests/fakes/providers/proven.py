@@ -35,8 +35,8 @@ _THROUGH_LITELLM = (
 _HEAD = """# Providers
 
 What is tested for each provider. The numbers count answers of real providers that people outside of this
-project recorded. rundry reads each of them like an independent parser: as a whole, cut at lines, and cut at random places
-(`tests/models/recordings/test_recorded.py`). "goes back": reasoning that the second request contains in the
+project recorded. rundry reads each of them like an independent parser: as a whole, cut at lines, and cut at random
+places (`tests/models/recordings/test_recorded.py`). "goes back": reasoning that the second request contains in the
 recorded form (`tests/models/recordings/test_goes_back.py`). A dash means that nothing was recorded: it may work, but
 no test shows it. "price": litellm's table has a price for at least one model; a server on your machine is free.
 
