@@ -242,7 +242,7 @@ def words_of(chunk: AgentMessageChunk | AgentThoughtChunk) -> str:
 
 
 def progress(call_id: str, *, content: Content | None = None, **changed: object) -> ToolCallProgress:
-    """Return a change of a tool call that the editor knows; None leaves its content as it is."""
+    """Return a change of a tool call that the editor knows. With None, its content stays as it is."""
     fields = {**changed, **({} if content is None else {"content": content})}
     return ToolCallProgress.model_validate({"session_update": "tool_call_update", "tool_call_id": call_id, **fields})
 

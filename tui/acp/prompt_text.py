@@ -114,7 +114,7 @@ def _mention(uri: str, root: Path) -> str:
 
 
 def _path_of(uri: str) -> Path | None:
-    """Return the absolute path of a `file:` address or of a plain path; None for another address."""
+    """Return the absolute path of a `file:` address or of a plain path, or None for another address."""
     try:
         parts = urlsplit(uri)
     except ValueError:

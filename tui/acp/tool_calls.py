@@ -49,7 +49,7 @@ class Place:
         return self._controller.root
 
     def content(self, blob: str | None) -> bytes | None:
-        """Return the bytes of a blob; None for no blob. Raises RundryError if it is missing."""
+        """Return the bytes of a blob, or None if `blob` is None. Raises RundryError if the blob is missing."""
         return self._controller.content(blob)
 
     def hide(self, text: str) -> str:
@@ -147,7 +147,7 @@ def _command_words(opened: ProposalOpened, place: Place) -> str:
 
 
 def _sides(before_blob: str | None, after_blob: str | None, place: Place) -> tuple[str | None, str] | None:
-    """Return the text before and after; None for content that is missing, not UTF-8 text, or too long to send."""
+    """Return the text before and after, or None if a content is missing, not UTF-8 text, or too long to send."""
     try:
         before, after = place.content(before_blob), place.content(after_blob)
     except RundryError:

@@ -48,7 +48,7 @@ class StdioTransport:
             await self._writer.drain()
 
     async def receive(self) -> dict[str, Any] | None:
-        """Return the next message; None at the end of the input. Anything else than a JSON object is answered."""
+        """Return the next message, or None at the end of the input. A line that is not a JSON object gets an error."""
         while True:
             try:
                 line = await self._reader.readuntil(b"\n")

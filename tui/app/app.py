@@ -62,7 +62,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         depth: Depth = TRUE_COLOR,
         themes: Path | None = None,
     ) -> None:
-        """`depth`: number of colours of the terminal. `themes`: folder of the user's themes; None: there is none."""
+        """`depth`: number of colours of the terminal. `themes`: the folder of the user's themes, or None."""
         super().__init__(ansi_color=None if depth else True)
         self._themes = Themes(self, depth, themes)
         self.controller = controller

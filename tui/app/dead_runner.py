@@ -28,7 +28,7 @@ class GoneNotice(Static):
         self._said: tuple[str, ...] = ()
 
     def show(self, state: ViewState, *, is_gone: bool, key: str) -> None:
-        """Show or hide the notice. `key`: the key that resumes the run; empty: the view cannot resume it."""
+        """Show or hide the notice. `key`: the key that resumes the run; it is empty if the view cannot resume it."""
         self.display = is_gone
         if not is_gone:
             self._said = ()

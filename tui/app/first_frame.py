@@ -92,7 +92,7 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class FrameColors:
-    """Colours of the first frame as SGR parameters (`38;2;213;217;224`); empty: the terminal's own."""
+    """Colours of the first frame as SGR parameters (`38;2;213;217;224`), or empty texts for the terminal's own."""
 
     ground: str = ""
     bright: str = ""

@@ -26,7 +26,7 @@ class AskLine(Vertical):
     """
 
     class Given(Message):
-        """The user answered. `reason` may be empty; None: they cancelled."""
+        """The user answered with a reason, which may be empty, or cancelled (None)."""
 
         def __init__(self, reason: str | None) -> None:
             super().__init__()

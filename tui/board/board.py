@@ -65,7 +65,7 @@ class Board(Canvas, can_focus=True):
         self.marked: str | None = None
         """Key of the finding that is merged into the one selected next."""
         self.data: BoardData | None = None
-        """What was drawn last; None before the first drawing."""
+        """What was drawn last, or None before the first drawing."""
         self.filter = RowFilter()
         self._listing = self.filter.whole
         self._laid = Laid([])
@@ -167,7 +167,7 @@ class Board(Canvas, can_focus=True):
             self._turn_to(tabs[number - 1])
 
     def number_of(self, tab: Tab) -> int:
-        """Return the number of a view, from 1; 0: this search has none of this name."""
+        """Return the number of a view, from 1, or 0 if this search has no view with this name."""
         tabs = self.data.tabs if self.data is not None else ()
         return tabs.index(tab) + 1 if tab in tabs else 0
 
@@ -189,7 +189,7 @@ class Board(Canvas, can_focus=True):
         self._go()
 
     def find(self, text: str) -> None:
-        """Show the rows of this view that contain a text; empty: all."""
+        """Show the rows of this view that contain a text. An empty text shows all."""
         self.view.find(text)
         self._go()
 

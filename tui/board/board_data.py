@@ -36,7 +36,7 @@ class BoardData:
     is_over: bool = False
     is_focused: bool = False
     slots: tuple[str, ...] = ()
-    """Works in progress, each in the row that it had before; empty: in the order in which they began."""
+    """Works in progress, each in the row that it had before. If empty, they are listed in the order of their start."""
     marked: str | None = None
     """Key of the finding that will be merged into another."""
     has_end_panel: bool = False

@@ -64,7 +64,7 @@ def lay_out(
 ) -> Laid:
     """Return exactly `height` rows of at most `width` cells, with a left margin of one cell.
 
-    `narrowed`: what the filter found; None: all rows are listed.
+    `narrowed`: what the filter found, or None if all rows are listed.
     """
     inner = width - 2
     is_wide = width >= WIDE

@@ -121,7 +121,7 @@ class _Items(Listing, ABC, Generic[_Item]):
 
     @abstractmethod
     def item(self, index: int) -> _Item | None:
-        """Return the entry at an index; None: it is not in the list any more."""
+        """Return the entry at an index, or None if it is not in the list any more."""
 
     def key(self, index: int) -> str | None:
         """Return the key of an item."""
@@ -170,7 +170,7 @@ class Queue(_Items[ItemRow]):
         super().__init__(self._first + self._ready, "the queue is empty")
 
     def item(self, index: int) -> ItemRow | None:
-        """Return the item; None: it is not queued any more."""
+        """Return the item, or None if it is not queued any more."""
         lists = self._lists
         if index < self._waiting:
             return lists.waiting[index]
@@ -207,7 +207,7 @@ class Failed(_Items["ItemRow | ItemFailed"]):
         super().__init__(len(self._recent) if item_lists is None else item_lists.counts()[2], "nothing has failed")
 
     def item(self, index: int) -> ItemRow | ItemFailed | None:
-        """Return the item; None: it is not in the list any more."""
+        """Return the item, or None if it is not in the list any more."""
         return self._recent[index] if self._lists is None else self._lists.set_aside[index]
 
     def draw(self, index: int, width: int) -> Row:
@@ -230,7 +230,7 @@ class Duplicates(_Items[ItemDuplicate]):
         super().__init__(len(self._recent) if item_lists is None else data.facts.duplicates, "no duplicates")
 
     def item(self, index: int) -> ItemDuplicate | None:
-        """Return the event that reported the item; None: it cannot be read."""
+        """Return the event that reported the item, or None if it cannot be read."""
         if self._lists is None:
             return self._recent[index]
         stamped = self._lists.duplicates[index]

@@ -20,7 +20,7 @@ class Listing:
     grows = False
     """New rows are added at the end, which stays visible until the user selects another row."""
     groups: Sequence[str] = ()
-    """The groups in their order; empty: those that occur."""
+    """The groups in their order. If empty, they are the groups that occur."""
     looked = 5_000
     """Number of rows among which a filter looks, because it has to read them."""
 
@@ -34,12 +34,12 @@ class Listing:
         return []
 
     def key(self, index: int) -> str | None:
-        """Return the key of the entry at an index; None: it is not in the list any more."""
+        """Return the key of the entry at an index, or None if it is not in the list any more."""
         del index
         return None
 
     def find(self, key: str) -> int | None:
-        """Return the index of the entry with this key; None: it is not known."""
+        """Return the index of the entry with this key, or None if it is not known."""
         del key
         return None
 
@@ -74,7 +74,7 @@ class BoardView:
     """The state of the board that belongs to the viewer."""
 
     tab: Tab | Literal[""] = ""
-    """The view; empty: the first one."""
+    """The view, or an empty text for the first one."""
     filters: dict[str, str] = field(default_factory=dict[str, str])
     """The group to which a view is narrowed, by view."""
     texts: dict[str, str] = field(default_factory=dict[str, str])
@@ -136,12 +136,12 @@ class BoardView:
 
     @property
     def only(self) -> str:
-        """The group to which the present view is narrowed; empty: it shows all rows."""
+        """The group that the present view shows, or an empty text if it shows all rows."""
         return self.filters.get(self.tab, "")
 
     @property
     def text(self) -> str:
-        """The text that the rows of the present view contain; empty: any."""
+        """The text that the rows of the present view contain, or an empty text if it shows all rows."""
         return self.texts.get(self.tab, "")
 
     @property

@@ -23,7 +23,7 @@ class Excerpt:
     line: int
     """From 1."""
     note: str = ""
-    """What changed since the finding was reported; empty: nothing."""
+    """What changed since the finding was reported, or an empty text if nothing did."""
 
     def around(self, height: int) -> list[tuple[int, str]]:
         """Return number and text of at most `height` lines, with the cited one in the middle where possible."""

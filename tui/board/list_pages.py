@@ -58,7 +58,7 @@ class Pages(ABC, Generic[_T]):
         self._kept.clear()
 
     def __getitem__(self, index: int) -> _T | None:
-        """Return the entry; None: it is not in the list, or no longer."""
+        """Return the entry, or None if it is not in the list."""
         number, at = divmod(index, PAGE)
         page = self._page(number)
         return page[at] if page is not None and at < len(page) else None

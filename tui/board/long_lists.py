@@ -20,7 +20,7 @@ class ListSource:
         self._journal: Journal | None = journal
         self._renewed_at = float("-inf")
         self.item_lists: ItemLists | None = item_lists
-        """The lists as they were last read; None without a journal."""
+        """The lists as they were last read, or None if there is no journal."""
 
     def use(self, journal: Journal | None) -> None:
         """Read the items of this journal from now on."""

@@ -26,9 +26,9 @@ class Narrowed:
     """The rows of one group or with a text, as they were found at one moment."""
 
     only: str
-    """The group; empty: of all groups."""
+    """The group, or an empty text for all groups."""
     text: str
-    """The words that each row contains, in any case; empty: any text."""
+    """The words that each row contains, in upper or lower case. An empty text shows all rows."""
     rows: Sequence[int]
     """Their indexes in the whole list."""
     keys: Sequence[str | None]
@@ -52,13 +52,13 @@ class RowFilter:
         self.whole = Listing()
         """The list before it was narrowed."""
         self.found: Narrowed | None = None
-        """What the present view shows; None: all rows."""
+        """What the present view shows, or None for all rows."""
         self._at: tuple[str, str, str, int | None] = ("", "", "", None)
 
     def apply(self, listing: Listing, tab: str, only: str, version: int | None, empty: str, text: str = "") -> Listing:
-        """Return the list as it is shown. `version` changes when the rows are read again; None: look at each again.
+        """Return the list as it is shown. `version` changes when the rows are read again; with None, all are checked.
 
-        `only`: the group; empty: all groups. `text`: what the rows contain. `empty`: the text if there is no such row.
+        `only`: the group, or empty for all groups. `text`: what the rows contain. `empty`: the text if no row fits.
         """
         self.whole, found = listing, self.found
         if not (only or text):

@@ -109,7 +109,7 @@ def _refuse_several(given: Mapping[str, bool]) -> None:
 
 
 def staged_run(ref: str | None, flags: Mapping[str, object]) -> Path:
-    """Return the journal of this run; None: of the newest one here with something staged. Raises RundryError."""
+    """Return the journal of this run, or of the newest one here with something staged. Raises RundryError."""
     return find_any_own(ref or newest_staged(workspace_of(flags), folder_of(flags)), flags)
 
 
@@ -210,7 +210,7 @@ def _show_notes(review: StageReview) -> None:
 
 
 def _ask(review: _Review, hint: str) -> Decide | None:
-    """Read what the person decides; None: nothing is applied now. `hint`: what can be typed."""
+    """Read what the person decides, or None if nothing is applied now. `hint`: what can be typed."""
     while True:
         line = _read_line()
         if line is None:
@@ -232,7 +232,7 @@ def _ask(review: _Review, hint: str) -> Decide | None:
 
 
 def _read_line() -> str | None:
-    """Read a line; None: the person pressed Ctrl+C or Ctrl+D."""
+    """Read a line, or None if the person pressed Ctrl+C or Ctrl+D."""
     of_loop = signal.signal(signal.SIGINT, signal.default_int_handler)  # that of the loop waits for the end of the line
     try:
         return input("> ")

@@ -66,7 +66,7 @@ def near_command(word: str, commands: Collection[str]) -> str | None:
 
 
 def parse_problem(word: str, commands: Collection[str]) -> str | None:
-    """Return why this only word of a command line is not a task, and what to type instead; None: it is a task."""
+    """Return why this only word of a command line is not a task, and what to type instead, or None if it is a task."""
     if not word or any(map(str.isspace, word)) or word == "-":
         return None
     as_task = f'To use the word as a task: rundry run "{word}"'

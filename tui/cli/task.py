@@ -40,7 +40,7 @@ def task_of(words: Sequence[str], commands: Collection[str], *, adds_input: bool
 
 
 def goal_of(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> GoalSetup | None:
-    """Return the goal run of the spec file or recipe that the words name; None: they are a task. Raises UserError."""
+    """Return the goal run of a spec file or recipe, or None if the words are a task. Raises UserError."""
     word = words[0] if len(words) == 1 else ""
     by_name = not click.get_current_context().meta.get(BARE)
     if not flags.get("set_") and not word.endswith(".toml") and not (by_name and re.fullmatch(r"[a-z0-9_-]+", word)):

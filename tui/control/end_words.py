@@ -184,7 +184,7 @@ def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
 
 
 def _next_of_undecided(ended: RunEnded) -> str:
-    """Return what to do about changes that nobody decided on; empty: there are none."""
+    """Return what to do about changes that nobody decided on, or an empty text if there are none."""
     found = ended.evidence
     if found is None or not found.undecided_count:
         return ""

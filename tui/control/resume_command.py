@@ -22,7 +22,7 @@ def way_on(
     attended: bool = False,
     waiting: Iterable[ProposalOpened] = (),
 ) -> str | None:
-    """Return `resume with: rundry resume RUN --steps 60 --headless`; None if nothing is left to do.
+    """Return `resume with: rundry resume RUN --steps 60 --headless`, or None if nothing is left to do.
 
     After a budget it names the option that raises the limit, above its present value. `attended`: the run has a screen.
     `waiting`: the open proposals; the first one needs a decision.
@@ -46,7 +46,7 @@ def way_on(
 
 
 def continue_line(state: ViewState, flags: Mapping[str, object], *, attended: bool = True) -> str | None:
-    """Return the command that continues a run, also one that is complete; None: nothing can be continued."""
+    """Return the command that continues a run, also one that is complete, or None if nothing can be continued."""
     ended, elsewhere = state.outcome, bool(flags.get("runs_dir"))
     if not state.run_id or (ended is not None and ended.reason is Reason.REFUSED):
         return None
@@ -63,7 +63,9 @@ def continue_line(state: ViewState, flags: Mapping[str, object], *, attended: bo
 
 
 def raised(ended: RunEnded | Outcome, budget: Budget) -> tuple[str, str] | None:
-    """Return the limit that was reached, and a value above it and above what was used; None if no limit ended the run.
+    """Return the limit that was reached and a higher value, or None if no limit ended the run.
+
+    The value is above the limit and above what was used.
 
     The limit may have been lowered below what was used.
     """

@@ -26,7 +26,7 @@ class Reviewed:
     """How a review ended."""
 
     applied: Applied | None = None
-    """None: the person left it without a decision."""
+    """The result, or None if the person left the review without a decision."""
     failed: str = ""
     """Why there was no review."""
 
@@ -82,7 +82,7 @@ def staged_count(state: ViewState) -> int:
 
 
 def staged_words(state: ViewState) -> str:
-    """Return `3 files staged`, or `stage` if no file is; empty: the run does not work in a stage."""
+    """Return `3 files staged`, `stage` if no file is staged, or an empty text if the run does not work in a stage."""
     if not state.in_stage:
         return ""
     count = staged_count(state)

@@ -163,7 +163,7 @@ class RunController:
         return RunStatus(self.link, self.state, self.begun, self._is_parked)
 
     def content(self, blob: str | None) -> bytes | None:
-        """Return the bytes of a blob; None for no blob. Raises RundryError if the journal does not have it."""
+        """Return the bytes of a blob, or None if `blob` is None. Raises RundryError if the journal does not have it."""
         if blob is None or self.link.journal is None:
             return None
         try:
@@ -193,7 +193,7 @@ class RunController:
     def send_message(self, text: str, typed: str | None = None) -> None:
         """Send a message, which begins the run, answers its question, resumes it or waits. Raises RundryError.
 
-        `typed`: the part in which an `@` attaches an image; None: all of the text.
+        `typed`: the part in which an `@` attaches an image, or None for the whole text.
         """
         typed = text if typed is None else typed
         if not self.begun:
@@ -245,7 +245,7 @@ class RunController:
         return number
 
     def decide(self, command: Decide) -> int | None:
-        """Decide on a proposal. Return the command's id; None: the run had no runner, and is resumed with the decision.
+        """Decide on a proposal. Return the command's id, or None if it resumes a run without a runner.
 
         Raises RundryError.
         """
@@ -361,7 +361,7 @@ class RunController:
             self.put(AddScope(globs=globs))
 
     def set_check(self, command: str | None) -> None:
-        """Set the check that decides when the next task is done; None: no check. Raises RundryError."""
+        """Set the check that decides when the next task is done, or None for no check. Raises RundryError."""
         if self.begun or self.start is None:
             raise RundryError("the check of a run cannot change after its start: use --until CMD for the next run")
         self.start.set_check(command)

@@ -36,7 +36,7 @@ class Link(Protocol):
 
     @property
     def journal(self) -> Journal | None:
-        """The journal; None before the run began."""
+        """The journal, or None before the run began."""
         ...
 
     def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
@@ -114,7 +114,7 @@ class Start(Protocol):
 
     @property
     def model(self) -> ModelSpec | None:
-        """The model of the run; None: no model is set up."""
+        """The model of the run, or None if no model is set up."""
         ...
 
     def choose(self, model: ModelSpec) -> None:
@@ -130,7 +130,7 @@ class Start(Protocol):
         ...
 
     def set_check(self, command: str | None) -> None:
-        """Use this command as the only check; None: no check. Raises UserError, and then changes nothing."""
+        """Use this command as the only check, or None for no check. Raises UserError, and then changes nothing."""
         ...
 
     def add_scope(self, globs: list[str]) -> None:

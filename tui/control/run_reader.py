@@ -66,7 +66,7 @@ class RunReader:
 
 
 def step_title(blocks: Blocks, point: Point) -> str:
-    """Return what a step did, in a few words; empty: it is not in memory."""
+    """Return what a step did, in a few words, or an empty text if the step is not in memory."""
     for index in range(len(blocks) - blocks.since(point.seq), len(blocks)):
         block = blocks[index]
         if block.step is not None and block.step != point.step:

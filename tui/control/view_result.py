@@ -14,7 +14,7 @@ class ViewResult:
     """Result of the view: how the user left it."""
 
     stop: StopHow | None = None
-    """The run is being stopped; None: it continues or has ended."""
+    """How the run is being stopped, or None if it continues or has ended."""
     signal: int = 0
     """The signal that ended the view."""
     failed: bool = False

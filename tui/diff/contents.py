@@ -18,7 +18,7 @@ _LEXED = 1_000_000
 
 
 def diff_of(path: str, before: bytes | None, after: bytes | None) -> Diff:
-    """Return the complete diff of two contents; None: the file does not exist."""
+    """Return the complete diff of two contents, or None if the file does not exist."""
     diff, stretches = begin(path, before, after)
     diff.add(stretches)
     diff.complete = True

@@ -103,7 +103,7 @@ class DiffLayout:
         return part < len(parts)
 
     def nearest_hunk(self) -> int | None:
-        """Return the hunk that should be current after a scroll; None: no hunk is visible.
+        """Return the hunk that should be current after a scroll, or None if no hunk is visible.
 
         The current hunk stays while it is in the upper third, else it is the nearest one that is there. Near the end,
         where no scrolling brings the last hunks up, a larger part of the screen counts. If the upper third has only

@@ -77,7 +77,7 @@ class DiffPane(LineView):
     # what is shown
 
     def show_change(self, path: str, before: bytes | None, after: bytes | None, cuts: Cuts | None = None) -> None:
-        """Show the change from one content to another (None: no such file), with hunks split at the cuts."""
+        """Show the change from one content to another (None if there is no file), with hunks split at the cuts."""
         self._load(partial(begin, path, before, after, cuts), len(before or b"") + len(after or b""))
 
     def show_unified(self, path: str, text: str) -> None:
@@ -86,12 +86,12 @@ class DiffPane(LineView):
 
     @property
     def renderer(self) -> DiffRenderer | None:
-        """Draws the rows; None: nothing is known of the change yet."""
+        """What draws the rows, or None if nothing is known of the change yet."""
         return self._view.renderer
 
     @property
     def diff(self) -> Diff | None:
-        """The diff that is shown; None until it is complete."""
+        """The diff that is shown, or None until it is complete."""
         return self._view.diff
 
     @property

@@ -31,14 +31,14 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 
     kind: RowKind
     old: int
-    """Line number in the old text, from 1; 0: the line does not exist there."""
+    """Line number in the old text, from 1, or 0 if the line does not exist there."""
     new: int
     text: str
     """The line as in the file, without its line feed; for a fold, the number of lines."""
     hunk: int
-    """Index of the hunk; -1: outside of all hunks."""
+    """Index of the hunk, or -1 outside of all hunks."""
     beside: int = 0
-    """Offset to the row next to which this one is shown side by side; 0: it is shown alone.
+    """Offset to the row next to which this one is shown side by side, or 0 if it is shown alone.
 
     For a removed line, the line that replaced it is this many rows below. For an added line, the line that it replaced
     is above, so the number is negative.
@@ -109,7 +109,7 @@ class Diff:
     complete: bool = False
     """No more rows will come."""
     source: DiffSource | None = None
-    """The contents; None: not available, so folds stay closed."""
+    """The contents, or None if they are not available; then folds stay closed."""
     last_number: int = 0
     """The largest line number."""
     is_one_sided: bool = False
@@ -154,7 +154,7 @@ class Diff:
         return [row for row in found if row < len(self.rows) and self.rows[row].kind in ("fold", "open")]
 
     def unfold(self, index: int) -> int:
-        """Open the fold at this row. Return how many rows were added below it; 0: it cannot be opened."""
+        """Open the fold at this row. Return how many rows were added below it, or 0 if it cannot be opened."""
         fold = self.rows[index]
         if fold.kind != "fold" or self.source is None:
             return 0

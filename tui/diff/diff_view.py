@@ -19,7 +19,7 @@ class DiffView:
 
     def __init__(self) -> None:
         self.renderer: DiffRenderer | None = None
-        """None: nothing is known of the change yet."""
+        """What draws the rows, or None if nothing is known of the change yet."""
         self.marks: dict[int, HunkMark] = {}
         """The mark of each hunk, by its index. A hunk without one has no symbol."""
         self.current = 0
@@ -34,7 +34,7 @@ class DiffView:
 
     @property
     def diff(self) -> Diff | None:
-        """The diff that is shown; None until it is complete."""
+        """The diff that is shown, or None until it is complete."""
         return self.renderer.diff if self.renderer and self.renderer.diff.complete else None
 
     @property
@@ -64,7 +64,7 @@ class DiffView:
         return next((n for n in reversed(range(len(self.hunks))) if self.hunks[n].row <= row), None)
 
     def make_current(self, hunk: int) -> list[int]:
-        """Make this hunk the current one. Return the rows that are then drawn differently; empty: it was already."""
+        """Make this hunk the current one. Return the rows that change; none if it was already the current one."""
         if hunk == self.current or not 0 <= hunk < len(self.hunks):
             return []
         before, self.current = self.current, hunk
@@ -77,7 +77,7 @@ class DiffView:
         self._near = tuple(self.renderer.diff.folds_of(self.current)) if self.renderer else ()
 
     def hunk_among(self, rows: Sequence[int]) -> int | None:
-        """Return the hunk of these rows that is nearest to the current one; None: no hunk has a row among them."""
+        """Return the hunk of these rows that is nearest to the current one, or None if no hunk has a row among them."""
         found = [self.rows[row].hunk for row in rows if self.rows[row].hunk >= 0]
         return min(max(self.current, found[0]), found[-1]) if found else None
 
@@ -90,7 +90,7 @@ class DiffView:
         return self.current < len(self.hunks) and place == Place(self.hunks[self.current].row)
 
     def title(self, width: int, palette: Palette) -> list[Run]:
-        """Return the title of the current hunk in one line; empty: no hunk is known yet."""
+        """Return the title of the current hunk in one line, or an empty text if no hunk is known yet."""
         if self.renderer is None or self.current >= len(self.hunks):
             return []
         return self.renderer.draw(self.hunks[self.current].row, width, palette, self.marks, self.current)[0]

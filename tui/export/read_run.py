@@ -63,9 +63,9 @@ class Sample:
     usd: float
     seconds: float
     context: float | None
-    """Share of the context window that the newest prompt filled; None: unknown."""
+    """Share of the context window that the newest prompt filled, or None if it is unknown."""
     failing: int | None
-    """Failures of the newest check; None: no check counted them."""
+    """Failures of the newest check, or None if no check counted them."""
 
 
 @dataclass(slots=True)

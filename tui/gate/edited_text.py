@@ -59,7 +59,7 @@ def opened(data: bytes | None, like: bytes | None = None) -> Editable:
 
 
 def first_mark(text: str) -> int | None:
-    """Return the first line, from 0, with a conflict marker; None: there is none."""
+    """Return the first line, from 0, with a conflict marker, or None if there is none."""
     found = _MARKS.search(text)
     return None if found is None else text.count("\n", 0, found.start())
 

@@ -42,7 +42,7 @@ def has_text(entry: EffectEntry) -> bool:
 
 
 def opened_entry(whole: ProposalOpened, pending: PendingDecision) -> int | None:
-    """Return the index of the entry whose text is shown; None: the list is."""
+    """Return the index of the entry whose text is shown, or None if the list is shown."""
     if whole.effects is None:
         return None
     return 0 if is_single(whole.effects) else pending.entries.opened
@@ -92,7 +92,7 @@ def is_held(effects: CommandEffects, pending: PendingDecision, index: int) -> bo
 
 
 def why_skipped(effects: CommandEffects, pending: PendingDecision, index: int) -> str:
-    """Return why an entry is skipped, in words; empty: no reason was given, or it is not skipped."""
+    """Return why an entry is skipped, or an empty text if no reason was given or it is not skipped."""
     if pending.picks.is_taken(index):
         return GIT_HELD if is_held(effects, pending, index) else ""
     return pending.picks.reason(index)

@@ -155,7 +155,7 @@ class EntriesPane(LineView, can_focus=False):
         self.repaint()
 
     def _at_cursor(self) -> int | None:
-        """Return the row with the cursor; None: no row can have it."""
+        """Return the row with the cursor, or None if no row can have it."""
         key = "" if self._pending is None else self._pending.entries.row
         first = None
         for at, row in enumerate(self._listed):

@@ -82,7 +82,7 @@ def _follow_edit(edited: str, was: ProposalOpened, now: ProposalOpened, content:
 
 
 def carried(base: str, edited: str, now: str) -> str | None:
-    """Return `now` with the changes from `base` to `edited`; None if both changed the same place."""
+    """Return `now` with the changes from `base` to `edited`, or None if both changed the same place."""
     from rundry.agent import compare_contents  # the gate costs ~15 ms to import
 
     raw = base.encode()

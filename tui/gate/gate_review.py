@@ -49,11 +49,11 @@ class ProposalSource(Protocol):
     """Where the proposals of a gate come from: `RunController`, or a review without a runner."""
 
     def content(self, blob: str | None) -> bytes | None:
-        """Return the bytes of a blob; None for no blob. Raises RundryError if the journal does not have it."""
+        """Return the bytes of a blob, or None if `blob` is None. Raises RundryError if the journal does not have it."""
         ...
 
     def decide(self, command: Decide) -> int | None:
-        """Decide on a proposal. Return the command's id; None: no runner has it. Raises RundryError."""
+        """Decide on a proposal. Return the command's id, or None if no runner has it. Raises RundryError."""
         ...
 
 
@@ -64,7 +64,7 @@ class _Sent:
     digest: str
     """The digest that it names."""
     command_id: int | None = None
-    """Its id in the inbox; None until it has one, and if the run is resumed with the decision."""
+    """Its id in the inbox, or None until it has one and if the run is resumed with the decision."""
     resumes: bool = False
     """The run is resumed with the decision."""
 
@@ -112,7 +112,7 @@ class Review:
 
     @property
     def opened(self) -> int | None:
-        """The entry whose text is shown; None: the list of entries is, or the proposal has none."""
+        """The entry whose text is shown, or None if the list of entries is shown, or the proposal has no entries."""
         whole = self.whole
         return None if whole is None else opened_entry(whole, self.whole_pending)
 
@@ -182,7 +182,7 @@ class Review:
         self._painted[name] = (shown, read or was_read)
 
     def painted_of(self, proposal: ProposalOpened) -> Shown | None:
-        """Return how this proposal was painted; None: it was not, or it changed since."""
+        """Return how this proposal was painted, or None if it was not painted or changed since then."""
         found = self._painted.get(proposal.proposal_id)
         return found[0] if found is not None and found[0].proposal.digest == proposal.digest else None
 
@@ -246,7 +246,7 @@ class Review:
                 return
 
     def sent(self, proposal_id: str, command_id: int | None) -> None:
-        """Record the id of this decision in the inbox; None: the run is resumed with it."""
+        """Record the id of this decision in the inbox, or None if the run is resumed with the decision."""
         if proposal_id in self._sent:
             self._sent[proposal_id].command_id, self._sent[proposal_id].resumes = command_id, command_id is None
 

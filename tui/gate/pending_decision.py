@@ -27,7 +27,7 @@ class EntryChoices:
     unfolded: set[str] = field(default_factory=set[str])
     """Rows of the list that are unfolded, by their key."""
     row: str = ""
-    """The key of the row with the cursor; empty: the first one."""
+    """The key of the row with the cursor, or an empty text for the first row."""
 
 
 @dataclass(slots=True)
@@ -47,11 +47,11 @@ class PendingDecision:
     reason: str = ""
     """The reason for the whole answer."""
     typed: dict[int | None, str] = field(default_factory=dict[int | None, str])
-    """Reasons that were begun and not given, by hunk; None: for the whole answer."""
+    """Reasons that were begun and not given, by hunk. The key None stands for the whole answer."""
     asking: bool = False
     """A reason is being typed."""
     target: int | None = None
-    """The hunk of that reason; None: it is for the whole answer."""
+    """The hunk of that reason, or None if it is for the whole answer."""
     entries: EntryChoices = field(default_factory=EntryChoices)
     """For a proposal about what a command would change, in which `picks` are those of the entries."""
 
@@ -80,7 +80,7 @@ class PendingDecision:
             own.picks.take_all()
 
     def ask_for_reason(self, hunk: int | None) -> None:
-        """Ask for the reason for a hunk; None: for the whole answer."""
+        """Ask for the reason for a hunk, or None for the whole answer."""
         self.asking, self.target = True, hunk
 
     def store_reason(self, text: str, *, kept: bool) -> None:

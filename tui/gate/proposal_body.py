@@ -67,14 +67,14 @@ class ProposalBody(Vertical):
 
     @property
     def current(self) -> int:
-        """The hunk that is the current one, or the entry with the cursor; -1: a row that stands for several."""
+        """The current hunk, or the entry with the cursor, or -1 for a row that stands for several entries."""
         if not self.entries.display:
             return self.diff.current
         row = self.entries.current
         return row.entries[0] if row is not None and row.kind == "entry" else -1
 
     def name_of(self, choice: int) -> str:
-        """Return the name of a hunk or entry; empty: there is none."""
+        """Return the name of a hunk or entry, or an empty text if there is none."""
         if self.entries.display:
             effects = None if self.shown is None else self.shown.proposal.effects
             there = effects is not None and 0 <= choice < len(effects.entries)
@@ -82,7 +82,7 @@ class ProposalBody(Vertical):
         return self.diff.hunks[choice].name if 0 <= choice < len(self.diff.hunks) else ""
 
     def other_hunk(self, hunk: int | None) -> str:
-        """Return the name of a hunk that is not the current one; empty: there is no such hunk."""
+        """Return the name of a hunk that is not the current one, or an empty text if there is no such hunk."""
         return "" if hunk is None or hunk == self.current else self.name_of(hunk)
 
     def on_mount(self) -> None:
@@ -166,7 +166,7 @@ class ProposalBody(Vertical):
             return edited
 
     def find_hunks(self, picks: Picks) -> Picks | None:
-        """Return the choices for the hunks that are shown; None: those of the gate are about to be shown instead."""
+        """Return the choices for the shown hunks, or None if the hunks of the gate are about to be shown instead."""
         if self.entries.display:
             return picks
         shown, renderer = self.shown, self.diff.renderer
@@ -180,7 +180,7 @@ class ProposalBody(Vertical):
         return picks if picks.count == count else Picks(count)
 
     def _count(self, shown: Shown, diff: Diff) -> int | None:
-        """Return the number of hunks, also of those that are not compared yet. None: the gate has other hunks."""
+        """Return the number of hunks, also of those not compared yet, or None if the gate has other hunks."""
         if not self._may_choose(shown):
             return 0
         if self._edited or self._is_core_text:
@@ -240,7 +240,7 @@ class ProposalBody(Vertical):
         return max(1, (self.diff if self.diff.display else self.entries).heights.total)
 
     def fill(self, rows: int | None) -> None:
-        """Use at most this number of rows; None: all that are available."""
+        """Use at most this number of rows, or None for all that are available."""
         self.styles.height = "1fr" if rows is None else "auto"
         self.diff.styles.height = self.entries.styles.height = "1fr" if rows is None else rows
         self.command.styles.height = "1fr" if rows is None else "auto"

@@ -51,7 +51,7 @@ class ProposalView:
         self.head, self.foot = GateHead(), GateFoot()
         self.reason = ReasonRequest(self.review, self.body, panel, keyboard)
         self._is_full: bool | None = None
-        """Whether the person wants the whole height; None: a long proposal takes it, and any one on a small screen."""
+        """Whether the person wants the whole height, or None if the size of the proposal and of the screen decides."""
         self.takes_all = False
         """It takes the whole height, that of the transcript too."""
         self.asked: Hashable = None
@@ -151,7 +151,7 @@ class ProposalView:
         self.show_current()
 
     def close_entry(self, *, taken: bool | None = None) -> None:
-        """Return to the list: the entry was accepted or skipped, then the cursor moves; None: neither."""
+        """Return to the list. The cursor moves if the entry was accepted or skipped; with None, it was neither."""
         pending, opened = self.review.whole_pending, self.review.opened
         own = self.review.pending
         pending.entries.opened = None
@@ -215,7 +215,7 @@ class ProposalView:
         self.show_words()
 
     def skipped(self, hunk: int | None) -> None:
-        """Remember the hunk that the last key skipped; None: it skipped none."""
+        """Remember the hunk that the last key skipped, or None if it skipped none."""
         self.just_left = hunk
 
     def ask_reason(self) -> None:

@@ -34,7 +34,7 @@ class Meter:
     limit: str
     """Empty: there is no limit."""
     share: float | None
-    """0 to 1, or more if the limit is passed; None without a limit."""
+    """0 to 1, more if the limit is exceeded, or None without a limit."""
     limits: str = ""
     """Name of the limit for `/limit`."""
     held: str = ""

@@ -30,7 +30,7 @@ class ProgressLine(PieceLine):
     """
 
     def __init__(self, keymap: Mapping[str, str] | None = None) -> None:
-        """`keymap`: the keys of the screen; None: no key can wake the run, as in a replay."""
+        """`keymap`: the keys of the screen, or None if no key can wake the run, as in a replay."""
         super().__init__()
         self._wake_key = "" if keymap is None else shown_key(keymap.get("wake", BY_NAME["wake"].keys))
 

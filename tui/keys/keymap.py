@@ -27,12 +27,12 @@ class Keymap:
         self._keys: dict[Place, Mapping[str, str]] = {}
 
     def shown(self, name: str) -> str:
-        """Return the first key of an action: `^p`, `F2`, `y`. Empty: it has none."""
+        """Return the first key of an action (`^p`, `F2`, `y`), or an empty text if it has none."""
         keys = self._remaps.get(name, BY_NAME[name].keys)
         return shown_key(keys) if keys else ""
 
     def first(self, name: str) -> str:
-        """Return the first key of an action as textual names it. Empty: it has none."""
+        """Return the first key of an action as textual names it, or an empty text if it has none."""
         return self._remaps.get(name, BY_NAME[name].keys).split(",", 1)[0].strip()
 
     def keys(self, place: Place) -> Mapping[str, str]:
@@ -42,7 +42,7 @@ class Keymap:
         return self._keys[place]
 
     def action_of(self, key: str, *places: Place) -> str:
-        """Return the name of the action that has this key in the first of the places. Empty: none has."""
+        """Return the name of the action that has this key in the first of the places, or an empty text."""
         return next((self.keys(place)[key] for place in places if key in self.keys(place)), "")
 
     def closes(self, key: str) -> bool:
@@ -54,6 +54,6 @@ class Keymap:
         return _NAME.sub(lambda found: self.shown(found[1]), text)
 
     def action_at(self, place: Place, default: str) -> str:
-        """Return the name of the action that has this key by default: `y` at the gate is `approve`. Empty: none has."""
+        """Return the name of the action that has this key by default (`y` at the gate: `approve`), or an empty text."""
         wanted = "space" if default == SPACE else default
         return next((each.name for each in actions_of(place) if each.keys and shown_key(each.keys) == wanted), "")

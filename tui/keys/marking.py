@@ -6,7 +6,7 @@ _PAGE = 10
 
 
 def moves(name: str, count: int) -> int:
-    """Return by how many rows an action moves the mark of a list with `count` rows; 0: it does not."""
+    """Return by how many rows an action moves the mark of a list with `count` rows, or 0 if it does not move it."""
     far = max(1, count)
     return {
         "mark_up": -1,

@@ -26,7 +26,7 @@ def command_set() -> str | None:
 
 
 def edit_text(app: App[Any], text: str, name: str) -> str | None:
-    """Return the text as the editor left it; None if it was not changed. Raises RundryError."""
+    """Return the text as the editor left it, or None if it was not changed. Raises RundryError."""
     command = _required()
     with temp_folder("edit") as folder:
         path = folder / Path(name).name

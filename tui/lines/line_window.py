@@ -309,9 +309,9 @@ class _ScrollBar:
         self._empty, self._thumb = Segment(" "), Segment("▐")
 
     def move(self, height: int, total: int, above: int | None) -> bool:
-        """Put the thumb where it belongs if `above` of `total` lines are above the visible ones; None: the last are.
+        """Put the thumb where it belongs if `above` of `total` lines are above the visible ones.
 
-        Return whether it changed.
+        With None, the last line is visible. Return whether it changed.
         """
         before = self._start, self._length
         self._length = max(1, height * height // total) if total > height else 0

@@ -28,7 +28,7 @@ class Attachments(Static):
         self._named: Sequence[Mention] = ()
 
     def show_images(self, text: str, root: Path | None) -> None:
-        """Show what this text attaches. `root`: where its relative paths start; None: it attaches nothing."""
+        """Show what this text attaches. `root`: where its relative paths start, or None if it attaches nothing."""
         named = _mentioned(text) if root is not None else ()
         if named == self._named:
             return  # the files are read once for each list of names, not for each letter

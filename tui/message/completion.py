@@ -42,7 +42,7 @@ def complete(
     acts: bool = True,
     user_commands: Callable[[], Sequence[UserCommand]] = tuple,
 ) -> Completion | None:
-    """Return the completion for `before`, which is the line up to the cursor. None: nothing is being completed.
+    """Return the completion for `before`, the line up to the cursor, or None if nothing can be completed.
 
     `acts`: the view can change the run. `user_commands`: called when a slash command is completed.
     """

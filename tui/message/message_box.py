@@ -108,7 +108,7 @@ class MessageBox(TextArea):
         self._attachments = attachments
         self._controller = controller
         self._files: Sequence[str] | None = None
-        """The files of the workspace; None: not listed yet."""
+        """The files of the workspace, or None if they are not listed yet."""
 
     def get_line(self, line_index: int) -> Text:
         """Return a line as it is drawn. A file's name or a recalled message may contain any characters."""
@@ -256,7 +256,7 @@ class MessageBox(TextArea):
         self.insert(self._pictures(pasted) or self.pastes.fold(pasted))
 
     def _pictures(self, pasted: str) -> str | None:
-        """Return the pictures whose paths were pasted or dropped, as a message names them; None: other text."""
+        """Return the pictures whose paths were pasted or dropped, as a message names them, or None for other text."""
         root = self._attaches_from()
         if root is None or not pasted.strip().startswith(("/", "~/", "'", '"', "file:")):
             return None
@@ -271,7 +271,7 @@ class MessageBox(TextArea):
         return gap + " ".join(map(mention_of, names)) + " "
 
     def _attaches_from(self) -> Path | None:
-        """Return the folder at which relative paths of images start; None: the text in the box is not a message."""
+        """Return the folder at which relative paths of images start, or None if the text is not a message."""
         is_message = not self.text.startswith(("!", "/")) or self.text.startswith("//")
         if not is_message or self._controller.state.is_user_in_control:
             return None  # the text goes to no model

@@ -82,7 +82,7 @@ class HistoryFile:
 
 
 def kept_history(controller: RunController) -> HistoryFile | None:
-    """Return the file of the messages from the folder of a view; None: nothing is sent from it."""
+    """Return the file of the messages from the folder of a view, or None if nothing is sent from it."""
     journal, start = controller.link.journal, controller.start
     if controller.is_read_only or (journal is None and start is None):
         return None
@@ -99,7 +99,7 @@ class History:
     """Sent messages, oldest first, and the position of the user in them."""
 
     def __init__(self, file: HistoryFile | None = None) -> None:
-        """`file`: where they are kept for later sessions; None: nowhere."""
+        """`file`: where they are kept for later sessions, or None if they are not kept."""
         self._file = file
         self._sent: list[str] = file.load() if file is not None else []
         self._at = len(self._sent)
@@ -115,7 +115,7 @@ class History:
         self._draft = ""
 
     def older(self, current: str) -> str | None:
-        """Return the previous message; None: there is none.
+        """Return the previous message, or None if there is none.
 
         `current` is the text in the box, which `newer` returns at the end.
         """
@@ -127,7 +127,7 @@ class History:
         return self._sent[self._at]
 
     def newer(self) -> str | None:
-        """Return the next message, and at the end the draft; None: there is nothing newer."""
+        """Return the next message, at the end the draft, or None if there is nothing newer."""
         if self._at >= len(self._sent):
             return None
         self._at += 1

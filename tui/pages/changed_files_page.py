@@ -52,7 +52,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
     """
 
     def __init__(self, controller: RunController, only: frozenset[str] | None) -> None:
-        """`only`: show these files; None: all of the run."""
+        """`only`: show these files, or None for all files of the run."""
         super().__init__()
         self._controller, self._only = controller, only
         self._can_undo = not controller.is_read_only

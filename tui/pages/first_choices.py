@@ -56,7 +56,7 @@ class Try:
 
     task: str
     check: str = ""
-    """The command that decides when the task is done; empty: none."""
+    """The command that decides when the task is done, or an empty text."""
 
 
 Choice = UseModel | PickModel | RunDemo | Continue | Try

@@ -50,7 +50,7 @@ class Part:
 def parts(opened: HandoffOpened, run_id: str = "", waiting: Mapping[str, str] | None = None) -> Iterator[Part]:
     """Yield the parts, the reason and the next step first. Empty parts are left out.
 
-    `waiting`: digest of each proposal that is still open, by its id; None: those of the record.
+    `waiting`: digest of each proposal that is still open, by its id, or None for those of the record.
     """
     record = opened.record
     digests = digests_of(record) if waiting is None else waiting

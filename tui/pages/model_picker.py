@@ -27,7 +27,7 @@ class ModelPicker(Picker[ModelSpec]):
     hint = "type to filter; or a model's full name, or a server's address (http://...)"
 
     def __init__(self, survey: Survey | None, current: str) -> None:
-        """`survey`: models found before; None: the dialog looks for them. `current`: the name of the run's model."""
+        """`survey`: models found before, or None to look for them. `current`: the name of the run's model."""
         super().__init__()
         self._survey, self._current = survey, current
         self._found: Sequence[Candidate] = () if survey is None else candidates(survey)

@@ -43,7 +43,7 @@ class PickList(Widget, Generic[Value]):
 
     @property
     def marked(self) -> Value | None:
-        """The value of the marked row; None if there is no row to pick."""
+        """The value of the selected row, or None if there is no row to pick."""
         return self._rows[self._at].value if self._at < len(self._rows) else None
 
     def set_rows(self, rows: Sequence[PickRow[Value]], keep: Value | None = None) -> None:

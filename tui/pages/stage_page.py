@@ -140,7 +140,7 @@ class StageScreen(ClosesOnce[Reviewed], ModalScreen[Reviewed]):
                 self._review = None
 
     async def _decision_on(self, review: StageReview) -> Decide | None:
-        """Return what the person decides; None: they leave."""
+        """Return what the person decides, or None if they leave."""
         if self._is_left:
             return None
         self._asks += 1

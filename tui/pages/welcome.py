@@ -49,7 +49,7 @@ class Welcome(Widget):
         self._mark = 0
         self._drawn: tuple[object, ...] = ()
         self._lines: list[int | None] = []
-        """For each painted line the number of its row; None: the line cannot be taken."""
+        """For each painted line the number of its row, or None if the line cannot be taken."""
 
     def on_mount(self) -> None:
         """Look for models and for runs of this folder."""
@@ -84,7 +84,7 @@ class Welcome(Widget):
 
     @property
     def survey(self) -> Survey | None:
-        """The models and servers that were found; None: the search has not ended."""
+        """The models and servers that were found, or None if the search has not ended."""
         return self._survey
 
     def show(self, *, wanted: bool) -> None:

@@ -48,15 +48,15 @@ class Verdict:
     number: int = 1
     """Number of the proposal, from 1."""
     hunks: tuple[int, ...] = ()
-    """Numbers of the accepted hunks, from 1; empty: all of them."""
+    """Numbers of the accepted hunks, from 1. If empty, all are accepted."""
     entries: tuple[int, ...] = ()
-    """Numbers of the accepted or shown entries of what a command would change, from 1; empty: all of them."""
+    """Numbers of the accepted or shown entries of what a command would change, from 1. If empty, all of them."""
     text: str = ""
     """A reason."""
 
 
 def parse_verdict(line: str) -> Verdict | None:
-    """Read `approve`, `approve 2 hunks 1 3`, `reject too long`; None for a line that does not decide.
+    """Read `approve`, `approve 2 hunks 1 3` or `reject too long`. Return None for a line that does not decide.
 
     Raises RundryError for hunks that are not numbers.
     """

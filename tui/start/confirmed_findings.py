@@ -38,7 +38,7 @@ class FoundRow:
     finding: Finding
     state: FindingState
     file: str
-    """Relative to the workspace if it is inside; empty: the evidence cites no line."""
+    """Relative to the workspace if it is inside, or empty if the evidence cites no line."""
     line: int | None
     last_line: int | None
     linked_from: tuple[str, ...]

@@ -35,7 +35,7 @@ class Connected:
     trusted: bool
     """Whether a run uses it: the config that has it is the user's own, or trusted, and so are its scripts."""
     problem: str = ""
-    """Why it cannot be used; empty: nothing is known."""
+    """Why it cannot be used, or an empty text if no problem is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Surroundings:
     hooks: Sequence[Connected] = ()
     skills: Sequence[FoundSkill] = ()
     otel: str | None = None
-    """The server that receives spans; None: nothing is sent."""
+    """The server that receives spans, or None if nothing is sent."""
     missing: Sequence[str] = ()
     """What would stop a run or a server, and how to fix it."""
 

@@ -54,7 +54,7 @@ def search_of_word(word: str, flags: Mapping[str, object]) -> SearchRequest:
 
 
 def goal_of_word(words: Sequence[str], flags: Mapping[str, object], *, by_name: bool) -> GoalRequest | None:
-    """Return the goal run of a spec file or a recipe; None: the words are a task. Raises UserError.
+    """Return the goal run of a spec file or a recipe, or None if the words are a task. Raises UserError.
 
     `by_name`: a single word that names a recipe is one, also without `--set`.
     """
@@ -81,7 +81,7 @@ def _is_recipe(word: str, flags: Mapping[str, object]) -> bool:
 
 
 def _file(word: str, flags: Mapping[str, object]) -> tuple[Path, bytes | None, bool, FileTrust]:
-    """Return path, content, whether it is a recipe of a project, and the trust in it. None: it cannot be read."""
+    """Return path, content, whether it is a recipe of a project, and the trust in it, or None if it cannot be read."""
     if is_name(word):
         recipes = recipes_of(flags)
         if (found := recipes.file(word)) is not None:  # a project's recipes are listed only if they are trusted

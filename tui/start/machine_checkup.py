@@ -56,13 +56,13 @@ class Checkup:
     left: Sequence[LeftUnit] = ()
     """What runs of the folder left apart from it, and what somebody decides on."""
     left_layers: LeftFiles | None = None
-    """Layers of commands that are on the disk; None: not looked at."""
+    """Layers of commands that are on the disk, or None if they were not looked at."""
     units: str = ""
-    """How a stage and units of work are kept apart where layers do not work; empty: they do."""
+    """How a stage and units of work are kept apart without layers, or empty if layers work."""
     copies: LeftFiles | None = None
-    """Copies of the workspace that runs keep for their next units of work; None: not looked at."""
+    """Copies of the workspace that runs keep for their next units of work, or None if they were not looked at."""
     kept: LeftFiles | None = None
-    """Files that are kept for an undo; None: not looked at."""
+    """Files that are kept for an undo, or None if they were not looked at."""
     surroundings: Surroundings = field(default_factory=Surroundings)
     missing: Sequence[str] = ()
     """What is missing, each with its fix."""

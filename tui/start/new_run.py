@@ -83,7 +83,7 @@ class Setup:
             )
 
     def set_check(self, command: str | None) -> None:
-        """Use this command as the only check of the run; None: the run has no check.
+        """Use this command as the only check of the run, or None if the run has no check.
 
         Raises UserError for a command that can never pass, and for a chat; then nothing is changed.
         """
@@ -146,7 +146,7 @@ class Setup:
 
     @property
     def model(self) -> ModelSpec | None:
-        """The model; None: no model is set up."""
+        """The model, or None if no model is set up."""
         return self._model or self.settings.model()
 
     def choose(self, model: ModelSpec) -> None:

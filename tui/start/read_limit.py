@@ -18,7 +18,7 @@ _PARSERS: Mapping[str, Callable[[str], float | None]] = {
 
 
 def parse_limit(name: str, value: str) -> tuple[str, LimitValue]:
-    """Return the limit's name in a run, and its value; None removes the limit. Raises UserError."""
+    """Return the limit's name in a run, and its value, which is None to remove the limit. Raises UserError."""
     parse = _PARSERS.get(name)
     try:
         if parse is not None:

@@ -157,7 +157,7 @@ def _near(word: str, known: list[str]) -> str:
 
 
 def _line_of(name: str) -> int | None:
-    """Return the line of the config that remaps this action; None if it is not found."""
+    """Return the line of the config that remaps this action, or None if it is not found."""
     try:
         lines = Path(config_file(os.environ)).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):

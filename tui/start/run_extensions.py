@@ -96,7 +96,7 @@ class Extensions:
         return sorted({*digests, *scripts})
 
     def command_message(self, text: str) -> str | None:
-        """Return the message of `/NAME ARGUMENTS`; None: there is no such command. Raises UserError."""
+        """Return the message of `/NAME ARGUMENTS`, or None if there is no such command. Raises UserError."""
         self.forget()
         name, _, argument = text.removeprefix("/").partition(" ")
         command = self.command(name)

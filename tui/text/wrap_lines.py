@@ -14,9 +14,9 @@ LEAST = 20
 
 
 def terminal_width(stream: TextIO | None = None) -> int | None:
-    """Return the columns of the terminal; None: the output is not a terminal, or its size is unknown.
+    """Return the columns of the terminal, or None if the output is not a terminal, or its size is unknown.
 
-    `stream`: the output; None: standard output.
+    `stream`: the output, or None for standard output.
     """
     try:
         columns = os.get_terminal_size((stream or sys.stdout).fileno()).columns

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 Depth = Literal[0, 16, 256, 16777216]
-"""Number of colours; 0: no colours are wanted, or the terminal has none."""
+"""Number of colours, or 0 if no colours are wanted or the terminal has none."""
 TRUE_COLOR: Depth = 16777216
 _TRUE_TERMS = re.compile(r"-direct|^(xterm-)?(kitty|ghostty)|^alacritty|^foot|^wezterm|^contour|^rio$")
 _TRUE_PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio"})

@@ -21,7 +21,7 @@ _SIGNS = {"task": "›", "say": "›", "steer": "»", "question": "?"}
 
 
 def gutter_of(block: Block, before: Block | None, palette: Palette) -> list[Run] | None:
-    """Return the sign or the number of the step for the first row of a block; None: it stays blank."""
+    """Return the symbol or the number of the step for the first row of a block, or None if it stays blank."""
     if block.kind in _SIGNS:
         style = palette.needs_you if block.kind == "question" else palette.cursor
         return [(f"   {_SIGNS[block.kind]}  ", style)]

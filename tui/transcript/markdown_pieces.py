@@ -26,7 +26,7 @@ class Piece:
 
     source: str
     language: str | None = None
-    """The language of a fenced block, which may be empty; None for Markdown."""
+    """The language of a fenced block, which may be empty, or None for Markdown."""
     joined: bool = False
     """It continues the piece before, without an empty line between them."""
 

@@ -76,7 +76,7 @@ class Transcript(LineView):
         """The number of blocks when the end was last visible."""
         self._reported: tuple[bool, int] = (True, 0)
         self._changed_from: int | None = None
-        """Index of the first block that changed since the last flush; None: none did."""
+        """Index of the first block that changed since the last flush, or None if none changed."""
         self._flush_timer = _FlushTimer(self)
 
     def let_key_first(self) -> None:
@@ -143,7 +143,7 @@ class Transcript(LineView):
         return self._finder.is_searching
 
     def find(self, text: str) -> Found:
-        """Search for a text, highlight it, and go to the last match at or above the visible end. Empty: no search."""
+        """Search for a text and go to the last match above the visible end. An empty text ends the search."""
         return self._finder.find(text, self._blocks, self.lines[-1].place.item if self.lines else 0)
 
     def find_next(self, by: int = 1) -> Found:
@@ -443,7 +443,7 @@ class _Keyboard(LetterKeys):
     """Decides what a key in the transcript means: an action, scrolling, or the first letter of a message."""
 
     def __init__(self, transcript: Transcript, keys: Mapping[str, str] | None) -> None:
-        """`keys`: key to the name of its action; None: the defaults."""
+        """`keys`: key to the name of its action, or None for the defaults."""
         super().__init__(transcript)
         self._transcript = transcript
         self._enter: Callable[[], bool] = lambda: False

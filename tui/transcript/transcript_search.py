@@ -76,7 +76,7 @@ class Search:
         return [match.span() for match in self.pattern.finditer(text)] if self.pattern else []
 
     def place(self, index: int, number: int, parts: Sequence[Part]) -> Place | None:
-        """Return the line of an occurrence within the parts of a block; None: no line has one.
+        """Return the line of an occurrence within the parts of a block, or None if no line has one.
 
         If fewer occurrences are drawn than the text has, it is the line of the last one.
         """

@@ -61,7 +61,7 @@ class Access:
         return self._cookie
 
     def refusal(self, request: Request) -> str | None:
-        """Return why the request is refused; None if it may pass. A request with a token needs no cookie."""
+        """Return why the request is refused, or None if it may pass. A request with a token needs no cookie."""
         headers = request.headers
         if headers.get("Host") not in self.hosts:
             return f"unknown host: use {HOST}:{self.port}"

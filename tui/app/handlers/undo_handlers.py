@@ -41,7 +41,7 @@ class UndoHandlers:
         self._show_files(None)
 
     def _show_files(self, only: frozenset[str] | None) -> None:
-        """Open the dialog that shows each changed file with its diff. `only`: these files; None: all of the run."""
+        """Open the dialog with the diff of each changed file. `only`: these files, or None for all of the run."""
         from ...pages.changed_files_page import ChangesScreen
 
         self._services.open(ChangesScreen(self._controller, only))

@@ -56,7 +56,7 @@ class PastItemLists(ItemLists):
         return min((row.due for row in rows if row is not None and row.due is not None and row.due > now), default=None)
 
     def row(self, state: ItemState, number: int, source: int) -> ItemRow | None:
-        """Return the item in this state that an event reports; None: it reports none."""
+        """Return the item in this state that an event reports, or None if it reports none."""
         if state is ItemState.SET_ASIDE:
             return self._failed(number, source)
         event = self._event(source)

@@ -104,7 +104,7 @@ class Timeline:
         return self.state
 
     def mark_before(self, seq: int) -> int:
-        """Return the event with which the previous step or pass began; 0: there is none."""
+        """Return the event with which the previous step or pass began, or 0 if there is none."""
         place = bisect_left(self.marks, seq, key=lambda mark: mark.seq)
         return self.marks[place - 1].seq if place else 0
 

@@ -17,7 +17,7 @@ _MOST = 3
 
 
 def expected_refusals(spec: RunSpec, mode: GateMode) -> str | None:
-    """Return the line that says before the run what will be refused; None: a person decides.
+    """Return the line that says before the run what will be refused, or None if a person decides.
 
     `mode`: that of the gate when the run began.
     """
@@ -63,7 +63,7 @@ class Refused:
                 pass
 
     def line(self) -> str | None:
-        """Return `refused: 3 edits of 2 files (a.py, b.py) and 1 command, ...`; None: nothing was refused."""
+        """Return `refused: 3 edits of 2 files (a.py, b.py) and 1 command, ...`, or None if nothing was refused."""
         found: list[str] = []
         if self._files:
             named = _some([path_line(path) for path in self._files])
