@@ -10,6 +10,7 @@ from .__main__ import at_revision
 from .docstrings import short_docstrings
 from .house import MOVES, constructor_callbacks, cutters, moves_left, shared_names, single_importers
 from .imports import circles, import_graph, longest_chain
+from .picture import levels, picture, room_graph
 from .source import Source, code_of, read_tree
 from .table import NAMES, figures
 from .texts import screen_texts
@@ -201,3 +202,22 @@ def test_a_move_is_left_until_its_old_module_is_gone_or_its_new_one_is_there(tmp
     tree(tmp_path, {f"{moved.split()[2]}.py": ""})
     (tmp_path / f"{joined.split()[0]}.py").unlink()
     assert moves_left(tmp_path) == []
+
+
+def test_a_picture_lays_a_room_above_those_it_imports_and_draws_imports_within_a_circle(tmp_path: Path):
+    sources = tree(
+        tmp_path,
+        {
+            "agent/run/drive.py": "from ..step import perform\n",
+            "agent/step/perform.py": "from ..run.table import ROWS\nfrom ..host import clock\n",
+            "agent/run/table.py": "ROWS = 1\n",
+            "agent/host/clock.py": "",
+            "agent/gate/gate.py": "from ..host import clock\n" + "x = 1\n" * 60,
+        },
+    )
+    graph = room_graph(code_of(sources), "agent")
+    assert levels(graph, ["run", "step", "host", "gate"]) == {"host": 0, "gate": 1, "run": 1, "step": 1}
+    drawn = picture(sources, "Before & after")
+    assert "Before &amp; after: 65 lines in 5 files" in drawn
+    assert drawn.count('<path class="u"') == 2 and "run imports from step 1 times" in drawn
+    assert [drawn.count(f'<rect class="{kind}"') for kind in "mos"] == [3, 0, 2]
