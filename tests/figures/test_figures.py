@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 from .__main__ import at_revision
 from .docstrings import short_docstrings
+from .floors import below, shares
 from .house import MOVES, constructor_callbacks, cutters, moves_left, shared_names, single_importers
 from .imports import circles, import_graph, longest_chain
 from .picture import levels, picture, room_graph
@@ -221,3 +223,17 @@ def test_a_picture_lays_a_room_above_those_it_imports_and_draws_imports_within_a
     assert "Before &amp; after: 65 lines in 5 files" in drawn
     assert drawn.count('<path class="u"') == 2 and "run imports from step 1 times" in drawn
     assert [drawn.count(f'<rect class="{kind}"') for kind in "mos"] == [3, 0, 2]
+
+
+def test_the_share_of_a_room_is_that_of_its_lines_and_falls_below_its_floor_by_name(tmp_path: Path):
+    lines = {"agent/run/a.py": (9, 10), "agent/run/live/b.py": (0, 30), "agent/gate/c.py": (5, 5), "agent/d.py": (1, 2)}
+    report = {"files": {p: {"summary": {"covered_lines": c, "num_statements": n}} for p, (c, n) in lines.items()}}
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    found = shares(tmp_path / "report.json")
+    assert found == {"agent": 50.0, "agent/gate": 100.0, "agent/run": 22.5}
+    assert below(found, {"agent": 50, "agent/gate": 100, "agent/run": 22}) == []
+    assert below(found, {"agent": 50, "agent/run": 23, "tui/app": 90}) == [
+        "agent/gate: no floor",
+        "agent/run: 22.5 %, floor 23 %",
+        "tui/app: 0.0 %, floor 90 %",
+    ]
