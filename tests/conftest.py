@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from sampling import PROGRAM_SHARE, RUN_SHARE, SEED, named_as_proof, outside_of_sample, share_of
+from sampling import SEED, is_sampled, named_as_proof, record, share_of
 
 settings.register_profile("full", max_examples=100, deadline=None)  # a loaded machine is slow
 settings.register_profile("quarter", max_examples=25, deadline=None)
@@ -30,29 +31,57 @@ def home(tmp_path: Path) -> Iterator[object]:
     home.end_runners()
 
 
+def pytest_report_header() -> str:
+    """Say which samples run."""
+    return _SAMPLES
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which samples ran."""
-    terminalreporter.write_line(f"samples of seed {SEED} (another: RUNDRY_SAMPLE_SEED=N)")
+    terminalreporter.write_line(_SAMPLES)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long-share", type=int, default=1, help="run one in this number of each file's long tests")
+    parser.addoption("--long-share", type=int, default=1, help="run one in this number of the long tests")
+    parser.addoption(
+        "--record-seconds", action="store_true", help="write how long the tests take to tests/seconds.toml"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a run of the whole suite, mark many of the tests that start the program or play a run as long (sampling.py).
+    """In a run of the whole suite, mark expensive tests as long that are not in the sample of the seed (sampling.py).
 
-    With `--long-share N`, keep a seeded sample of the long tests.
+    With `--long-share N`, keep one in N of the long tests. What docs/security.md names always runs.
     """
-    kept = named_as_proof(config.rootpath)
+    proofs = named_as_proof(config.rootpath)
     asked = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
+    others = [item for item in items if item.nodeid.partition("[")[0] not in proofs]
     if asked == {Path(__file__).parent}:
-        short = [item for item in items if item.get_closest_marker("long") is None]
-        for share in (PROGRAM_SHARE, RUN_SHARE):
-            for item in outside_of_sample([item for item in short if share_of(item) == share], share, kept):
+        for item in others:
+            if not is_sampled(item, share_of(item), "short"):
                 item.add_marker(pytest.mark.long)
-    long = [item for item in items if item.get_closest_marker("long") is not None]
-    left = set(outside_of_sample(long, config.getoption("--long-share"), kept))
+    share = 1 / config.getoption("--long-share")
+    left = {
+        item for item in others if item.get_closest_marker("long") is not None and not is_sampled(item, share, "long")
+    }
     items[:] = [item for item in items if item not in left]
-    config.hook.pytest_deselected(items=left)
+    config.hook.pytest_deselected(items=list(left))
+
+
+_SAMPLES = f"samples of seed {SEED} (another: RUNDRY_SAMPLE_SEED=N)"
+_seconds: defaultdict[str, list[float]] = defaultdict(list)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note how long a test took with its fixtures."""
+    of_file = _seconds[report.nodeid.partition("::")[0]]
+    if report.when == "setup":
+        of_file.append(0.0)
+    of_file[-1] += report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the seconds, if that was asked for; not in the workers of xdist."""
+    if session.config.getoption("--record-seconds") and not hasattr(session.config, "workerinput"):
+        record(_seconds)

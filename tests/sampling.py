@@ -5,22 +5,37 @@ from __future__ import annotations
 import os
 import random
 import re
+import subprocess
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
-from inspect import iscoroutinefunction
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-SEED = int(os.environ.get("RUNDRY_SAMPLE_SEED", "1"))
-"""Another number chooses other samples."""
-PROGRAM_SHARE = 4
-"""By default, one in this number of a file's tests that start the program (fixture `home` or `attack`) is run."""
-RUN_SHARE = 2
-"""The same for tests that play a run or a screen: those in `RUNS` that are coroutines."""
-RUNS = ("attacks", "run", "search", "tui")
+ROOT = Path(__file__).parents[1]
+
+
+def _seed() -> int:
+    """Return the number that chooses the samples: another one for each commit with other files."""
+    if (given := os.environ.get("RUNDRY_SAMPLE_SEED")) is not None:
+        return int(given)
+    asked = ["git", "-C", str(ROOT), "rev-parse", "HEAD^{tree}"]
+    try:
+        answer = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    except FileNotFoundError:  # git is not installed
+        return 1
+    return int(answer[:6], 16) if answer else 1
+
+
+SEED = _seed()
+CHEAP = 0.05
+"""Seconds of a test that always runs. Of a file whose tests take N times as long on average, one in N runs."""
+SECONDS = Path(__file__).with_name("seconds.toml")
+"""Average seconds of the tests of each file that is not cheap. `.dev/test --record-seconds` writes it."""
 
 
 def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lambda case: None) -> list[Any]:
@@ -39,12 +54,24 @@ def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lam
     return [case if number in chosen else _long(case) for number, case in enumerate(cases)]
 
 
-def share_of(test: pytest.Item) -> int:
-    """Return the `share` of this test in a run of the whole suite."""
-    if {"home", "attack"} & set(getattr(test, "fixturenames", ())):
-        return PROGRAM_SHARE
-    is_run = test.path.relative_to(Path(__file__).parent).parts[0] in RUNS
-    return RUN_SHARE if is_run and iscoroutinefunction(getattr(test, "function", None)) else 1
+@cache
+def seconds() -> dict[str, float]:
+    """Return the average seconds of a test in each file that is not cheap, by its path below the root."""
+    return tomllib.loads(SECONDS.read_text(encoding="utf-8"))["seconds"] if SECONDS.exists() else {}
+
+
+def record(measured: Mapping[str, Sequence[float]]) -> None:
+    """Write the seconds of each file that ran; the rows of other files stay while the files exist."""
+    rows = {path: mean for path, mean in seconds().items() if (ROOT / path).exists()}
+    rows |= {path: sum(each) / len(each) for path, each in measured.items()}
+    text = "".join(f'"{path}" = {mean:.2f}\n' for path, mean in sorted(rows.items()) if mean >= 2 * CHEAP)
+    head = "# Average seconds of a test, where that is not little. Written by `.dev/test --record-seconds`.\n"
+    SECONDS.write_text(f"{head}\n[seconds]\n{text}", encoding="utf-8")
+
+
+def share_of(test: pytest.Item) -> float:
+    """Return how likely a test is in the sample of a run of the whole suite."""
+    return min(1.0, CHEAP / seconds().get(test.path.relative_to(ROOT).as_posix(), CHEAP))
 
 
 def named_as_proof(root: Path) -> frozenset[str]:
@@ -53,18 +80,9 @@ def named_as_proof(root: Path) -> frozenset[str]:
     return frozenset(re.findall(r"tests/[\w/]+\.py::\w+", text))
 
 
-def outside_of_sample(tests: Sequence[pytest.Item], share: int, kept: frozenset[str]) -> list[pytest.Item]:
-    """Return the tests that are not in the seeded sample: one in `share` of each file, and those `kept`."""
-    files: dict[Path, list[pytest.Item]] = {}
-    for test in tests:
-        files.setdefault(test.path, []).append(test)
-    left: list[pytest.Item] = []
-    for path, found in files.items():
-        found.sort(key=lambda test: test.nodeid)
-        random.Random(f"{SEED} {path.name}").shuffle(found)
-        others = found[-(-len(found) // share) :]
-        left += [test for test in others if test.nodeid.partition("[")[0] not in kept]
-    return left
+def is_sampled(test: pytest.Item, share: float, of: str) -> bool:
+    """Return whether the seed chooses this test, of which it chooses the `share`. `of`: another name chooses others."""
+    return random.Random(f"{SEED} {of} {test.nodeid}").random() < share
 
 
 def examples(most: int) -> int:
