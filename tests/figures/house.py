@@ -4,7 +4,6 @@ cd tests && python -m figures.house                  # the table, as Markdown
 cd tests && python -m figures.house --against v0.9   # with the column of an earlier revision before today's
 cd tests && python -m figures.house --list single    # the places of one figure
 cd tests && python -m figures.house --screen         # also import the screen, and count its modules and their time
-cd tests && python -m figures.house --left [FOLDER]  # the moves that are still to be done, of one folder
 """
 
 from __future__ import annotations
@@ -31,8 +30,6 @@ SHORT = 5
 
 CUTS = re.compile(r"cut|clip|trim|shorten|truncat|elide|ellips|fit|brief|abbrev|one_line|first_line")
 NAMES = ("lines", "files", "single", "slivers", "names", "publics", "callbacks", "cutters", "short", "circles", "walks")
-MOVES = Path(__file__).with_name("house_moves.txt")
-"""The moves of decision 0041, one a line: `OLD -> NEW` moves a module, `OLD => INTO` joins it to another one."""
 IMPORTS = """
 import sys, time
 at = time.perf_counter()
@@ -127,17 +124,6 @@ def short_functions(code: list[Source]) -> Iterator[Place]:
                 yield Place(source.path, node.lineno, name)
 
 
-def moves_left(root: Path) -> list[str]:
-    """Return the lines of `house_moves.txt` whose old module is still there and whose new one is not."""
-    left: list[str] = []
-    for line in MOVES.read_text(encoding="utf-8").splitlines():
-        old, kind, new = line.split()
-        is_there = (root / old).exists() or (root / f"{old}.py").exists()
-        if is_there and (kind == "=>" or not (root / f"{new}.py").exists()):
-            left.append(line)
-    return left
-
-
 def screen_imports() -> list[tuple[str, str]]:
     """Return how many modules of the program the screen imports, and in how many milliseconds (fastest of five)."""
     runs = [
@@ -157,11 +143,7 @@ def main() -> int:
     parser.add_argument("--list", metavar="NAME", choices=NAMES, help=f"print the places of: {', '.join(NAMES)}")
     parser.add_argument("--against", metavar="REF", help="print the figures of a git revision before today's")
     parser.add_argument("--screen", action="store_true", help="also import the screen and measure it")
-    parser.add_argument("--left", metavar="FOLDER", nargs="?", const="", help="print the moves still to be done")
     wanted = parser.parse_args()
-    if wanted.left is not None:
-        print(*(line for line in moves_left(ROOT) if line.startswith(wanted.left)), sep="\n")
-        return 0
     today = house(ROOT)
     if wanted.list:
         print(*(place for row in today if row.name == wanted.list for place in row.places), sep="\n")

@@ -1,10 +1,8 @@
-"""The graph of imports among the modules of `agent` and `tui`, its longest chain and its circles.
+"""The graph of imports among the modules of `agent` and `tui`, and its circles.
 
-A circle is a group of modules that import each other, directly or through others. The longest chain is a path through
-the graph in which each circle is one node; its length counts all modules, those of a circle too.
-Each import statement is an edge, also one inside a function. Those under `if TYPE_CHECKING` never run: they count for
-circles, and in a chain of their own. An `__init__` that loads its names through `__getattr__` imports nothing itself:
-who imports a name from it imports the module that defines it.
+A circle is a group of modules that import each other, directly or through others. Each import statement is an edge,
+also one inside a function or under `if TYPE_CHECKING`. An `__init__` that loads its names through `__getattr__` imports
+nothing itself: a module that imports a name from it imports the module that defines the name.
 """
 
 from __future__ import annotations
@@ -40,18 +38,6 @@ def circles(graph: Graph) -> list[list[str]]:
     )
 
 
-def longest_chain(graph: Graph) -> list[str]:
-    """Return the modules of the longest chain of imports. All modules of a circle are links of the chain."""
-    groups = components(graph)
-    group_of = {name: at for at, group in enumerate(groups) for name in group}
-    chains: list[list[str]] = []
-    for at, group in enumerate(groups):
-        below = {group_of[to] for name in group for to in graph[name]} - {at}
-        longest = max((chains[to] for to in sorted(below)), key=len, default=[])
-        chains.append([*sorted(group), *longest])
-    return max(chains, key=len, default=[])
-
-
 def components(graph: Graph) -> list[list[str]]:
     """Return the strongly connected components (Tarjan's algorithm, without recursion), imported ones first."""
     order: dict[str, int] = {}
@@ -80,11 +66,6 @@ def components(graph: Graph) -> list[list[str]]:
                 found.append(stack[at:])
                 del stack[at:]
     return found
-
-
-def chain_places(graph: Graph) -> list[Place]:
-    """Return the links of the longest chain as places."""
-    return [Place(f"{at:>3}", 1, name) for at, name in enumerate(longest_chain(graph), 1)]
 
 
 def circle_places(graph: Graph) -> list[Place]:

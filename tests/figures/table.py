@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .docstrings import short_docstrings
-from .imports import chain_places, circle_places, import_graph
+from .imports import circle_places, import_graph
 from .source import Place, code_of, read_tree
 from .walks import walks
 from .writes import outside_writes
 
-NAMES = ("walks", "chain", "types", "circles", "docstrings", "writes")
+NAMES = ("walks", "circles", "docstrings", "writes")
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,6 @@ def figures(root: Path) -> list[Figure]:
             " + ".join(str(len(places)) for places in by_walk.values()) or "-",
             [place for places in by_walk.values() for place in places],
         ),
-        _counted("chain", "longest import chain (modules)", chain_places(import_graph(code, types=False))),
-        _counted("types", "the same with imports for annotations", chain_places(graph)),
         _counted("circles", "import circles", circle_places(graph)),
         _counted("docstrings", "public docstrings of at most 4 words", short_docstrings(code)),
         _counted("writes", "writes into an object of another package", outside_writes(code)),

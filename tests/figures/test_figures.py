@@ -10,8 +10,8 @@ from pathlib import Path
 from .__main__ import at_revision
 from .docstrings import short_docstrings
 from .floors import below, shares
-from .house import MOVES, constructor_callbacks, cutters, moves_left, shared_names, single_importers
-from .imports import circles, import_graph, longest_chain
+from .house import constructor_callbacks, cutters, shared_names, single_importers
+from .imports import circles, import_graph
 from .picture import levels, picture, room_graph
 from .source import Source, code_of, read_tree
 from .table import NAMES, figures
@@ -31,7 +31,7 @@ def tree(root: Path, files: dict[str, str]) -> list[Source]:
     return read_tree(root)
 
 
-def test_inner_imports_are_links_of_the_longest_chain_and_type_only_ones_of_a_chain_of_their_own(tmp_path: Path):
+def test_imports_in_functions_and_for_annotations_are_edges_and_the_latter_can_be_left_out(tmp_path: Path):
     code = tree(
         tmp_path,
         {
@@ -42,8 +42,11 @@ def test_inner_imports_are_links_of_the_longest_chain_and_type_only_ones_of_a_ch
             "tui/app/app.py": "from rundry.agent import a\n",
         },
     )
-    assert longest_chain(import_graph(code)) == ["tui.app.app", "agent.a", "agent.b", "agent.deep.c"]
-    assert longest_chain(import_graph(code, types=False)) == ["agent.b", "agent.deep.c"]
+    edges = {"agent.a": {"agent.b"}, "agent.b": {"agent.deep.c"}, "tui.app.app": {"agent.a"}}
+    assert {name: to for name, to in import_graph(code).items() if to} == edges
+    assert {name: to for name, to in import_graph(code, types=False).items() if to} == {
+        n: edges[n] for n in ("agent.b", "tui.app.app")
+    }
 
 
 def test_a_name_of_a_lazy_package_is_an_import_of_the_module_that_defines_it(tmp_path: Path):
@@ -63,7 +66,7 @@ def test_a_name_of_a_lazy_package_is_an_import_of_the_module_that_defines_it(tmp
     assert (graph["tui.one"], graph["tui.two"]) == ({"agent.b"}, {"agent.c"})
 
 
-def test_modules_that_import_each_other_are_a_circle_and_all_count_in_the_chain(tmp_path: Path):
+def test_modules_that_import_each_other_are_a_circle(tmp_path: Path):
     code = tree(
         tmp_path,
         {
@@ -75,7 +78,6 @@ def test_modules_that_import_each_other_are_a_circle_and_all_count_in_the_chain(
     )
     graph = import_graph(code)
     assert circles(graph) == [["agent.a", "agent.b", "agent.c"]]
-    assert longest_chain(graph) == ["agent.a", "agent.b", "agent.c", "agent.d"]
 
 
 def test_only_short_docstrings_of_public_names_count(tmp_path: Path):
@@ -163,8 +165,8 @@ def test_the_figures_of_an_earlier_revision_stay_what_they_were(tmp_path: Path):
     (tmp_path / "agent/b.py").write_text("")
     before = {row.name: row.value for row in at_revision(tmp_path, "HEAD")}
     today = {row.name: row.value for row in figures(tmp_path)}
-    assert (before["circles"], before["chain"], before["walks"]) == ("1", "2", "-")
-    assert (today["circles"], today["chain"]) == ("0", "2")
+    assert (before["circles"], before["walks"]) == ("1", "-")
+    assert today["circles"] == "0"
     assert tuple(today) == NAMES
 
 
@@ -172,7 +174,7 @@ def test_an_unknown_figure_is_refused_with_the_names_of_all():
     command = [sys.executable, "-m", "figures", "--list", "colours"]
     ran = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
-    assert "'walks', 'chain', 'types', 'circles'" in ran.stderr
+    assert "'walks', 'circles'" in ran.stderr
 
 
 def test_the_figures_of_the_house_count_single_importers_callbacks_shared_names_and_cut_texts(tmp_path: Path):
@@ -194,16 +196,6 @@ def test_the_figures_of_the_house_count_single_importers_callbacks_shared_names_
     assert [place.what for place in constructor_callbacks(code)] == ["Panel.keep: Keep"]
     assert [place.path for place in shared_names(code)] == ["agent/gate/view.py", "tui/view.py"]
     assert [place.what for place in cutters(code)] == ["_short"]
-
-
-def test_a_move_is_left_until_its_old_module_is_gone_or_its_new_one_is_there(tmp_path: Path):
-    lines = MOVES.read_text(encoding="utf-8").splitlines()
-    moved, joined = (next(line for line in lines if f" {kind} " in line) for kind in ("->", "=>"))
-    tree(tmp_path, {f"{line.split()[0]}.py": "" for line in (moved, joined)})
-    assert sorted(moves_left(tmp_path)) == sorted([moved, joined])
-    tree(tmp_path, {f"{moved.split()[2]}.py": ""})
-    (tmp_path / f"{joined.split()[0]}.py").unlink()
-    assert moves_left(tmp_path) == []
 
 
 def test_a_picture_lays_a_room_above_those_it_imports_and_draws_imports_within_a_circle(tmp_path: Path):
