@@ -111,10 +111,12 @@ def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
         return str(error)
     after = text.encode(draft.before.encoding or "utf-8")
     if len(chosen) == len(parts.hunks):
-        return msgspec.structs.replace(_whole(command, draft), after=after, taken=len(chosen))
+        return msgspec.structs.replace(_whole(command, draft), after=after, accepted=len(chosen))
     left = {i: why for i, why in command.hunk_reasons.items() if i not in chosen and why}
     note = part_note(draft, parts, chosen, left, command.reason, is_cut=bool(command.cuts))
-    ruling = approved(draft, by="person", reason=command.reason, after=after, note=note, taken=len(chosen), left=left)
+    ruling = approved(
+        draft, by="person", reason=command.reason, after=after, note=note, accepted=len(chosen), left=left
+    )
     return msgspec.structs.replace(ruling, cuts=command.cuts)
 
 
@@ -224,19 +226,21 @@ def _in_part(entry: EntryDraft, choice: EntryChoice, hunks: Sequence[int]) -> En
         text = apply_hunks(parts, set(hunks))
     except IndexError as error:
         return str(error)
-    taken = sorted(set(hunks))
-    if len(taken) == len(parts.hunks):
+    accepted = sorted(set(hunks))
+    if len(accepted) == len(parts.hunks):
         return None
     unknown = [index for index in choice.hunk_reasons if not 0 <= index < len(parts.hunks)]
     if unknown:
         return f"a reason names hunk {unknown[0]}, which does not exist: there are {len(parts.hunks)}"
-    left = {at: why for at, why in choice.hunk_reasons.items() if at not in taken and why}
-    if not taken:
+    left = {at: why for at, why in choice.hunk_reasons.items() if at not in accepted and why}
+    if not accepted:
         return EntryRuling(skipped=True, reason=choice.reason, left=left, cuts=choice.cuts)
     after = text.encode(entry.before.encoding or "utf-8")
     if len(after) > IN_MEMORY:
         return _TOO_LONG
-    return EntryRuling(after=after, taken=taken, of=len(parts.hunks), left=left, cuts=choice.cuts, reason=choice.reason)
+    return EntryRuling(
+        after=after, accepted=accepted, of=len(parts.hunks), left=left, cuts=choice.cuts, reason=choice.reason
+    )
 
 
 def _edited_entry(entry: EntryDraft, text: str, reason: str) -> EntryRuling | str | None:
@@ -306,7 +310,7 @@ def _differences(draft: EffectsDraft, rulings: Mapping[int, EntryRuling]) -> str
         elif ruling.edited:
             sentences.append(f"The person changed your text of `{entry.path}` before approving it{given}.")
         else:
-            count = f"{len(ruling.taken or ())} of {plural(ruling.of, 'hunk')}"
+            count = f"{len(ruling.accepted or ())} of {plural(ruling.of, 'hunk')}"
             sentences.append(f"Of `{entry.path}` the person accepted {count}{given}.")
     if skipped:
         sentences.insert(0, f"Skipped: {first_names(skipped, _MOST_NAMED)}.")

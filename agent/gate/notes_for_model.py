@@ -56,7 +56,7 @@ def _not_done(draft: CommandDraft | McpDraft | EffectsDraft) -> str:
 def part_note(
     draft: FileDraft,
     parts: Split,
-    taken: Collection[int],
+    accepted: Collection[int],
     reasons: Mapping[int, str],
     reason: str | None,
     *,
@@ -66,12 +66,12 @@ def part_note(
 
     `is_cut`: the person split hunks, so `parts` are smaller than the hunks of the proposal.
     """
-    left = [hunk.index for hunk in parts.hunks if hunk.index not in taken]
-    places = _places(parts, taken)
+    left = [hunk.index for hunk in parts.hunks if hunk.index not in accepted]
+    places = _places(parts, accepted)
     head = "split your change into smaller hunks and accepted" if is_cut else "accepted"
     lines = [
-        f"the person {head} {len(taken)} of {len(parts.hunks)} hunks of {draft.path}.",
-        f"Written: {_named(sorted(taken), places)}.",
+        f"the person {head} {len(accepted)} of {len(parts.hunks)} hunks of {draft.path}.",
+        f"Written: {_named(sorted(accepted), places)}.",
         f"Skipped, and unchanged: {_named(left, places)}.",
         _bounded("\n".join(_skip_reason(parts, i, why) for i, why in sorted(reasons.items()))),
         comment_line(reason),
@@ -133,13 +133,13 @@ def _named(hunks: Sequence[int], places: Sequence[str]) -> str:
     return ", ".join(named)
 
 
-def _places(parts: Split, taken: Collection[int]) -> list[str]:
+def _places(parts: Split, accepted: Collection[int]) -> list[str]:
     """Return each hunk's lines in the written text, 1-based."""
     shift = 0
     places: list[str] = []
     for hunk in parts.hunks:
         first, last = hunk.changes[0].a1, hunk.changes[-1].a2
-        grown = hunk.added - hunk.removed if hunk.index in taken else 0
+        grown = hunk.added - hunk.removed if hunk.index in accepted else 0
         start, end = first + shift + 1, last + shift + grown
         places.append(f"lines {start} to {end}" if end > start else f"line {start}")
         shift += grown

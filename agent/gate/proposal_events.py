@@ -146,7 +146,7 @@ def in_conflict(
 def decided(proposal_id: str, ruling: Ruling, blobs: Blobs) -> ProposalDecided:
     """Return the event of the decision on a proposal."""
     is_own = ruling.approved and _is_own(ruling)
-    is_whole = ruling.taken is None and not ruling.entries
+    is_whole = ruling.accepted is None and not ruling.entries
     decision = "reject" if not ruling.approved else "approve" if is_whole else "part"
     return ProposalDecided(
         proposal_id=proposal_id,
@@ -154,7 +154,7 @@ def decided(proposal_id: str, ruling: Ruling, blobs: Blobs) -> ProposalDecided:
         by=ruling.by,
         reason=ruling.reason,
         rule=ruling.rule,
-        taken=ruling.taken,
+        taken=ruling.accepted,
         left=ruling.left,
         cuts=ruling.cuts,
         after=blobs.keep(ruling.after) if is_own and ruling.after is not None else None,
@@ -166,7 +166,7 @@ def decided(proposal_id: str, ruling: Ruling, blobs: Blobs) -> ProposalDecided:
 def _entry(ruling: EntryRuling, blobs: Blobs) -> EntryDecided:
     return EntryDecided(
         skipped=ruling.skipped,
-        taken=ruling.taken,
+        taken=ruling.accepted,
         left=ruling.left,
         cuts=ruling.cuts,
         after=None if ruling.after is None else blobs.keep(ruling.after),

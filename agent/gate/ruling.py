@@ -20,10 +20,10 @@ class EntryRuling(msgspec.Struct, frozen=True, kw_only=True):
     """The bytes that are applied instead of the proposed ones."""
     edited: bool = False
     """Whether these are the person's own text."""
-    taken: list[int] | None = None
+    accepted: list[int] | None = None
     """The indexes of the accepted hunks; None: the hunks decided nothing."""
     of: int = 0
-    """Number of hunks, with `taken`."""
+    """Number of hunks, with `accepted`."""
     left: dict[int, str] = {}
     """Why a hunk was skipped, by its index."""
     cuts: dict[int, list[int]] = {}
@@ -52,12 +52,12 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the person changed the text before approving it."""
     refused_by: RefusedBy | None = None
     """Which side refused the draft; None: it was approved. `person`: by a decision, also one of a client."""
-    taken: int | None = None
+    accepted: int | None = None
     """Number of hunks that the person accepted; None: all, or there were no hunks to choose from."""
     left: dict[int, str] = {}
     """Why the person skipped a hunk, by its index."""
     cuts: dict[int, list[int]] = {}
-    """How the person split hunks: `taken` and `left` then count their parts."""
+    """How the person split hunks: `accepted` and `left` then count their parts."""
     rule: str | None = None
     """The rule that `always` wrote."""
     entries: dict[int, EntryRuling] = {}
@@ -73,7 +73,7 @@ def approved(
     reason: str | None = None,
     after: bytes | None = None,
     note: str = "",
-    taken: int | None = None,
+    accepted: int | None = None,
     left: dict[int, str] | None = None,
     edited: bool = False,
     rule: str | None = None,
@@ -86,7 +86,7 @@ def approved(
         by=by,
         reason=reason,
         note_for_model=note,
-        taken=taken,
+        accepted=accepted,
         left=left or {},
         edited=edited or (isinstance(draft, FileDraft) and draft.edited),
         rule=rule,

@@ -22,7 +22,7 @@ from ...repo.old_snapshots.snapshots import Snapshots
 from ...state.facts.checkpoint import facts_of
 from ...verdict.judge.decided_now import decided_now
 from ...verdict.judge.judge import MOST_LISTED
-from ...verdict.judge.judge_view import Taken, ViewFailed
+from ...verdict.judge.judge_view import ViewContent, ViewFailed
 from ...verdict.judge.judged_runs import is_judged
 from ...verdict.scope.run_scope import scope_of_run
 from ..start.damaged_journal import require_undamaged
@@ -109,7 +109,7 @@ def _stored(journal: Journal, facts: RunFacts) -> Stored | None:
     return Stored(Snapshots(journal.path.with_suffix(".snapshots")), facts.world)
 
 
-def _taken(journal: Journal, facts: RunFacts, workspace: Workspace) -> tuple[Taken | None, list[str]]:
+def _view_content(journal: Journal, facts: RunFacts, workspace: Workspace) -> tuple[ViewContent | None, list[str]]:
     """Return what the checkout has instead of undecided changes, and their paths; None: nothing decided about the run.
 
     Raises CheckoutFailed.
@@ -125,7 +125,7 @@ def _taken(journal: Journal, facts: RunFacts, workspace: Workspace) -> tuple[Tak
         if now.decided.unknown:
             raise CheckoutFailed(f"what some files were before is not known: {now.decided.unknown[0]}")
         names = [recorded_text(one.path) for one in now.decided.undecided]
-        return Taken.without_undecided(now.decided, now.contents), names[:MOST_LISTED]
+        return ViewContent.without_undecided(now.decided, now.contents), names[:MOST_LISTED]
     except (OSError, ValueError, ViewFailed) as error:
         raise CheckoutFailed(f"what the run changed cannot be read: {error}") from error
 
@@ -136,7 +136,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
     sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent, held_out=held_out)
     began = time.monotonic()
     try:
-        taken, left_out = await asyncio.to_thread(_taken, journal, facts, workspace)
+        content, left_out = await asyncio.to_thread(_view_content, journal, facts, workspace)
     except CheckoutFailed as why:
         return Verified(
             run_id=spec.run_id,
@@ -152,7 +152,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
         sandbox=sandbox,
         env=commands_env(env, spec.gate, spec.model),
         stored=_stored(journal, facts),
-        taken=taken,
+        content=content,
     )
     wanted = spec.predicates
     is_any = wanted.any and commands == wanted.until

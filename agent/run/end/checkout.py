@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...sandbox.sandbox import Sandbox
     from ...state.facts.run_facts import RunFacts
     from ...state.facts.standing_changes import Changes
-    from ...verdict.judge.judge_view import Taken
+    from ...verdict.judge.judge_view import ViewContent
 
 
 _NAMED = 3
@@ -62,7 +62,7 @@ class Result:
     """The snapshot of the result; None: it is in the workspace."""
     is_live: bool = False
     """Whether the run has not ended; else its workspace may have changed since."""
-    taken: Taken | None = None
+    content: ViewContent | None = None
     """What the checkout has instead of undecided changes; None: nothing was judged."""
 
 
@@ -149,8 +149,8 @@ async def _write_files(result: Result, folder: Path) -> None:
         await asyncio.to_thread(copy_files, result.workspace, folder)
     elif large := await stored.snapshots.write_to(stored.tree, folder):
         raise CheckoutFailed(f"{large[0]} is too large for a snapshot")
-    if result.taken is not None:
-        await asyncio.to_thread(_write_past, result.taken.past, folder)
+    if result.content is not None:
+        await asyncio.to_thread(_write_past, result.content.past, folder)
 
 
 def _write_past(past: Mapping[str, Past | None], folder: Path) -> None:

@@ -15,7 +15,7 @@ from ...repo.checkout.dependency_folders import dependency_folders, ignored_name
 from ...repo.repository import GitFailed, Repository
 from ...step.resources.activity import PersonInterrupted
 from ...verdict.judge.judge import decided_of
-from ...verdict.judge.judge_view import Taken, ViewFailed
+from ...verdict.judge.judge_view import ViewContent, ViewFailed
 from .case_of_run import case_now
 from .checkout import Result
 from .checkout_failed import CheckoutFailed
@@ -59,7 +59,7 @@ async def confirm_result(ctx: RunContext) -> None:
     wanted = ctx.facts.spec.predicates
     ctx.events.record(ConfirmationStarted(command=_joined(ctx.facts)))
     try:
-        taken = await _taken(ctx) if ctx.judges else None
+        content = await _view_content(ctx) if ctx.judges else None
     except CheckoutFailed as why:
         _finish(ctx, Trial(result=Confirmed.NOT_CONFIRMED, detail=str(why)), 0.0, mark=stamp)
         return
@@ -70,7 +70,7 @@ async def confirm_result(ctx: RunContext) -> None:
         sandbox=ctx.sandbox,
         env=ctx.env,
         is_live=True,
-        taken=taken,
+        content=content,
     )
     left = ctx.usage.seconds_for_work()
     seconds = wanted.timeout if left is None else max(1.0, min(wanted.timeout, left))
@@ -111,11 +111,11 @@ def _finish(
     )
 
 
-async def _taken(ctx: RunContext) -> Taken:
+async def _view_content(ctx: RunContext) -> ViewContent:
     """Return what a checkout has instead of undecided changes. Raises CheckoutFailed."""
     try:
         decided, contents = await asyncio.to_thread(decided_of, await case_now(ctx))
-        return await asyncio.to_thread(Taken.without_undecided, decided, contents)
+        return await asyncio.to_thread(ViewContent.without_undecided, decided, contents)
     except ViewFailed as error:
         raise CheckoutFailed(str(error)) from error
 

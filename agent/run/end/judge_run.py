@@ -85,8 +85,8 @@ async def _ask_about_undecided(run: LiveRun) -> bool:
             run.pauses.after_interrupt()
             return True
     if ruling.approved:
-        taken = [path for at, path in enumerate(draft.paths) if not _is_skipped(ruling.entries.get(at))]
-        events.record(UndecidedAccepted(paths=taken, by=ruling.by))
+        accepted = [path for at, path in enumerate(draft.paths) if not _is_skipped(ruling.entries.get(at))]
+        events.record(UndecidedAccepted(paths=accepted, by=ruling.by))
         return True
     if ruling.refused_by != "person":
         return False

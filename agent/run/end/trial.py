@@ -96,7 +96,7 @@ def _fewer(result: Result, ran: CheckResult) -> str | None:
     verdicts = result.facts.verdicts
     check = verdicts.checks.get(ran.command)
     counted = None if check is None else check.counted
-    if result.taken is not None:  # the checkout has the tests of the start
+    if result.content is not None:  # the checkout has the tests of the start
         counted = verdicts.references.get(ran.command)
     if counted is None:
         return None

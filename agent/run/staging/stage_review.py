@@ -34,7 +34,7 @@ from ...step.resources.run_stage import Stage, decided_on
 from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
 from ...step.tool_calls.effect_entries import is_folder, readable, sort_effects, with_blobs
-from ...step.tool_calls.effects_at_gate import effects_draft, take_listed
+from ...step.tool_calls.effects_at_gate import accept_listed, effects_draft
 from ..end.undecided import note_at_end
 from .judge_in_place import InPlace, end_as_done, result_in_place
 from .remove_left import remove_ended
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ...protocol import Decide, EffectEntry, Event
     from ...step.resources.run_context import RunContext
     from ...step.tool_calls.effect_entries import Sorted
-    from ...step.tool_calls.effects_at_gate import Taken
+    from ...step.tool_calls.effects_at_gate import EffectsOutcome
 
 NOTHING = "nothing is staged in run {run}: `rundry doctor` lists all stages of this folder"
 _COMMAND = "rundry apply"
@@ -101,20 +101,20 @@ class StageReview:
         Raises UserError if the decision is not possible; then nothing was applied.
         """
         ctx, events = self._ctx, _DecidedEvents(self._ctx, decision)
-        taken = await take_listed(ctx, self._stage.layers, self._stage.unit.layer, self._listed, _COMMAND, events)
+        outcome = await accept_listed(ctx, self._stage.layers, self._stage.unit.layer, self._listed, _COMMAND, events)
         if events.refused:
             raise UserError(events.refused[0])
         self._person.is_here = False
         conflicts = {entry.kind for entry in _entries(self.shown) if entry.conflict}
         is_partial = any(choice.skip or choice.hunks is not None for choice in decision.entries.values())
-        stays = self._waiting.intersection(taken.dropped)  # also what somebody changed since it was listed
-        is_over, left = not (conflicts - {"git"} or taken.failed or is_partial or stays), ""
+        stays = self._waiting.intersection(outcome.dropped)  # also what somebody changed since it was listed
+        is_over, left = not (conflicts - {"git"} or outcome.failed or is_partial or stays), ""
         if is_over and conflicts:
             is_over, left = await asyncio.to_thread(self._leave_commits)
-        lines = [*taken.lines, *([left] if left else [])]
+        lines = [*outcome.lines, *([left] if left else [])]
         self._tell_model(decided_words(lines, is_over=is_over))
         if not is_over:
-            await asyncio.to_thread(self._keep_rest, taken)
+            await asyncio.to_thread(self._keep_rest, outcome)
         await note_at_end(ctx)  # also if the checks are killed
         has_checks = ctx.facts.spec.predicates.exist
         found = await result_in_place(ctx) if has_checks else InPlace(met=None)
@@ -124,7 +124,7 @@ class StageReview:
         return Applied(
             lines=lines,
             is_over=is_over,
-            skipped=bool(decision.entries or taken.dropped or left) or not is_over,
+            skipped=bool(decision.entries or outcome.dropped or left) or not is_over,
             met=found.met,
             why=found.why,
             evidence=found.evidence,
@@ -146,11 +146,11 @@ class StageReview:
         names = ", ".join(f"`{ref}`" for ref in kept)
         return True, f"The commits of the run are left behind, as {names}." if kept else ""
 
-    def _keep_rest(self, taken: Taken) -> None:
+    def _keep_rest(self, outcome: EffectsOutcome) -> None:
         """Let what was not applied be the stage from here on."""
         entries = (one for group in self._listed.groups if group.kind != "git" for one in group.entries)
         paths = [one.effect.path for one in entries]
-        out = {*taken.dropped, *taken.failed}
+        out = {*outcome.dropped, *outcome.failed}
         self._stage.unit.note_applied(path for path in paths if path not in out and readable(path) not in out)
         _store_choices(self._stage.unit.folder, [], {})
 

@@ -28,7 +28,7 @@ from ...verdict.checks.score import (
 )
 from ...verdict.judge.judge import decided_of
 from ...verdict.judge.judge_setup import fresh_of, prepare_again
-from ...verdict.judge.judge_view import Taken, ViewFailed, open_view
+from ...verdict.judge.judge_view import ViewContent, ViewFailed, open_view
 from ..end.case_of_run import case_of
 
 if TYPE_CHECKING:
@@ -262,11 +262,11 @@ async def _view_of(case: Case) -> AsyncGenerator[JudgeView]:
     if now.decided.unknown:
         raise ViewFailed(f"what some files were before is not known: {now.decided.unknown[0]}")
     rows = () if case.unit is None else case.unit.changes.rows
-    taken = await asyncio.to_thread(Taken.without_undecided, now.decided, now.contents, rows)
-    if why := await prepare_again(case, now.decided, taken):
+    content = await asyncio.to_thread(ViewContent.without_undecided, now.decided, now.contents, rows)
+    if why := await prepare_again(case, now.decided, content):
         raise ViewFailed(f"the setup fails with the changes of this run: {why}")
-    taken.fresh = fresh_of(case)
-    async with open_view(case.layers, case.sandbox, taken) as view:
+    content.fresh = fresh_of(case)
+    async with open_view(case.layers, case.sandbox, content) as view:
         yield view
 
 

@@ -19,7 +19,7 @@ from ...sandbox.command_access import Access, programs_of_user
 from ...settings.hook_scripts import script_is_trusted
 from ...tools.fit_text import plain
 from ..tool_calls.direct_changes import look_before, reach_of, record_changes
-from ..tool_calls.effects_at_gate import take_effects
+from ..tool_calls.effects_at_gate import accept_effects
 from ..tool_calls.protected_changes import leave_protected
 from .hook_input import HookEvent, hook_input
 
@@ -106,8 +106,8 @@ async def _run_in_layer(
         ended = watch.reached or ("it timed out" if done.timed_out else "")
         lines = list[str]()
         if may_write:
-            taken = await take_effects(ctx, layers, layer, hook.command, events, ended=ended, asks=False)
-            lines = taken.lines
+            outcome = await accept_effects(ctx, layers, layer, hook.command, events, ended=ended, asks=False)
+            lines = outcome.lines
     finally:
         if watch is not None:
             watch.end()

@@ -53,7 +53,7 @@ async def changed_paths(ctx: RunContext, layers: RunLayers, layer: Layer) -> lis
     return [readable(one.effect.path) for group in listed.groups for one in group.entries]
 
 
-class Taken(NamedTuple):
+class EffectsOutcome(NamedTuple):
     """What became of the effects of a layer."""
 
     lines: list[str]
@@ -64,7 +64,7 @@ class Taken(NamedTuple):
     """The paths of what was accepted, and that somebody else changed meanwhile."""
 
 
-async def take_effects(
+async def accept_effects(
     ctx: RunContext,
     layers: RunLayers,
     layer: Layer,
@@ -73,7 +73,7 @@ async def take_effects(
     *,
     ended: str = "",
     asks: bool = True,
-) -> Taken:
+) -> EffectsOutcome:
     """Decide on the effects and apply the accepted ones.
 
     `ended`: why the command did not end by itself; then nothing is applied. Empty: it did. `asks`: whether a person is
@@ -82,15 +82,15 @@ async def take_effects(
     try:
         listed = await asyncio.to_thread(_listed, ctx, layers, layer)
     except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
-        return Taken([f"Nothing that the command changed was applied: {ended or error}."], ["."])
+        return EffectsOutcome([f"Nothing that the command changed was applied: {ended or error}."], ["."])
     if ended:
         paths = [one.effect.path for group in listed.groups for one in group.entries]
         why = f"Nothing of what it had changed was applied, because {ended}"
-        return Taken([f"{why}: {named(paths)}."] if paths else [], paths)
-    return await take_listed(ctx, layers, layer, listed, command, events, asks=asks)
+        return EffectsOutcome([f"{why}: {named(paths)}."] if paths else [], paths)
+    return await accept_listed(ctx, layers, layer, listed, command, events, asks=asks)
 
 
-async def take_listed(
+async def accept_listed(
     ctx: RunContext,
     layers: RunLayers,
     layer: Layer,
@@ -99,8 +99,8 @@ async def take_listed(
     events: Events,
     *,
     asks: bool = True,
-) -> Taken:
-    """Decide on what a layer would change, and apply what is accepted. `asks`: as in `take_effects`.
+) -> EffectsOutcome:
+    """Decide on what a layer would change, and apply what is accepted. `asks`: as in `accept_effects`.
 
     Raises PersonInterrupted: nothing is applied.
     """
@@ -121,7 +121,7 @@ async def take_listed(
     dropped = [
         readable(one.effect.path) for one in files if one.effect.path not in accepted and not is_folder(one.effect)
     ]
-    return Taken([line] if line else [], dropped, frozenset(failed))
+    return EffectsOutcome([line] if line else [], dropped, frozenset(failed))
 
 
 @dataclass(slots=True)
@@ -192,7 +192,7 @@ async def decide_effects(
         if ruling.approved or not draft.along_waits or ruling.refused_by == "policy":
             decided.pass_on(found)  # only a person drops what needs no approval
         if ruling.approved:
-            _take_approved(decided, found, ruling)
+            _accept_approved(decided, found, ruling)
         else:
             _refuse(decided, found.asking, _why_refused(ruling))
     _let_folders_follow(decided, found)
@@ -238,7 +238,7 @@ def _not_git(part: Part, why: str) -> str:
     return f"nothing of git ({'' if part.git is None else git_summary(part.git, part.draft.shown.path)}): {why}"
 
 
-def _take_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
+def _accept_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
     """Take what was approved: exactly the rows that were shown, and the bytes that a person chose."""
     for at, part in enumerate(found.asking):
         shown, own = part.draft.shown, ruling.entries.get(at, _WHOLE)
@@ -251,12 +251,12 @@ def _take_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
             decided.git.append(part.git)
             decided.counted.append(f"{GIT_WORDS}{git_summary(part.git, shown.path)}")
         else:
-            _take_entry(decided, part, own)
+            _accept_entry(decided, part, own)
     decided.chosen = ruling.note_for_model
     decided.comment = comment_line(ruling.reason, ruling.by) if ruling.by != "policy" else ""
 
 
-def _take_entry(decided: Decided, part: Part, own: EntryRuling) -> None:
+def _accept_entry(decided: Decided, part: Part, own: EntryRuling) -> None:
     rows = [row_of(effect) for effect in part.effects]
     if own.after is not None:
         (row,) = rows
@@ -276,14 +276,14 @@ def _take_entry(decided: Decided, part: Part, own: EntryRuling) -> None:
 
 def _let_folders_follow(decided: Decided, found: Sorted) -> None:
     """Make or delete the folders in which files were accepted."""
-    taken = {row.path for row in decided.rows}
+    accepted = {row.path for row in decided.rows}
     asked = [effect.path for part in found.asking for effect in part.effects]
     for folder in found.folders:
         below = f"{folder.path}/"
         if folder.after is not None:
-            follows = any(path.startswith(below) for path in taken)
+            follows = any(path.startswith(below) for path in accepted)
         else:
-            left = (path for path in (*asked, *found.left) if path not in taken)
+            left = (path for path in (*asked, *found.left) if path not in accepted)
             follows = not any(path.startswith(below) for path in left)
         if follows:
             decided.rows.append(folder)

@@ -25,7 +25,7 @@ from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.output_tail import Tail
 from .direct_changes import look_before, reach_of, record_background_changes, record_changes
-from .effects_at_gate import changed_paths, take_effects
+from .effects_at_gate import accept_effects, changed_paths
 from .protected_changes import decide_protected, leave_protected
 
 if TYPE_CHECKING:
@@ -64,21 +64,21 @@ async def run_at_gate(
             if need is None:
                 break
             if not ctx.journal.views.is_attended():
-                return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {NOBODY_TO_ALLOW}"])
+                return (await attempt.accept()).with_notes([f"{REFUSED} {need.what}. {NOBODY_TO_ALLOW}"])
             if need.unsandboxed and ctx.facts.spec.predicates.holdout is not None:
-                return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {HELD_OUT}"])
+                return (await attempt.accept()).with_notes([f"{REFUSED} {need.what}. {HELD_OUT}"])
             try:
                 opening = ctx.gate.propose(_widened(draft, need), call_id="", events=events)
                 ruling = await ctx.activity.interruptible(opening)
             except PersonInterrupted as how:
                 raise CommandEnded(how, f"{attempt.result.text}\n{REFUSED} {need.what}.") from how
             if not ruling.approved or not isinstance(ruling.draft, CommandDraft):
-                return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {_not_allowed(ruling)}"])
+                return (await attempt.accept()).with_notes([f"{REFUSED} {need.what}. {_not_allowed(ruling)}"])
             draft = ruling.draft
             await attempt.close()
             attempt = await _attempt(ctx, draft, ruling, events, call_id)
             before = f"The first try failed: {REFUSED} {need.what}. {ALLOWED_ONCE}\n"
-        result = await attempt.take()
+        result = await attempt.accept()
         return replace(result, text=before + result.text)
     finally:
         await attempt.close()
@@ -180,7 +180,7 @@ class _LayeredAttempt:
     _limit: str
     """The limit for which it was ended; empty: none."""
 
-    async def take(self) -> ToolResult:
+    async def accept(self) -> ToolResult:
         """Decide on what it changed, apply what is accepted, and return its result with a line for the model.
 
         Raises CommandEnded if a person interrupts the decision.
@@ -189,13 +189,15 @@ class _LayeredAttempt:
         done = self.result.finished
         ended = self._limit or ("it timed out" if done is not None and done.timed_out else "")
         try:
-            taken = await take_effects(self._ctx, self._layers, self._layer, self._command, self._events, ended=ended)
+            outcome = await accept_effects(
+                self._ctx, self._layers, self._layer, self._command, self._events, ended=ended
+            )
         except PersonInterrupted as how:
             raise CommandEnded(how, f"{self.result.text}\n{_UNDECIDED}") from how
         is_watched = bool(required_commands(self._ctx.facts.spec.predicates.require))
-        dropped = sorted(taken.dropped)[:_MOST_NAMED] if is_watched else []
+        dropped = sorted(outcome.dropped)[:_MOST_NAMED] if is_watched else []
         advice = [_MOVE_OF_FOLDER] if not self.result.ok and os.strerror(errno.EXDEV) in self.result.text else []
-        return replace(self.result, disturbed=dropped).with_notes([*advice, *taken.lines])
+        return replace(self.result, disturbed=dropped).with_notes([*advice, *outcome.lines])
 
     async def close(self) -> None:
         """Drop what was not applied."""
@@ -219,7 +221,7 @@ class _DirectAttempt(NamedTuple):
 
     result: ToolResult
 
-    async def take(self) -> ToolResult:
+    async def accept(self) -> ToolResult:
         """Return its result."""
         return self.result
 

@@ -24,7 +24,7 @@ from ...sandbox.denied_paths import held_out_paths
 from ..counting.compare_counts import compare
 from ..counting.counted import Counted
 from .checked import checked_in_view
-from .judge_view import Taken, ViewFailed, open_view
+from .judge_view import ViewContent, ViewFailed, open_view
 
 if TYPE_CHECKING:
     from ..checks.run_check import CheckResult
@@ -99,7 +99,7 @@ async def prepare_holdout(case: Case) -> None:
     case.events.record(JudgePreparing(what="holdout", command=facts.spec.predicates.holdout))
     problem, counted, seconds = "", None, 0.0
     try:
-        result = await _tried(case, Taken({}, {}))
+        result = await _tried(case, ViewContent({}, {}))
         problem, seconds = result.error or "", result.seconds
         counted = None if result.counted is None else case.journal.blobs.keep(msgspec.json.encode(result.counted))
     except ViewFailed as failed:
@@ -114,12 +114,12 @@ async def prepare_holdout(case: Case) -> None:
     )
 
 
-async def with_second_check(case: Case, judged: Judged, taken: Taken) -> Judged:
+async def with_second_check(case: Case, judged: Judged, content: ViewContent) -> Judged:
     """Run the second check on a result that the judge let pass, and return the judgement with what it shows.
 
-    `taken`: what the view has that was judged. Raises ViewFailed.
+    `content`: what the view has that was judged. Raises ViewFailed.
     """
-    result = await _tried(case, taken)
+    result = await _tried(case, content)
     output = case.journal.path.with_name(f"{case.journal.path.name}.holdout")
     await asyncio.to_thread(_store, output, result)
     if result.timed_out and case.timeout < case.facts.spec.predicates.timeout:
@@ -138,10 +138,10 @@ async def with_second_check(case: Case, judged: Judged, taken: Taken) -> Judged:
     return msgspec.structs.replace(judged, grade=grade, holdout="second check passed")
 
 
-async def _tried(case: Case, taken: Taken) -> CheckResult:
+async def _tried(case: Case, content: ViewContent) -> CheckResult:
     command = case.facts.spec.predicates.holdout
     assert command is not None  # the caller asked
-    async with open_view(case.layers, case.sandbox.with_held_out(), taken) as view:
+    async with open_view(case.layers, case.sandbox.with_held_out(), content) as view:
         result = await checked_in_view(case, view, command)
         if view.reached:
             result = msgspec.structs.replace(result, passed=False, output=f"it was ended, because {view.reached}")

@@ -36,7 +36,7 @@ from .decided_now import DecidedNow, decided_now
 from .first_counts import CountsDamaged, first_counts
 from .holdout import with_second_check
 from .judge_setup import command_that_made, files_changed_by, fresh_of, prepare_again
-from .judge_view import JudgeView, Taken, ViewFailed, open_view
+from .judge_view import JudgeView, ViewContent, ViewFailed, open_view
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,9 +116,9 @@ async def _held_out(case: Case, judged: Judged) -> Judged:
         detail = "files that this run changed were changed before the second check"
         return msgspec.structs.replace(judged, grade="passed", passed=False, why="moved", detail=detail)
     rows = () if case.unit is None else case.unit.changes.rows
-    taken = await asyncio.to_thread(Taken.without_undecided, now.decided, now.contents, rows)
-    taken.fresh = fresh_of(case)
-    return await with_second_check(case, judged, taken)
+    content = await asyncio.to_thread(ViewContent.without_undecided, now.decided, now.contents, rows)
+    content.fresh = fresh_of(case)
+    return await with_second_check(case, judged, content)
 
 
 def decided_of(case: Case) -> DecidedNow:
@@ -222,22 +222,22 @@ class _Judge:
         if early is not None:
             return early
         decided = self._decided
-        taken = await asyncio.to_thread(Taken.without_undecided, decided, self._contents, self._rows)
-        if why := await prepare_again(self._case, decided, taken):
+        content = await asyncio.to_thread(ViewContent.without_undecided, decided, self._contents, self._rows)
+        if why := await prepare_again(self._case, decided, content):
             return self._red("conditions", "the setup fails with the changes of this run", output=why)
-        taken.fresh = fresh_of(self._case)
-        trial, seconds = await self._timed(taken)
+        content.fresh = fresh_of(self._case)
+        trial, seconds = await self._timed(content)
         if not trial.is_green(any_=self._any) and seconds < _REPEATED_SECONDS:
-            trial, _ = await self._timed(taken)
+            trial, _ = await self._timed(content)
         if not trial.is_green(any_=self._any):
             return self._few_tests() if self._fewer else await self._explained(trial)
-        suspect = [*self._fewer_tests(trial), *await self._wrote(trial, taken)]
+        suspect = [*self._fewer_tests(trial), *await self._wrote(trial, content)]
         words = list[str]()
         if not suspect and decided.accepted:
             checks = [one for one in trial.checks if one.passed and not self._is_accepted_uncounted(one.command)]
             counts_without = {one.command: one.counted for one in checks}
             for command in [*counts_without, *score_of(self._case.facts.spec)]:
-                found = await planted(self._case, command, taken, counts_without.get(command))
+                found = await planted(self._case, command, content, counts_without.get(command))
                 suspect += [found.why] if found.why else []
                 words += [found.words] if found.words else []
         if suspect:
@@ -292,14 +292,14 @@ class _Judge:
         left, facts = self._case.left, self._case.facts
         return left is None or left > seconds_needed(facts.verdicts, self._goals.checks, score_of(facts.spec))
 
-    async def _timed(self, taken: Taken) -> tuple[_Trial, float]:
+    async def _timed(self, content: ViewContent) -> tuple[_Trial, float]:
         began = time.monotonic()
-        return await self._tried(taken), time.monotonic() - began
+        return await self._tried(content), time.monotonic() - began
 
-    async def _tried(self, taken: Taken, read_only: Sequence[Path] = ()) -> _Trial:
+    async def _tried(self, content: ViewContent, read_only: Sequence[Path] = ()) -> _Trial:
         """Run all predicates in a new view."""
         case, trial = self._case, _Trial()
-        async with open_view(case.layers, case.sandbox, taken) as view:
+        async with open_view(case.layers, case.sandbox, content) as view:
             trial.checks += await self._all_checked(view, read_only)
             for script in self._goals.python:
                 with prepared_environment(view.sandbox, case.env) as environment:
@@ -312,13 +312,13 @@ class _Judge:
             if trial.is_green(any_=self._any):
                 trial.overwritten = await asyncio.to_thread(view.overwritten, case.env)
         if self._required and trial.is_green(any_=self._any):
-            await self._run_required(trial, taken)
+            await self._run_required(trial, content)
         return trial
 
-    async def _run_required(self, trial: _Trial, taken: Taken) -> None:
+    async def _run_required(self, trial: _Trial, content: ViewContent) -> None:
         """Run the commands that the model had to run in a view of their own, because they may write files there."""
         case = self._case
-        async with open_view(case.layers, case.sandbox, taken) as view:
+        async with open_view(case.layers, case.sandbox, content) as view:
             for command in self._required:
                 trial.required.append(await checked_in_view(case, view, command))
             trial.reached = view.reached
@@ -366,7 +366,9 @@ class _Judge:
             return self._red("budget", "the time that is left is not enough to judge the result", output=trial.output)
         left_out = [one for one in decided.undecided if one.what != "output"]
         if left_out:
-            there = await self._tried(await asyncio.to_thread(Taken.in_place, decided, self._contents, self._rows))
+            there = await self._tried(
+                await asyncio.to_thread(ViewContent.in_place, decided, self._contents, self._rows)
+            )
             if there.is_green(any_=self._any):
                 return self._rests_on_undecided(left_out, trial.output)
             trial = there
@@ -412,7 +414,7 @@ class _Judge:
             return str(error)
         return "" if found is None else f"`{check.command}`: {found.why}"
 
-    async def _wrote(self, trial: _Trial, taken: Taken) -> list[str]:
+    async def _wrote(self, trial: _Trial, content: ViewContent) -> list[str]:
         """Return why the checks are suspect, because they wrote files of the start that the run may not change."""
         case = self._case
         first, built = await asyncio.to_thread(self._first_wrote), self._output_of_start()
@@ -426,7 +428,7 @@ class _Judge:
         if not found:
             return []
         if case.sandbox.kind == "bubblewrap" and len(found) <= _MOST_READ_ONLY:
-            kept = await self._tried(taken, [case.workspace.root / path for path in found])
+            kept = await self._tried(content, [case.workspace.root / path for path in found])
             if kept.is_green(any_=self._any):
                 return []
         return [f"the check itself changes what it depends on: {first_names(found, _NAMED)}"]

@@ -22,7 +22,7 @@ from ...layers.removing import remove_tree
 from ...protocol import JudgePreparing, SetupPrepared
 from .checked import checked_in_view
 from .decided import is_below
-from .judge_view import Taken, ViewFailed, open_view
+from .judge_view import ViewContent, ViewFailed, open_view
 from .setup_layers import Fresh, clone_tree
 
 if TYPE_CHECKING:
@@ -39,33 +39,33 @@ async def prepare_setup(case: Case) -> None:
         return
     absent = await asyncio.to_thread(lambda: [*_ignored_folders(case, case.workspace.root)])
     case.events.record(JudgePreparing(what="setup", command=command))
-    case.events.record(await _prepared(case, command, Taken({}, {}), absent, {}))
+    case.events.record(await _prepared(case, command, ViewContent({}, {}), absent, {}))
 
 
-async def prepare_again(case: Case, decided: Decided, taken: Taken) -> str:
+async def prepare_again(case: Case, decided: Decided, content: ViewContent) -> str:
     """Run the command again if it read something whose accepted content is another one now.
 
-    `taken`: the view of the judge. Returns why it failed; empty: what it made fits. Raises ViewFailed.
+    `content`: the view of the judge. Returns why it failed; empty: what it made fits. Raises ViewFailed.
     """
     prepared = case.facts.verdicts.setup
     if prepared is None or not await asyncio.to_thread(_is_stale, case, decided, prepared):
         return ""
     absent = await asyncio.to_thread(lambda: [*_ignored_folders(case, case.workspace.root)])
     absent = [*dict.fromkeys([*prepared.absent, *absent, *prepared.kept])]
-    again = await _prepared(case, prepared.command, taken, absent, _outside(case, decided))
+    again = await _prepared(case, prepared.command, content, absent, _outside(case, decided))
     if not again.problem:
         case.events.record(again)
     return again.problem
 
 
 async def _prepared(
-    case: Case, command: str, taken: Taken, absent: Sequence[str], changed: Mapping[str, str]
+    case: Case, command: str, content: ViewContent, absent: Sequence[str], changed: Mapping[str, str]
 ) -> SetupPrepared:
     """Run the command in a view, keep what it made, and return the event of it."""
-    taken.fresh = Fresh(absent, {})
+    content.fresh = Fresh(absent, {})
     kept, opened, problem, seconds = list[str](), None, "", 0.0
     try:
-        async with open_view(case.layers, case.sandbox, taken) as view:
+        async with open_view(case.layers, case.sandbox, content) as view:
             result = await checked_in_view(case, view, command, network=case.facts.spec.gate.network)
             seconds = result.seconds
             if result.passed and not view.reached:

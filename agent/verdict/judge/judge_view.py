@@ -121,7 +121,7 @@ def _paths(listed: Listed) -> Iterator[str]:
             yield from (one.effect.path for one in group.entries)
 
 
-class Taken:
+class ViewContent:
     """What a view has instead of what the workspace has now."""
 
     def __init__(self, past: Mapping[str, Past | None], digests: Mapping[str, str]) -> None:
@@ -140,7 +140,7 @@ class Taken:
         """What a setup made, and what is absent instead; None: there is no setup."""
 
     @classmethod
-    def without_undecided(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> Taken:
+    def without_undecided(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> ViewContent:
         """Return the view in which nothing is undecided. Raises ViewFailed if a content is not known.
 
         `unit`: what an open unit changed. A view shows the workspace, so what is accepted of it is put in.
@@ -157,7 +157,7 @@ class Taken:
         return made
 
     @classmethod
-    def in_place(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> Taken:
+    def in_place(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> ViewContent:
         """Return what is there now, without the output that the run wrote. Raises ViewFailed."""
         wanted = {row.path: PathPast(row.after) for row in _files_of(unit)}
         wanted |= dict.fromkeys(decided.outputs_gone, PathPast(None))
@@ -168,7 +168,7 @@ class Taken:
         return made
 
     @classmethod
-    def _with(cls, wanted: Mapping[str, PathPast], contents: Contents) -> Taken:
+    def _with(cls, wanted: Mapping[str, PathPast], contents: Contents) -> ViewContent:
         """Return a view with this at these paths, and with the folders in which it lies."""
         past, digests = dict[str, Past | None](), dict[str, str]()
         needed = {above for path, one in wanted.items() if one.side is not None for above in above_of(path)}
@@ -201,10 +201,10 @@ def _files_of(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 @asynccontextmanager
-async def open_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> AsyncGenerator[JudgeView]:
+async def open_view(layers: RunLayers, sandbox: Sandbox, content: ViewContent) -> AsyncGenerator[JudgeView]:
     """Make a view for the block. `sandbox`: that of the run. Raises ViewFailed."""
     make = _make_copy if layers.has_copies else _make_view
-    making = asyncio.ensure_future(asyncio.to_thread(make, layers, sandbox, taken))
+    making = asyncio.ensure_future(asyncio.to_thread(make, layers, sandbox, content))
     try:
         view = await asyncio.shield(making)
     except asyncio.CancelledError:
@@ -217,16 +217,16 @@ async def open_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> AsyncG
         await asyncio.shield(asyncio.to_thread(view.close))
 
 
-def _make_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
+def _make_view(layers: RunLayers, sandbox: Sandbox, content: ViewContent) -> JudgeView:
     namespaces, workspace = layers.namespaces, layers.workspace.root
     assert namespaces is not None  # `open_view` looked
     try:
-        past = {**taken.past, **git_past(taken.git, workspace)}
-        fresh = taken.fresh
+        past = {**content.past, **git_past(content.git, workspace)}
+        fresh = content.fresh
         network = namespaces.new_network()
         try:
             if fresh is None:
-                between = layers.output_copies.tree if taken.has_copies else None
+                between = layers.output_copies.tree if content.has_copies else None
                 prepare = partial(_prepare, past=past, between=between)
             else:
                 past = fresh.over(past)
@@ -235,10 +235,10 @@ def _make_view(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
             try:
                 own = sandbox.separate_copy()
                 own.network_words = namespaces.words_in(network)
-                _compare(layer.upper, {path: digest for path, digest in taken.digests.items() if path in past})
-                _renew(layer.root, taken.renewed)
-                _remove_empty(layer.root, taken.folders)
-                take_back(layer, partial(own.words_in, layer.access_in(network), workspace), taken.git)
+                _compare(layer.upper, {path: digest for path, digest in content.digests.items() if path in past})
+                _renew(layer.root, content.renewed)
+                _remove_empty(layer.root, content.folders)
+                take_back(layer, partial(own.words_in, layer.access_in(network), workspace), content.git)
                 return JudgeView(layers, layer, layer.access_in(network), own, network)
             except BaseException:
                 layer.drop()
@@ -272,8 +272,8 @@ class _InCopy(NamedTuple):
         return layer.outside(layer.workspace / path.relative_to(layer.tree) if is_inside else path)
 
 
-def _make_copy(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
-    """Make a view where there are no layers: a copy of the workspace, changed as `taken` says."""
+def _make_copy(layers: RunLayers, sandbox: Sandbox, content: ViewContent) -> JudgeView:
+    """Make a view where there are no layers: a copy of the workspace, changed as `content` says."""
     start = layers.start
     if start is None:
         raise ViewFailed("the copy of the workspace that was made at the start is gone, so start the run again")
@@ -281,14 +281,14 @@ def _make_copy(layers: RunLayers, sandbox: Sandbox, taken: Taken) -> JudgeView:
         layer = layers.open(JUDGE)
         try:
             assert isinstance(layer, CopyLayer)  # `open_view` looked
-            past, fresh = put_start_in_copy(layer, start, taken.past, taken.outputs), taken.fresh
+            past, fresh = put_start_in_copy(layer, start, content.past, content.outputs), content.fresh
             put_in_copy(layer, past if fresh is None else fresh.without(past))
             if fresh is not None:
                 fresh.put_in_copy(layer)
-            left = {path: one for path, one in taken.digests.items() if fresh is None or not fresh.has(path)}
+            left = {path: one for path, one in content.digests.items() if fresh is None or not fresh.has(path)}
             _compare(layer.tree, left)
-            _renew(layer.root, taken.renewed)
-            _remove_empty(layer.root, taken.folders)
+            _renew(layer.root, content.renewed)
+            _remove_empty(layer.root, content.folders)
             layer.note_prepared()
             unchanged = start.unchanged_dependencies(layer.source)
             shown = [layer.workspace / name for name in unchanged if fresh is None or not fresh.has(name)]

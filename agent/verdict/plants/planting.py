@@ -11,7 +11,7 @@ import msgspec
 from ...protocol import JudgePreparing, PlantPrepared
 from ..judge.checked import checked_in_view
 from ..judge.first_counts import first_counts
-from ..judge.judge_view import Taken, ViewFailed, open_view
+from ..judge.judge_view import ViewContent, ViewFailed, open_view
 from .plant import Plan, command_with_plant, env_with_plant, plant, plants_for, proven, suspicion, words_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ async def _prepared(case: Case, command: str) -> PlantPrepared:
     first, seconds, first_seconds, plan = first_counts(case, command), 0.0, None, None
     is_score = command in score_of(case.facts.spec)
     try:
-        async with open_view(case.layers, case.sandbox, Taken({}, {})) as view:
+        async with open_view(case.layers, case.sandbox, ViewContent({}, {})) as view:
             seed = secrets.token_hex(16)
             found = await asyncio.to_thread(plants_for, command, view.root, first, seed, is_score=is_score)
             if found is not None:
@@ -97,7 +97,7 @@ def _has_run(case: Case, command: str) -> bool:
     return command in case.facts.verdicts.checks or command in case.facts.verdicts.references
 
 
-async def planted(case: Case, command: str, taken: Taken, before: Counted | None) -> Planted:
+async def planted(case: Case, command: str, content: ViewContent, before: Counted | None) -> Planted:
     """Run a check with its planted tests in a view. `before`: its counts in such a view without them.
 
     Raises ViewFailed.
@@ -110,7 +110,7 @@ async def planted(case: Case, command: str, taken: Taken, before: Counted | None
         raise ViewFailed(f"the record of the planted tests is damaged: {error}") from error
     if plan is None:
         return Planted("", "")
-    async with open_view(case.layers, case.sandbox, taken) as view:
+    async with open_view(case.layers, case.sandbox, content) as view:
         try:
             written = await asyncio.to_thread(plant, plan, view.root)
         except OSError as error:
