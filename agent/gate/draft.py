@@ -83,7 +83,7 @@ class McpDraft(msgspec.Struct, frozen=True, kw_only=True):
     """What the server says about the tool, in words. Shown, and never trusted."""
     is_listing: bool = False
     called: McpTool | None = None
-    """The tool, with whose schema other arguments are compared; None: the draft is a list."""
+    """The tool, with whose schema other arguments are compared. None means that the draft is a list."""
 
     @property
     def title(self) -> str:

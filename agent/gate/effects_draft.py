@@ -24,13 +24,13 @@ class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     """The paths that it changes, relative to the workspace."""
     before: FileState | None = None
-    """The text before the change; None: it is not shown as text."""
+    """The text before the change, or None if it is not shown as text."""
     after: bytes | None = None
-    """The proposed text; None: the file is deleted, or not shown as text."""
+    """The proposed text, or None if the file is deleted, or not shown as text."""
 
     @property
     def parts(self) -> Split | None:
-        """The hunks that can be accepted one by one; None: it is accepted or skipped as a whole."""
+        """The hunks that can be accepted one by one. None means that it is accepted or skipped as a whole."""
         if self.before is None or self.after is None or not self.shown.hunks:
             return None
         return split_bytes(self.before, self.after)

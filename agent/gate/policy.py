@@ -226,7 +226,7 @@ def _judge_command(draft: CommandDraft, context: PolicyContext, *, in_layer: boo
 
 
 def _why_never(context: PolicyContext) -> str:
-    """Return why no command starts in this mode, whatever it is; empty: some do."""
+    """Return why no command starts in this mode, whatever it is, or empty if some do."""
     if context.mode is GateMode.READ:
         return "the gate is set to `read`: no command may run"
     return NOT_STARTED if context.mode is GateMode.STAGE and not context.starts else ""
@@ -264,8 +264,8 @@ def _in_short(part: Part) -> str:
 def _judge_auto(line: Line, context: PolicyContext) -> Verdict | None:
     """Judge a command that starts by itself: ask only if it could evade a rule that restricts.
 
-    In `auto` the sandbox limits it; in `effects` and in a stage, what it changes waits. None: there is no sandbox, so
-    the other reasons decide.
+    In `auto` the sandbox limits it; in `effects` and in a stage, what it changes waits. Returns None if there is no
+    sandbox, so the other reasons decide.
     """
     hidden = [*line.doubts, *(why for part in line.parts if (why := hides(part)))]
     if hidden and any(_restricts(rule) and rule.command for rule in context.rules):

@@ -25,9 +25,9 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     """The reason, in one line."""
     now: FileState | None = None
-    """The file's current state; None: there is no readable file."""
+    """The file's current state, or None if there is no readable file."""
     merged: bytes | None = None
-    """Both versions in one text, with markers, for the person to edit; None: there is nothing to edit."""
+    """Both versions in one text, with markers, for the person to edit, or None if there is nothing to edit."""
 
 
 def rebase_draft(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:

@@ -110,9 +110,9 @@ def path_matches(rule: Rule, path: str) -> bool:
 
 
 def denial_of(rules: Sequence[Rule], tool: str, paths: Sequence[str]) -> str | None:
-    """Describe the rule that denies these paths (as given, and with links followed) to a reading tool; None: no rule.
+    """Describe the rule that denies these paths (as given, and with links followed) to a reading tool.
 
-    Without paths, only a rule for the whole tool counts.
+    Returns None if no rule does. Without paths, only a rule for the whole tool counts.
     """
     for rule in rules:
         if rule.verdict != "deny" or rule.command is not None or rule.tool not in (None, tool):

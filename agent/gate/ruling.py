@@ -21,7 +21,7 @@ class EntryRuling(msgspec.Struct, frozen=True, kw_only=True):
     edited: bool = False
     """Whether these are the person's own text."""
     accepted: list[int] | None = None
-    """The indexes of the accepted hunks; None: the hunks decided nothing."""
+    """The indexes of the accepted hunks. None means that the hunks decided nothing."""
     of: int = 0
     """Number of hunks, with `accepted`."""
     left: dict[int, str] = {}
@@ -43,7 +43,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     by: DecidedBy
     reason: str | None = None
     note_for_model: str = ""
-    """What the model reads: why nothing or only part was done, and the person's comment. Empty: all was done."""
+    """What the model reads: why nothing or only part was done, and the person's comment. Empty means that all was
+    done."""
     handoff: bool = False
     """Whether the policy hands the run over, because nobody was here to ask."""
     is_left_open: bool = False
@@ -51,9 +52,9 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     edited: bool = False
     """Whether the person changed the text before approving it."""
     refused_by: RefusedBy | None = None
-    """Which side refused the draft; None: it was approved. `person`: by a decision, also one of a client."""
+    """Which side refused the draft. None means that it was approved. `person`: by a decision, also one of a client."""
     accepted: int | None = None
-    """Number of hunks that the person accepted; None: all, or there were no hunks to choose from."""
+    """Number of hunks that the person accepted. None means all, or there were no hunks to choose from."""
     left: dict[int, str] = {}
     """Why the person skipped a hunk, by its index."""
     cuts: dict[int, list[int]] = {}

@@ -30,13 +30,13 @@ class GatedTree:
     guard: GuardedPaths
     """The files in it that the user guards."""
     sandbox: str | None
-    """Kind of the sandbox in which its commands run; None: they are not confined."""
+    """Kind of the sandbox in which its commands run, or None if they are not confined."""
     layers: bool = False
     """Whether commands write into layers, so that what they change is decided on afterwards."""
     why_no_layers: str = ""
     """Why they do not."""
     who: str = ""
-    """Name of the try that works in it, for the person; empty: the run itself."""
+    """Name of the try that works in it, for the person. Empty means the run itself."""
     starts: bool = True
     """Whether commands start in a stage."""
     reviews_result: bool = False
@@ -46,7 +46,7 @@ class GatedTree:
     scope: Sequence[str] = ()
     """The globs of `--scope`."""
     setup: str = ""
-    """The command of `--setup`; empty: there is none."""
+    """The command of `--setup`, or empty if there is none."""
 
 
 class SessionPolicy:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from ..protocol import EffectEntry
 
 Content = Callable[[str | None], bytes | None]
-"""Returns the bytes of a blob; None: no blob."""
+"""Returns the bytes of a blob. None means no blob."""
 
 
 def entry_diff(entry: EffectEntry, content: Content) -> str:
-    """Return the unified diff of an entry with text, whose hunks are those of a decision; empty: it has none."""
+    """Return the unified diff of an entry with text, whose hunks are those of a decision, or empty if it has none."""
     if not entry.is_text:
         return ""
     sides = compare_contents(content(entry.before), content(entry.after))

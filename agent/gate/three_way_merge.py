@@ -32,7 +32,7 @@ class Merged(msgspec.Struct, frozen=True):
 
     text: str
     overlaps: int
-    """Number of overlaps that are marked in the text; 0: a clean merge."""
+    """Number of overlaps that are marked in the text. 0 means a clean merge."""
 
 
 def merge(base: str, disk: str, proposed: str) -> Merged:

@@ -10,7 +10,10 @@ from ..repo.setting_lines import is_harmless, setting_lines
 
 
 def runs_code(folder: Path) -> str | None:
-    """Return what else git would run, for a person; None: nothing. Only reads files, does not start git."""
+    """Return what else git would run, for a person.
+
+    Returns None if there is nothing. Only reads files, does not start git.
+    """
     home = _git_folder(folder)
     if home is None:
         return None

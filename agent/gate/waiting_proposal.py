@@ -70,7 +70,7 @@ class StoredProposal:
     opened: ProposalOpened
     """Its newest version that could be applied."""
     conflict: str | None = None
-    """Digest of the conflict that was shown after that version; None: there was none."""
+    """Digest of the conflict that was shown after that version, or None if there was none."""
 
     def waiting(self, draft: Draft, verdict: Verdict, events: Events, ruling: asyncio.Future[Ruling]) -> OpenProposal:
         """Return the proposal in the form in which it waits at the gate of this runner."""

@@ -25,7 +25,7 @@ class Target(NamedTuple):
 
 
 def read_target(authority: str, usual_port: int | None = None) -> Target | None:
-    """Parse `host:port`, with `usual_port` if the port is missing. None: the text is not of this form."""
+    """Parse `host:port`, with `usual_port` if the port is missing. Returns None if the text is not of this form."""
     found = _AUTHORITY.fullmatch(authority.lower())
     if found is None or len(found["host"]) > _LONGEST:
         return None

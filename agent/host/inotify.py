@@ -29,7 +29,7 @@ class Event(NamedTuple):
     """The number that `add_watch` returned."""
     mask: int
     name: bytes
-    """Of the file in the watched folder; empty: it is about the watched path itself."""
+    """Of the file in the watched folder. Empty means that it is about the watched path itself."""
 
 
 def open_inotify(*, blocks: bool) -> int:

@@ -25,7 +25,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def address_in_entry(host: str) -> str | None:
-    """Return the IP address of a host list entry, without its port; None: the entry is a name."""
+    """Return the IP address of a host list entry, without its port, or None if the entry is a name."""
     bare = host.rpartition(":")[0] if host.count(":") == 1 or "]:" in host else host
     try:
         return str(ipaddress.ip_address(bare.strip("[]")))

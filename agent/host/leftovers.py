@@ -105,9 +105,9 @@ class Leftovers:
     """The temporary files of one run. Only the runner uses it; it may be used by several threads."""
 
     def __init__(self, journal: Path | None, displaced: Displaced | None = None) -> None:
-        """`journal`: the run's journal, next to which the record is stored; None: nothing is recorded.
+        """`journal`: the run's journal, next to which the record is stored, or None if nothing is recorded.
 
-        `displaced`: keeps some of the files that are replaced or removed; None: none is kept.
+        `displaced`: keeps some of the files that are replaced or removed, or None if none is kept.
         """
         self._path = None if journal is None else journal.with_name(f"{journal.name}.leftovers")
         self.displaced = displaced
@@ -261,7 +261,7 @@ def _exists(folder: int, name: str) -> bool:
 
 
 def _digest(folder: int, name: str) -> str | None:
-    """Return the digest of a file; None: it is not a plain file, or not readable."""
+    """Return the digest of a file, or None if it is not a plain file, or not readable."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:

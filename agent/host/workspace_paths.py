@@ -52,7 +52,7 @@ class Workspace:
 
         `leftovers`: the record of this run's temporary files. `hook_scripts`: files that hooks of the run execute,
         relative to `root`. `hide_rules`: the places that neither commands nor tools can see. `seen`: the path of the
-        workspace for commands, the model and people, if `root` is a view of it; None: `root`.
+        workspace for commands, the model and people, if `root` is a view of it. None means `root`.
         """
         self.root = real_path(root)
         """Where this process reads and writes."""

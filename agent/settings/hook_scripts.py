@@ -80,7 +80,7 @@ def script_paths(command: str, workspace: Path) -> list[str]:
 
 
 def script_digest(workspace: Path, path: str) -> str | None:
-    """Return the SHA-256 of a script; None: it cannot be read."""
+    """Return the SHA-256 of a script, or None if it cannot be read."""
     try:
         return hashlib.sha256(read_plain(workspace / path, _LARGEST)).hexdigest()
     except OSError:

@@ -30,7 +30,10 @@ _PICKED = {kind.traits.option: kind for kind in LoopKind if kind.traits.option i
 
 
 def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None:
-    """Return the loop that `--every` or `--score` selects; None: neither is set. Raises UserError if both are set."""
+    """Return the loop that `--every` or `--score` selects.
+
+    Returns None if neither is set. Raises UserError if both are set.
+    """
     if asked is not None and (needed := asked.traits.option) is not None and settings[needed].value is None:
         raise UserError(_missing(asked))
     given = [name for name in _PICKED if settings[name].value is not None]

@@ -26,7 +26,7 @@ class LastModel(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     api_base: str | None = None
     key_from: str | None = None
-    """The variable with the key; empty: no key is sent to this server."""
+    """The variable with the key, or empty if no key is sent to this server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ class Settings:
 
     @property
     def otel(self) -> OtelSpec | None:
-        """The user's settings of OpenTelemetry; None: they have none."""
+        """The user's settings of OpenTelemetry. None means that they have none."""
         endpoint, content = self.get("otel_endpoint", str), self.need("otel_content", bool)
         return OtelSpec(endpoint=endpoint, content=content) if endpoint is not None or content else None
 
@@ -159,7 +159,7 @@ class Settings:
         return str(self["theme"].value)
 
     def model(self) -> ModelSpec | None:
-        """The selected model; None: no model was selected.
+        """The selected model, or None if no model was selected.
 
         A server of a project or a spec file gets neither a key nor headers (11.4).
         """

@@ -63,8 +63,8 @@ def to_spec(
 ) -> RunSpec:
     """Return the run spec. Raises UserError for a headless chat, and for a headless run without a task.
 
-    `prints_answer`: without a check, an answer in text ends the run.
-    `worktrees`: the folder for the worktrees of `--worktree`; None: the spec is not used to create a run.
+    `prints_answer`: without a check, an answer in text ends the run. `worktrees`: the folder for the worktrees of
+    `--worktree`. None means that the spec is not used to create a run.
     """
     root = workspace.resolve()
     spec = RunSpec(

@@ -7,7 +7,7 @@ import re
 from typing import Literal, NamedTuple
 
 Newline = Literal["\n", "\r\n", "\r", "mixed", ""]
-"""The line ending of a text; empty: it has no line ending."""
+"""The line ending of a text, or empty if it has no line ending."""
 _ENDS: tuple[Newline, ...] = ("\r\n", "\r")
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
@@ -51,9 +51,10 @@ def text_format_of(data: bytes) -> TextFormat:
 
 
 def stray_byte(data: bytes) -> tuple[int, int] | None:
-    """Return line (1-based) and value of the first invalid byte in UTF-8 text; None: the text is valid, or not UTF-8.
+    """Return line (1-based) and value of the first invalid byte in UTF-8 text.
 
-    Such a file mixes encodings, so no encoding is right for added text.
+    Returns None if the text is valid, or not UTF-8. Such a file mixes encodings, so no encoding is right for added
+    text.
     """
     if not data or _decoded(data, "utf-8") is not None:
         return None

@@ -29,7 +29,7 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
     exists: bool
     data: bytes = b""
     sha256: str | None = None
-    """Hex digest of the bytes; None: there is no file."""
+    """Hex digest of the bytes, or None if there is no file."""
     mode: int = 0
     """Permission bits, including the set-id bits."""
     dev: int = 0
@@ -63,14 +63,14 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def why_read_only(state: FileState) -> str | None:
-    """Return in one line why this file must not be written; None: it may be."""
+    """Return in one line why this file must not be written, or None if it may be."""
     if not state.exists or state.mode & 0o222:
         return None
     return f"{state.path}: it is read-only (mode {stat.S_IMODE(state.mode):04o}): chmod it"
 
 
 def why_not_editable(state: FileState) -> str | None:
-    """Return in one line why this file cannot be edited as text; None: it can."""
+    """Return in one line why this file cannot be edited as text, or None if it can."""
     if state.is_binary:
         return f"{state.path}: it is binary ({state.size:,} bytes), not text"
     if state.encoding not in ("cp1252", "latin-1"):
@@ -124,7 +124,7 @@ def state_of(path: Path, real: Path, data: bytes, status: os.stat_result) -> Fil
 
 
 def stored_state(path: Path, real: Path, data: bytes | None) -> FileState:
-    """Make a state from stored bytes only, for comparisons; None: there was no file."""
+    """Make a state from stored bytes only, for comparisons, or None if there was no file."""
     if data is None:
         return FileState(path=path, real=real, exists=False)
     return state_of(path, real, data, os.stat_result([0] * 10, {"st_mtime_ns": 0}))  # without it, it is None

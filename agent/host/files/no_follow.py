@@ -89,7 +89,7 @@ def exchange(folder: int, one: str, other: str) -> bool:
 def rename_new(folder: int, old: str, new: str, to: int | None = None) -> None:
     """Rename a file without overwriting another one. Raises FileExistsError if the new name exists.
 
-    `to`: the open folder of the new name; None: the same folder.
+    `to`: the open folder of the new name. None means the same folder.
     """
     flag = _MAC_NOREPLACE if sys.platform == "darwin" else _LINUX_NOREPLACE
     if not _rename(folder, old, new, flag, to):

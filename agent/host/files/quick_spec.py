@@ -28,7 +28,10 @@ class QuickSpec:
         return self._may_match(path) and self._spec.match_file(path)
 
     def verdict(self, path: str) -> bool | None:
-        """Return what the last matching pattern says: True if it matches, False after `!`; None: no pattern matches."""
+        """Return what the last matching pattern says: True if it matches, False after `!`.
+
+        Returns None if no pattern matches.
+        """
         return self._spec.check_file(path).include if self._may_match(path) else None
 
     def _may_match(self, path: str) -> bool:

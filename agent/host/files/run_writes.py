@@ -16,7 +16,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 class _Left(NamedTuple):
     signature: tuple[int, int, int, int] | None
-    """Stat fields after the write; None: we removed the file."""
+    """Stat fields after the write. None means that we removed the file."""
     sha256: str | None
 
 
@@ -59,7 +59,7 @@ class RunWrites:
             return hashlib.file_digest(file, "sha256").hexdigest() == left.sha256
 
     def time_for(self, path: Path, old: os.stat_result | None, size: int, natural_ns: int) -> int | None:
-        """Return the modification time in ns to set on a new state of `size` bytes; None: `natural_ns` is fine.
+        """Return the modification time in ns to set on a new state of `size` bytes, or None if `natural_ns` is fine.
 
         Two recent states of a file must not have the same size and whole second, because build caches (make, Python's
         `.pyc`) identify a state by these two (docs/requirements.md 6.8).

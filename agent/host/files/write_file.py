@@ -66,7 +66,7 @@ def remove_file(ws: Workspace, before: FileState) -> None:
 def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = None) -> FileState:
     """Write like `write_file`, but also to files that tools must not access, to restore what a command changed.
 
-    `mode`: the permissions of a new file; None: 0666 without the bits of the umask.
+    `mode`: the permissions of a new file. None means 0666 without the bits of the umask.
     """
     made: list[Path] = []
     with _translated_errors(ws.root, before, made):

@@ -36,7 +36,7 @@ def environment(pid: int) -> list[bytes]:
 
 
 def state(pid: int) -> str:
-    """Return the letter of its state, such as Z for a zombie; empty: no such process."""
+    """Return the letter of its state, such as Z for a zombie. Empty means no such process."""
     if sys.platform == "linux":
         return (_stat(pid) or [""])[0]
     import psutil
@@ -48,7 +48,10 @@ def state(pid: int) -> str:
 
 
 def started(pid: int) -> str:
-    """Return the start time, which identifies a process together with its pid; empty: no such process, or not Linux."""
+    """Return the start time, which identifies a process together with its pid.
+
+    Empty means no such process, or not Linux.
+    """
     fields = _stat(pid)
     return fields[19] if len(fields) > 19 else ""
 
@@ -125,7 +128,7 @@ def _numbers(pid: int) -> list[str]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the third on (proc(5)); empty: no such process."""
+    """Return the fields of /proc/PID/stat from the third on (proc(5)). Empty means no such process."""
     try:
         return _read(f"/proc/{pid}/stat").rpartition(b")")[2].decode().split()
     except OSError:

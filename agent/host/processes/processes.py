@@ -38,7 +38,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a command."""
 
     exit_code: int | None
-    """128 + n if signal n ended it; None: it timed out or did not start."""
+    """128 + n if signal n ended it. None means that it timed out or did not start."""
     output: bytes
     """Standard output and error in the order of arrival, at most `limit` bytes, head and tail."""
     dropped: int

@@ -73,7 +73,7 @@ class WriteHold:
 
 
 def _mounts_of(pid: int) -> str:
-    """Return the mount namespace of a process; empty: it has ended, or this is not Linux."""
+    """Return the mount namespace of a process, or empty if it has ended, or this is not Linux."""
     try:
         return str(Path(f"/proc/{pid}/ns/mnt").readlink())
     except OSError:

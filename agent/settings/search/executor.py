@@ -29,7 +29,8 @@ class Executor(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """As the user wrote it."""
     address: str | None = None
-    """Address of the scheduler as Dask writes it, `tcp://...` or `tls://...`; None: a local cluster is started."""
+    """Address of the scheduler as Dask writes it, `tcp://...` or `tls://...`. None means that a local cluster is
+    started."""
     workers: int = 0
     """Number of processes of the local cluster."""
     threads: int = 0

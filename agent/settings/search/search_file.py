@@ -31,10 +31,10 @@ def read_finder(
 ) -> SearchRequest:
     """Read the search in that file. Raises UserError: one line with the file, the line, the key and the fix.
 
-    `given`: values of parameters, by name. `workspace`: where their paths start; default: the current folder.
-    `data`: the content of the file, if it was read already. `of_project`: it must not name a server, because a key
-    could be sent there. `word`: how the user named the file, for messages. `trust`: raises NotTrusted for a file that
-    chooses more than it may; None: the caller does not run it.
+    `given`: values of parameters, by name. `workspace`: where their paths start; default: the current folder. `data`:
+    the content of the file, if it was read already. `of_project`: it must not name a server, because a key could be
+    sent there. `word`: how the user named the file, for messages. `trust`: raises NotTrusted for a file that chooses
+    more than it may. None means that the caller does not run it.
     """
     spec = SpecText(path, data)
     with spec.located():

@@ -40,7 +40,7 @@ def fill(
 ) -> tuple[Tables, dict[str, ParameterValue]]:
     """Return the tables of a file with the values of its parameters, and these values. Raises UserError.
 
-    `given`: texts by name, from `--set`. None: an example of each value, to check the file.
+    `given`: texts by name, from `--set`. None means an example of each value, to check the file.
     """
     declared = spec.parameters()
     values = sample_values(declared) if given is None else read_values(declared, given, workspace)

@@ -43,7 +43,7 @@ class GoalRequest(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     options: dict[str, object]
     tools: list[str]
-    """The only tools that the model gets; empty: all."""
+    """The only tools that the model gets. Empty means all."""
     source: FilledFile
     is_own: bool = True
     """The file is in the user's config folder."""
@@ -63,10 +63,10 @@ def read_goal(
 ) -> GoalRequest:
     """Read the goal run in that file. Raises UserError: one line with the file, the line, the key and the fix.
 
-    `given`: values of parameters, by name. `workspace`: where their paths start. `data`: the content of the file, if
-    it was read already. `of_project`: it must not name a server, because a key could be sent there. `word`: how the
-    user named the file, for messages. `trust`: raises NotTrusted for a file that chooses more than it may; None: the
-    caller does not run it.
+    `given`: values of parameters, by name. `workspace`: where their paths start. `data`: the content of the file, if it
+    was read already. `of_project`: it must not name a server, because a key could be sent there. `word`: how the user
+    named the file, for messages. `trust`: raises NotTrusted for a file that chooses more than it may. None means that
+    the caller does not run it.
     """
     spec = SpecText(path, data)
     with spec.located():

@@ -70,7 +70,7 @@ def place_of(path: Sequence[Step], tables: type[Table]) -> str:
 
 
 def line_of(text: str, path: Sequence[Step]) -> int | None:
-    """Return the line, from 1 on, of the statement that begins the value at this path; None: it is not known.
+    """Return the line, from 1 on, of the statement that begins the value at this path, or None if it is not known.
 
     A statement of TOML ends with its line, so the lines up to the end of a statement are a document, and no others are.
     """
@@ -92,7 +92,10 @@ def line_of(text: str, path: Sequence[Step]) -> int | None:
 
 
 def _document(lines: Sequence[str], first: int, end: int) -> tuple[int, dict[str, Any] | None]:
-    """Return the fewest lines, from `first` to below `end`, that are a document, and what it says; None: none are."""
+    """Return the fewest lines, from `first` to below `end`, that are a document, and what it says.
+
+    Returns None if none are.
+    """
     for count in range(first, min(end, first + _STATEMENT)):
         try:
             return count, tomllib.loads("\n".join(lines[:count]))

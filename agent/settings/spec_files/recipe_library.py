@@ -25,7 +25,7 @@ from .toml_values import ParameterTable, ParameterValue
 RecipeOrigin = Literal["built-in", "user", "project"]
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
 _File = tuple[Path, bytes | None]
-"""A file with its content; None: it cannot be read."""
+"""A file with its content, or None if it cannot be read."""
 _MOST = 500
 """Maximum number of files of a folder that are read."""
 
@@ -159,7 +159,7 @@ class Recipes:
         return _entry(path.stem, "user", path, None)
 
     def file(self, name: str) -> tuple[Path, bytes | None, RecipeOrigin] | None:
-        """Return path, content and origin of a recipe that is a file; None: there is no such recipe."""
+        """Return path, content and origin of a recipe that is a file, or None if there is no such recipe."""
         return next(((path, data, origin) for own, origin, path, data in self._files if own == name), None)
 
     def unknown(self, name: str) -> str:
