@@ -145,7 +145,8 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     worst_call: float = 0.0
     """USD that a call may cost in addition to its tokens."""
     tiers: tuple[Rates, ...] = ()
-    """Rates for the bill by the length of the prompt, the shortest first. Empty: the rates above, for any length."""
+    """Rates for the bill by the length of the prompt, the shortest first. Empty means the rates above, for any
+    length."""
 
     def bill(self, tokens: Tokens) -> float:
         """Return the cost of these tokens in USD. The prompt's length selects one tier for the whole call."""
@@ -161,7 +162,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bill(price: Price | None, tokens: Tokens) -> float | None:
-    """Return the cost of these tokens in USD; None: the price is unknown."""
+    """Return the cost of these tokens in USD, or None if the price is unknown."""
     return None if price is None else price.bill(tokens)
 
 

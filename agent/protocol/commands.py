@@ -81,7 +81,7 @@ class Decide(_Command, frozen=True, kw_only=True):
     session: bool = False
     """Also allow the same for the rest of this run: the command's words, or edits of the path. `RemoveRule` ends it."""
     channel: str = ""
-    """The program through which it was decided, such as `acp:zed`; empty: a view of rundry or its command line."""
+    """The program through which it was decided, such as `acp:zed`. Empty means a view of rundry or its command line."""
 
 
 class Answer(_Command, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ class SetLimit(_Command, frozen=True, kw_only=True):
     name: str
     """`steps`, `tokens`, `usd`, `seconds` or `deadline`; a name of `LIMITS`; or a tool, for its quota."""
     value: float | str | None
-    """The new value. A text is the rate of a tool: `30/min`. None: no limit."""
+    """The new value. A text is the rate of a tool: `30/min`. None means no limit."""
 
 
 class SwitchModel(_Command, frozen=True, kw_only=True):

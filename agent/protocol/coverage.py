@@ -21,7 +21,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """How much the lenses read with `read_file`."""
 
     files: int | None = None
-    """Number of files in scope. None: an earlier version did not count them."""
+    """Number of files in scope. None means that an earlier version did not count them."""
     lines: int | None = None
     all_counted: bool = True
     """False: there are more files in scope than were counted."""

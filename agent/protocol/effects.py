@@ -35,15 +35,15 @@ class EffectEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     danger: bool = False
     """Only a person may approve it, in every mode."""
     conflict: str = ""
-    """Why it cannot be accepted: the path changed while the command ran. Empty: it can."""
+    """Why it cannot be accepted: the path changed while the command ran. Empty means that it can."""
     is_text: bool = False
     """The blobs `before` and `after` have its text."""
     before: str | None = None
-    """Blob of the text before; None: there was no file, or it is not shown."""
+    """Blob of the text before, or None if there was no file, or it is not shown."""
     after: str | None = None
-    """Blob of the text after; None: it is deleted, or not shown."""
+    """Blob of the text after, or None if it is deleted, or not shown."""
     hunks: int = 0
-    """Number of hunks that can be accepted one by one; 0: it is accepted or skipped as a whole."""
+    """Number of hunks that can be accepted one by one. 0 means that it is accepted or skipped as a whole."""
     added: int = 0
     """Lines added; of `install` and `tree`: of all its files together, as far as they are known."""
     removed: int = 0
@@ -52,7 +52,7 @@ class EffectEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     size: int = 0
     """Bytes after."""
     mode: ExecuteBit = ""
-    """What the execute bit becomes; empty: it stays, or the file is new and not executable."""
+    """What the execute bit becomes. Empty means that it stays, or the file is new and not executable."""
     target: str = ""
     """Where a link leads, before or after."""
     count: int = 1
@@ -84,7 +84,7 @@ class EntryChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     skip: bool = False
     hunks: list[int] | None = None
-    """The indexes of the accepted hunks; None: all of them."""
+    """The indexes of the accepted hunks. None means all of them."""
     hunk_reasons: dict[int, str] = {}
     """Why a hunk was skipped, by its index."""
     cuts: dict[int, list[int]] = {}
@@ -100,7 +100,7 @@ class EntryDecided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     skipped: bool = False
     taken: list[int] | None = None
-    """The indexes of the accepted hunks; None: all of them, or none if it was skipped."""
+    """The indexes of the accepted hunks. None means all of them, or none if it was skipped."""
     left: dict[int, str] = {}
     """Why a hunk was skipped, by its index, if a reason was given."""
     cuts: dict[int, list[int]] = {}

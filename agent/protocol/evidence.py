@@ -65,7 +65,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     """Why it failed or could not be set up, as text for people."""
     at: float | None = None
-    """Unix seconds; None: the confirmation was part of the end of the run."""
+    """Unix seconds. None means that the confirmation was part of the end of the run."""
 
 
 def confirmation_words(confirmation: Confirmation) -> str:
@@ -85,7 +85,8 @@ class TestCounts(msgspec.Struct, frozen=True):
     __test__ = False
 
     ran: int | None
-    """Number of tests that ran, with any result, without skipped ones. None: the test runner does not report it."""
+    """Number of tests that ran, with any result, without skipped ones. None means that the test runner does not report
+    it."""
     failing: int
 
 
@@ -109,13 +110,13 @@ class CheckEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
     command: str
     exit_code: int | None = None
-    """Exit code of the check; None: it timed out or did not start."""
+    """Exit code of the check. None means that it timed out or did not start."""
     passed: bool = False
     before: TestCounts | None = None
-    """Counts of the first run; None: the output counted nothing."""
+    """Counts of the first run. None means that the output counted nothing."""
     after: TestCounts | None = None
     suspect: str = ""
-    """Why exit code 0 does not count as a pass; empty: the check is not suspect."""
+    """Why exit code 0 does not count as a pass. Empty means that the check is not suspect."""
     accepted: bool = False
     """A person accepted the result although it is suspect."""
 
@@ -124,7 +125,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Evidence for an outcome (docs/requirements.md 2.3.9)."""
 
     before: TestCounts | None = None
-    """Counts of the baseline check; None: the output counted nothing."""
+    """Counts of the baseline check. None means that the output counted nothing."""
     after: TestCounts | None = None
     """Counts of the last check."""
     missing: list[str] = []
@@ -136,7 +137,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     accepted: bool = False
     """A person accepted a suspect check."""
     guarded_unchanged: bool | None = None
-    """No change is undecided. None: the result was not judged. Of older versions: guarded files were unchanged."""
+    """No change is undecided. None means that the result was not judged. Of older versions: guarded files were
+    unchanged."""
     guarded_changed: list[str] = []
     """Accepted changes outside of the scope, as sorted paths relative to the workspace."""
     not_guaranteed: list[str] = []
@@ -157,18 +159,18 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Paths of all changes that nobody decided on, at most 50."""
     undecided_count: int = 0
     decided: str = ""
-    """Digest of all paths that the run changed, as they were judged: with another one, the verdict is void. Empty:
-    nothing was judged."""
+    """Digest of all paths that the run changed, as they were judged: with another one, the verdict is void. Empty means
+    that nothing was judged."""
     decided_files: str | None = None
-    """Blob of the accepted changes: the files with their content at the end. None: there are none."""
+    """Blob of the accepted changes: the files with their content at the end. None means that there are none."""
     opened: int | None = None
-    """Number of files that the check opened; None: it is not known."""
+    """Number of files that the check opened, or None if it is not known."""
     opened_changed: list[str] = []
     """Which of them the run changed."""
     plant: str = ""
-    """What became of the planted tests, as text for people; empty: none were planted."""
+    """What became of the planted tests, as text for people, or empty if none were planted."""
     holdout: str = ""
-    """What became of the second check, as text for people; empty: there is none, or it did not run."""
+    """What became of the second check, as text for people, or empty if there is none, or it did not run."""
 
 
 def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) -> EvidenceKind:
@@ -196,7 +198,7 @@ def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) 
 def evidence_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> str:
     """Describe the evidence in one line: `passed also without the 2 changes that nobody decided on: 212 tests ...`.
 
-    `approved_by`: MCP clients that decided in place of a person. Empty: there is nothing to say.
+    `approved_by`: MCP clients that decided in place of a person. Empty means that there is nothing to say.
     """
     return "; ".join(part for part in (result_words(evidence, approved_by), *_more(evidence)) if part)
 
@@ -217,7 +219,7 @@ def result_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> 
 
 
 def proof_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> str:
-    """Describe what was counted and compared: `34 tests as at the start, 3 -> 0 failing`; empty: nothing was."""
+    """Describe what was counted and compared: `34 tests as at the start, 3 -> 0 failing`, or empty if nothing was."""
     decided = [f"approved by {first_names(list(approved_by), _NAMED)}, not by a person"] if approved_by else []
     return ", ".join([*(_parts(evidence) if evidence is not None else ()), *decided])
 
@@ -241,7 +243,7 @@ def grade_row(evidence: Evidence) -> tuple[str, str]:
 
 
 def grade_words(evidence: Evidence) -> str:
-    """Return the grade as a sentence for people; empty: the result is not graded."""
+    """Return the grade as a sentence for people, or empty if the result is not graded."""
     if evidence.judged_why:
         return _NOT_JUDGED.get(evidence.judged_why, "passed in the workspace, but could not be judged")
     match evidence.grade:
@@ -265,7 +267,7 @@ def some_files(names: Sequence[str]) -> str:
 
 
 def opened_words(evidence: Evidence) -> str:
-    """Return `34 files, 2 changed by this run (a.py, b.py)`; empty: it is not known what the check opened."""
+    """Return `34 files, 2 changed by this run (a.py, b.py)`, or empty if it is not known what the check opened."""
     if evidence.opened is None:
         return ""
     count, changed = plural(evidence.opened, "file"), evidence.opened_changed
@@ -275,7 +277,7 @@ def opened_words(evidence: Evidence) -> str:
 
 
 def undecided_words(evidence: Evidence) -> str:
-    """Return how many changes nobody decided on and whether the result needs them; empty: there are none."""
+    """Return how many changes nobody decided on and whether the result needs them, or empty if there are none."""
     if not evidence.undecided_count:
         return ""
     count = plural(evidence.undecided_count, "change")
@@ -286,7 +288,7 @@ def undecided_words(evidence: Evidence) -> str:
 
 
 def undecided_help(evidence: Evidence, *, is_staged: bool = False) -> str:
-    """Return what a person can do about undecided changes; empty: there are none. `is_staged`: they are staged."""
+    """Return what a person can do about undecided changes, or empty if there are none. `is_staged`: they are staged."""
     if not evidence.undecided_count:
         return ""
     if is_staged:
@@ -300,7 +302,10 @@ def undecided_help(evidence: Evidence, *, is_staged: bool = False) -> str:
 
 
 def look_first_words(options: Sequence[LookFirst]) -> str:
-    """Return `accept the changed test a only if you have looked at it: --scope a`; empty: there are no such options."""
+    """Return `accept the changed test a only if you have looked at it: --scope a`.
+
+    Returns empty if there are no such options.
+    """
     if not options:
         return ""
     *others, last = [one.accepts for one in options]

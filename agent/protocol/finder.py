@@ -51,7 +51,7 @@ class Lens(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     prompt: str
     model: str | None = None
-    """Model of this lens; None: the run's model."""
+    """Model of this lens. None means the run's model."""
 
 
 class Seed(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class LeadsSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What happens to the items that lenses report."""
 
     work: bool = False
-    """True: the model works each lead as an item. False: the lenses of the next pass receive the leads."""
+    """True: the model works each lead as an item. False means that the lenses of the next pass receive the leads."""
     steps: int = 100
     """Step budget for all leads together: a lead starts only if its steps still fit."""
 
@@ -87,7 +87,7 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a search by lenses, or by a worker on items, that continues until it finds nothing new."""
 
     recipe: Recipe | None = None
-    """Predefined recipe; None: the spec file defines everything."""
+    """Predefined recipe. None means that the spec file defines everything."""
     source: str = ""
     """Path of the spec file, if there is one."""
     lenses: list[Lens] = []
@@ -114,16 +114,17 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     parallel: int = 1
     """migrate: number of worktrees that each work a file; 1: the files are worked one by one in the run's tree."""
     rate: float | None = None
-    """crawl: requests per second; None: no limit."""
+    """crawl: requests per second. None means no limit."""
     include: list[str] = []
     exclude: list[str] = []
     """crawl: globs of URLs. `include` names the URLs to follow, `exclude` the ones to ignore."""
     robots: bool = True
     """crawl: whether to obey robots.txt."""
     executor: str | None = None
-    """Dask cluster whose workers work the items, as `--executor` names it; None: they are worked on this machine."""
+    """Dask cluster whose workers work the items, as `--executor` names it. None means that they are worked on this
+    machine."""
     hosts: list[str] = []
-    """Hosts that `fetch_url` may contact; empty: the tool is not available."""
+    """Hosts that `fetch_url` may contact. Empty means that the tool is not available."""
 
     @property
     def traits(self) -> RecipeTraits:

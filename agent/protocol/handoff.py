@@ -15,7 +15,7 @@ class LastAction(msgspec.Struct, frozen=True, kw_only=True):
     arguments: Any = None
     """The arguments as the model wrote them."""
     ok: bool | None = None
-    """Whether the action succeeded; None: no result yet."""
+    """Whether the action succeeded. None means no result yet."""
     result: str = ""
 
 
@@ -23,7 +23,7 @@ class OpenProposal(msgspec.Struct, frozen=True, kw_only=True):
     """A proposal that waits for a decision, or that was refused because nobody was available to ask."""
 
     proposal_id: str = ""
-    """Id of the open proposal. Empty: it was refused and can no longer be decided."""
+    """Id of the open proposal. Empty means that it was refused and can no longer be decided."""
     digest: str = ""
     """As in `ProposalOpened`."""
     tool: str = ""
@@ -53,12 +53,13 @@ class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
     output: str = ""
     """The end of the output."""
     suspect: str = ""
-    """Why exit code 0 does not count as a pass; empty: the check is not suspect."""
+    """Why exit code 0 does not count as a pass. Empty means that the check is not suspect."""
     missing: list[str] = []
     """Tests that ran before but did not run now, at most 50."""
     missing_count: int = 0
     digest: str = ""
-    """Digest of the suspect results of all checks, which a person accepts or rejects. Empty: no check is suspect."""
+    """Digest of the suspect results of all checks, which a person accepts or rejects. Empty means that no check is
+    suspect."""
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +80,7 @@ class ModelShare(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int = 0
     tokens_out: int = 0
     usd: float | None = 0.0
-    """Cost in USD; None: at least one call had no price."""
+    """Cost in USD. None means that at least one call had no price."""
 
 
 class HandoffRecord(msgspec.Struct, frozen=True, kw_only=True):

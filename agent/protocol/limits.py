@@ -22,7 +22,7 @@ class Limit:
 
     field: str
     parts: tuple[str, ...] = ()
-    """Fields of the spec that contain the limit; each is None in a run of another loop. Empty: the spec itself."""
+    """Fields of the spec that contain the limit; each is None in a run of another loop. Empty means the spec itself."""
     needs: str = ""
     """A field of the spec; if it is None, the limit has no meaning."""
     of: str = ""

@@ -137,7 +137,8 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
     protected: list[str] = msgspec.field(default_factory=lambda: list(PROTECTED))
     worktree_of: str | None = None
-    """The user's folder, if the workspace is the run's own git worktree. None: the workspace is the user's folder."""
+    """The user's folder, if the workspace is the run's own git worktree. None means that the workspace is the user's
+    folder."""
     name: str | None = None
     """The branch that was created with that worktree."""
 
@@ -156,7 +157,7 @@ class PacedSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a paced run: the model chooses the delay before its next step."""
 
     cache_ttl: float | None = CACHE_TTL
-    """Lifetime of the prompt cache in seconds. None: the model has no prompt cache."""
+    """Lifetime of the prompt cache in seconds. None means that the model has no prompt cache."""
     ttl_asked: bool = False
     """The user set `cache_ttl`: it also applies to a model without a known cache."""
 
@@ -190,7 +191,7 @@ class ImproveSpec(msgspec.Struct, frozen=True, kw_only=True):
     pass_steps: int = 15
     """Maximum number of steps of one pass."""
     pass_loop: LoopKind | None = None
-    """The loop of the child run that works each pass; None: each pass is a conversation of the run itself."""
+    """The loop of the child run that works each pass. None means that each pass is a conversation of the run itself."""
 
 
 class GoalTries(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,10 +201,10 @@ class GoalTries(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int = 8
     """Maximum number of tries that run at the same time."""
     pass_steps: int | None = None
-    """Maximum number of steps of one try; None: an equal share of the run's limit."""
+    """Maximum number of steps of one try. None means an equal share of the run's limit."""
 
     def most_steps(self, limit: int | None) -> int | None:
-        """Return the maximum number of steps of one try. `limit`: that of the run; None: there is no limit."""
+        """Return the maximum number of steps of one try. `limit`: that of the run, or None if there is no limit."""
         if self.pass_steps is not None or limit is None:
             return None if self.pass_steps is None else int(self.pass_steps)
         return max(1, limit // self.tries)

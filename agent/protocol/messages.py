@@ -47,7 +47,7 @@ class ImageRef(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     width: int = 0
     height: int = 0
-    """Height in pixels; 0: unknown."""
+    """Height in pixels, or 0 if unknown."""
     size: int = 0
     """Size in bytes."""
 
@@ -69,7 +69,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     images: list[ImageRef] = []
     """Attached images, in a user message."""
     path: str = ""
-    """The file that this user message shows; empty: it is another message."""
+    """The file that this user message shows. Empty means that it is another message."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True):

@@ -73,7 +73,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     """None: the server's default. A temperature in the user's own parameters always wins."""
     seconds: float | None = None
-    """Time limit of the stream; after it, the fault is `deadline`. None: no limit."""
+    """Time limit of the stream; after it, the fault is `deadline`. None means no limit."""
     blobs: Mapping[str, bytes] = {}
     """Content of the images and opaque parts in the messages, by digest."""
 
@@ -117,7 +117,7 @@ class UsagePart(msgspec.Struct, frozen=True):
     total: int = 0
     """Tokens of input and output together, if the provider reported only their sum."""
     usd: float | None = None
-    """Cost of the call; None: the provider did not report it."""
+    """Cost of the call. None means that the provider did not report it."""
 
 
 class EndPart(msgspec.Struct, frozen=True):
@@ -136,11 +136,12 @@ ServerKind = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "openai-compati
 class ServedFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What a model server says about one of its models, and what rundry remembers of it (the last three fields).
 
-    It is asked for once, when the model is opened. None: the server does not say it, or nothing is remembered.
+    It is asked for once, when the model is opened. None means that the server does not say it, or nothing is
+    remembered.
     """
 
     kind: ServerKind | None = None
-    """Kind of the server; None: nothing was asked, as with a hosted provider."""
+    """Kind of the server, or None if nothing was asked, as with a hosted provider."""
     self_hosted: bool = False
     """Whether users run this server themselves, on this machine or network. False behind a proxy of a provider."""
     parameters: int | None = None
@@ -152,7 +153,8 @@ class ServedFacts(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     """Temperature of a request that does not name one."""
     edit_format: str | None = None
-    """The edit format that worked with this model on this server in earlier runs or in a trial; None: not known."""
+    """The edit format that worked with this model on this server in earlier runs or in a trial, or None if not
+    known."""
     read_speed: float | None = None
     """Tokens of a prompt that the server read per second, when it was last measured."""
     write_speed: float | None = None
@@ -185,17 +187,17 @@ class Model(Protocol):
 
     @property
     def sees_images(self) -> bool | None:
-        """Whether the model accepts images; None: unknown."""
+        """Whether the model accepts images, or None if unknown."""
         ...
 
     @property
     def served(self) -> ServedFacts | None:
-        """What the model's server says about it; None: there is no server."""
+        """What the model's server says about it, or None if there is no server."""
         ...
 
     @property
     def price(self) -> Price | None:
-        """The price per token; None: unknown. A local model without a price is FREE."""
+        """The price per token, or None if unknown. A local model without a price is FREE."""
         ...
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:

@@ -104,7 +104,7 @@ class ChildOutcome(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool = False
     steps: int = 0
     usd: float | None = 0.0
-    """Cost in USD; None: a call had no known price."""
+    """Cost in USD. None means that a call had no known price."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How often the run started over after an answer in a file format; it had one try more."""
     tokens: Tokens = Tokens()
     usd: float | None = 0.0
-    """Cost without rounding; None: a call had no price."""
+    """Cost without rounding. None means that a call had no price."""
     held: Held = Held()
     """What may have been billed in addition, because calls were cut or reported no usage."""
     seconds: float = 0.0
@@ -139,7 +139,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     coverage: Coverage | None = None
     """For a search by lenses: how much the lenses read."""
     estimate: Estimate | None = None
-    """For a search by lenses: how much no lens found. None: fewer than two lenses searched independently."""
+    """For a search by lenses: how much no lens found. None means that fewer than two lenses searched independently."""
     failed_items: list[str] = []
     evidence: Evidence | None = None
     """For a run with a check; None for others."""

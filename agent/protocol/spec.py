@@ -168,7 +168,7 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def confirming(self) -> list[str]:
-        """The commands that must pass in a clean checkout. Empty: the result is not confirmed."""
+        """The commands that must pass in a clean checkout. Empty means that the result is not confirmed."""
         if self.confirm_with is not None:
             return [self.confirm_with]
         return self.until if self.confirm else []
@@ -209,7 +209,8 @@ class OtelSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Where the spans of a run are sent, and what they contain. The standard variables count more."""
 
     endpoint: str | None = None
-    """Address of a collector, with or without `/v1/traces`; None: only the standard variables can name one."""
+    """Address of a collector, with or without `/v1/traces`. None means that only the standard variables can name
+    one."""
     content: bool = False
     """Spans contain the task, answers, arguments and results."""
 
@@ -241,11 +242,11 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     escalate: ModelSpec | None = None
     """The model that replaces the current one, once, if the hint after a stall did not help."""
     tiers: list[HandoffTier] = []
-    """The tiers that a hand-off asks, in order. Empty: the person, if a view is attached."""
+    """The tiers that a hand-off asks, in order. Empty means the person, if a view is attached."""
     notify: str | None = None
     """The user's own command for notifications."""
     otel: OtelSpec | None = None
-    """Settings of OpenTelemetry; None: the user has none."""
+    """Settings of OpenTelemetry. None means that the user has none."""
     attended: bool = False
     """The run was started from a person's screen."""
     started_by: str = "person"
@@ -263,7 +264,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     command_timeout: float = 120.0
     """Time limit in seconds for a command, if the model does not give one."""
     park: float | None = 1800.0
-    """Seconds for which the process waits for a person while no view is attached. None: no limit."""
+    """Seconds for which the process waits for a person while no view is attached. None means no limit."""
     finder: FinderSpec | None = None
     """Settings of an `until-dry` run."""
     interval: IntervalSpec | None = None
@@ -273,13 +274,13 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     improve: ImproveSpec | None = None
     """Settings of an `improve` run."""
     tries: GoalTries | None = None
-    """Settings of a `goal` run with tries; None: it works in the workspace itself."""
+    """Settings of a `goal` run with tries. None means that it works in the workspace itself."""
     fix: FixSpec | None = None
     """Settings of a `fix` run."""
     repeat: RepeatSpec | None = None
     """Settings of a `repeat` run."""
     parent: ParentRef | None = None
-    """The run that started this one; None: a person or a script did."""
+    """The run that started this one. None means that a person or a script did."""
     needs_finish: bool = False
     """The predicates held before the run, so they make it `done` only after the model has called `finish`."""
     guarded_commands: list[str] = []
@@ -295,7 +296,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     stage_patch: str | None = None
     """File for a patch of what is staged at the end of the run."""
     tools: list[str] = []
-    """The only tools that the model gets, with those that end the task. Empty: all."""
+    """The only tools that the model gets, with those that end the task. Empty means all."""
     file: FilledFile | None = None
     """The spec file from which the run was made, if there is one."""
     extra: dict[str, Any] = {}
@@ -330,13 +331,13 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def edit_format_named(name: str) -> EditFormat | None:
-    """Return the edit format with this name; None: there is none."""
+    """Return the edit format with this name, or None if there is none."""
     by_name: dict[str, EditFormat] = {form: form for form in EDIT_FORMATS}
     return by_name.get(name)
 
 
 def edit_format_problem(spec: RunSpec, form: EditFormat) -> str | None:
-    """Return why the model of this run cannot edit in this format, in words for the person; None: it can."""
+    """Return why the model of this run cannot edit in this format, in words for the person, or None if it can."""
     if spec.loop is LoopKind.CHAT:
         if form in FILE_FORMATS and form not in CHAT_FORMATS:
             usable = f"{', '.join(CHAT_FORMATS[:-1])} or {CHAT_FORMATS[-1]}"

@@ -21,19 +21,19 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """One work order: a model call with its tools, repeated up to `step_cap` times."""
 
     work: str | None = None
-    """Name of the conversation: `lens:taint`, `sceptic:KEY#2`, `item:KEY`; None: the run's main conversation."""
+    """Name of the conversation: `lens:taint`, `sceptic:KEY#2`, `item:KEY`. None means the run's main conversation."""
     kind: WorkKind = "main"
     about: str = ""
     """Key of the item or finding, or name of the lens."""
     system: str | None = None
-    """The system prompt of a new conversation; None: the run's system prompt."""
+    """The system prompt of a new conversation. None means the run's system prompt."""
     prompt: str | None = None
     """What the program first sends to the model (a failed check, a nudge, a hint), if anything."""
     prompt_kind: PromptKind = "task"
     tools: list[str] | None = None
-    """Names of the available tools; None: all tools of the run."""
+    """Names of the available tools. None means all tools of the run."""
     model: str | None = None
-    """The model to use; None: the run's model."""
+    """The model to use. None means the run's model."""
     step_cap: int = 1
     ends_with: EndingTool | None = None
     """Name of the tool whose accepted call ends the work."""
@@ -51,13 +51,13 @@ class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
     stalled: bool = False
     """The work failed because the model repeated itself, so other work is not affected."""
     exhausted: Exhausted | None = None
-    """The limit that did not admit the next call; None: the call was admitted."""
+    """The limit that did not admit the next call. None means that the call was admitted."""
     handoff: str | None = None
     """Why a person or another model is needed, if so."""
     interrupted: bool = False
     """A person interrupted the work."""
     ending: dict[str, Any] | None = None
-    """Arguments of the call that ended the work; None: it ended in another way."""
+    """Arguments of the call that ended the work. None means that it ended in another way."""
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Again(msgspec.Struct, frozen=True):
 
     works: list[Work]
     within: float | None = None
-    """Ask the loop again after this many seconds at the latest; None: only when a work order ends."""
+    """Ask the loop again after this many seconds at the latest. With None, only when a work order ends."""
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ class Wait(msgspec.Struct, frozen=True):
     """None: wait until the person sends a command."""
     why: Literal["message", "clock", "retry"]
     sleep: Sleeping | None = None
-    """Event of a visible sleep from which the run can be woken; None: the run only waits."""
+    """Event of a visible sleep from which the run can be woken. None means that the run only waits."""
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,9 +90,9 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     wrap_up: bool = False
     retryable: bool = False
     limit: LimitName | None = None
-    """With the reason `budget`: the limit that ends the run; None: not one alone."""
+    """With the reason `budget`: the limit that ends the run, or None if not one alone."""
     complete: bool | None = None
-    """Whether the work is complete; None: the reason decides."""
+    """Whether the work is complete. None means that the reason decides."""
     help: list[str] = []
     """What a person can add to the command line of the next run: `--scope PATH`, `--setup LINE`."""
     look_first: list[LookFirst] = []

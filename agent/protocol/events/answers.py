@@ -35,7 +35,7 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     before: str | None
-    """Blob of its content when the answer was read; None: the file did not exist."""
+    """Blob of its content when the answer was read, or None if the file did not exist."""
     after: str
     """Blob of its text."""
 
@@ -51,14 +51,14 @@ class AnswerRead(EventBase, frozen=True, kw_only=True):
     path: str
     """Path of the shown file."""
     problem: str = ""
-    """Why the answer cannot be used, in words for the model; empty: it can."""
+    """Why the answer cannot be used, in words for the model. Empty means that it can."""
     same_as: int = 0
-    """The earlier answer that gave the same program and was checked; 0: there is none."""
+    """The earlier answer that gave the same program and was checked, or 0 if there is none."""
     digest: str = ""
-    """Equal for candidates that are the same program; empty: there is no candidate."""
+    """Equal for candidates that are the same program, or empty if there is no candidate."""
     files: list[AnswerFile] = []
     part: int = 0
-    """The number of the part of the file that was asked for, from 1; 0: the file."""
+    """The number of the part of the file that was asked for, from 1. 0 means the file."""
     parts: int = 0
     """Number of parts of the file, if one was asked for."""
     line: int = 0
@@ -95,7 +95,7 @@ class EditFormatOffered(EventBase, frozen=True, kw_only=True):
 
     format: FileFormat
     answers: int
-    """Number of answers whose code would be an edit, or that explain a call; 0: the model is small."""
+    """Number of answers whose code would be an edit, or that explain a call. 0 means that the model is small."""
 
 
 AnswersEvent = EditFormatChosen | AnswerRead | Restarted | EditFormatOffered

@@ -60,7 +60,7 @@ class ScopeSet(EventBase, frozen=True, kw_only=True):
     in_copy: bool = False
     """There are no layers here: results are judged in copies, with one of the workspace that was made at the start."""
     no_views: str = ""
-    """Why results are judged in place: no view can be made here. Empty: it can."""
+    """Why results are judged in place: no view can be made here. Empty means that it can."""
 
 
 class GuardSealed(EventBase, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class GuardApproved(EventBase, frozen=True, kw_only=True):
 class ChangesUndecided(EventBase, frozen=True, kw_only=True):
     """Protected or guarded files that changed in the workspace itself while a command ran, and nobody decided about.
 
-    They stay as they are, because the user may have changed them. Each event has all of them; empty: none is left.
+    They stay as they are, because the user may have changed them. Each event has all of them, or empty if none is left.
     """
 
     guarded: list[str] = []
@@ -125,7 +125,8 @@ class CheckFinished(EventBase, frozen=True, kw_only=True):
     is_fewer: bool = False
     """It is suspect only because tests that ran before did not run."""
     wrote: str | None = None
-    """Blob of the files that existed before and that its first run wrote, with their digests. None: it is not known."""
+    """Blob of the files that existed before and that its first run wrote, with their digests. None means that it is not
+    known."""
 
 
 class CheckAccepted(EventBase, frozen=True, kw_only=True):
@@ -156,21 +157,22 @@ class ScoreMeasured(EventBase, frozen=True, kw_only=True):
     kept: bool
     stale_passes: int
     number: int = 0
-    """Number of the pass; 0: the baseline."""
+    """Number of the pass. 0 means the baseline."""
     command: str = ""
     seconds: float = 0.0
     values: list[float] = []
     """The measurements, if there were several; `score` is their median."""
     noise: float | None = None
-    """Median absolute deviation of `values`; None: there was one measurement."""
+    """Median absolute deviation of `values`. None means that there was one measurement."""
     within_noise: bool = False
     """The difference to the best earlier score is not larger than the larger noise of the two."""
     tries: int = 1
     """Number of candidates in the pass."""
     candidate: int = 0
-    """Number of the try with this score, from 1; 0: the pass has no tries."""
+    """Number of the try with this score, from 1. 0 means that the pass has no tries."""
     line: str = ""
-    """For the baseline: the line with the number, with `#` for each number. Empty: an earlier version measured it."""
+    """For the baseline: the line with the number, with `#` for each number. Empty means an earlier version measured
+    it."""
     lines: int = 0
     """Number of such lines in its output; of all lines, if the line has no word."""
 

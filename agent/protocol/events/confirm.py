@@ -16,7 +16,7 @@ class DependencyFolder(msgspec.Struct, frozen=True, kw_only=True):
     files: int = 0
     bytes: int = 0
     manifest: str | None = None
-    """Blob that lists its content; None: the folder could not be read completely."""
+    """Blob that lists its content. None means the folder could not be read completely."""
     why_not: str = ""
 
 

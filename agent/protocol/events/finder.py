@@ -90,7 +90,8 @@ class ClusterWorker(msgspec.Struct, frozen=True, kw_only=True):
     memory: int = 0
     """Bytes."""
     refused: str = ""
-    """Why it gets no items: it joined with other versions, or cannot hold what the runner holds. Empty: it is used."""
+    """Why it gets no items: it joined with other versions, or cannot hold what the runner holds. Empty means that it is
+    used."""
 
 
 class WorkersSeen(EventBase, frozen=True, kw_only=True):
@@ -112,7 +113,7 @@ class ItemQueued(EventBase, frozen=True, kw_only=True):
     attempts: int = 0
     """Number of failed attempts."""
     due: float | None = None
-    """Unix time before which the item must not start; None: it can start immediately."""
+    """Unix time before which the item must not start. None means that it can start immediately."""
     was: WasState | None = None
     """Earlier state, if the item was not queued."""
     said: str = ""
@@ -125,7 +126,7 @@ class ItemDuplicate(EventBase, frozen=True, kw_only=True):
     key: str
     source: str
     value: str = ""
-    """The value as spelled this time; empty: same as the key."""
+    """The value as spelled this time. Empty means same as the key."""
 
 
 class ItemFailed(EventBase, frozen=True, kw_only=True):
@@ -135,7 +136,7 @@ class ItemFailed(EventBase, frozen=True, kw_only=True):
     error: str
     attempts: int
     final: bool
-    """True: the item failed permanently. False: it is queued again."""
+    """True: the item failed permanently. False means that it is queued again."""
     content: str = ""
     """Digest of the item's file, if the item waits for a person's decision about its suspect check."""
 
@@ -159,7 +160,7 @@ class FindingReported(EventBase, frozen=True, kw_only=True):
     source: str = ""
     """Name of the lens or key of the item that reported the finding."""
     place: str = ""
-    """The cited line, its file and the surrounding lines; empty: the evidence cites no line."""
+    """The cited line, its file and the surrounding lines. Empty means the evidence cites no line."""
     may_repeat: str | None = None
     """Key of a finding with another title at the same place. This one counts only after it is judged distinct."""
 
@@ -246,7 +247,7 @@ class ReadsPlaced(EventBase, frozen=True, kw_only=True):
     """Maps paths that a lens read to files in scope: a link leads to another file, an ignored file is out of scope."""
 
     paths: dict[str, str]
-    """Path as the lens named it to the path of the file in scope; empty: the file is not in scope."""
+    """Path as the lens named it to the path of the file in scope. Empty means that the file is not in scope."""
 
 
 FinderEvent = (

@@ -29,9 +29,10 @@ class PlantPrepared(EventBase, frozen=True, kw_only=True):
     command: str
     """Command line of the check."""
     plan: str | None = None
-    """Blob of the tests that the check reported as failed. The model never gets it. None: none can be planted."""
+    """Blob of the tests that the check reported as failed. The model never gets it. None means that none can be
+    planted."""
     seconds: float = 0.0
-    """Duration of the check with the planted tests; 0: it did not run."""
+    """Duration of the check with the planted tests, or 0 if it did not run."""
     first_seconds: float | None = None
     """Duration of the check without them, of a run that does not check its goal before the first call."""
 
@@ -42,9 +43,9 @@ class HoldoutPrepared(EventBase, frozen=True, kw_only=True):
     known: list[str] = []
     """Its files that are in HEAD, the index or the history, where the model can read them. At most 50."""
     counted: str | None = None
-    """Blob of the counted tests. The model never gets it. None: it counted nothing, or did not run."""
+    """Blob of the counted tests. The model never gets it. None means that it counted nothing, or did not run."""
     problem: str = ""
-    """Why it could not be started; empty: it ran."""
+    """Why it could not be started. Empty means that it ran."""
     seconds: float = 0.0
 
 
@@ -57,11 +58,12 @@ class SetupPrepared(EventBase, frozen=True, kw_only=True):
     kept: list[str] = []
     """Ignored folders that the command made."""
     opened: str | None = None
-    """Blob of the files that the command opened. None: it is not known, or the setup failed."""
+    """Blob of the files that the command opened. None means that it is not known, or the setup failed."""
     problem: str = ""
-    """Why it failed; empty: it exited with 0."""
+    """Why it failed. Empty means that it exited with 0."""
     changed: dict[str, str] = {}
-    """Accepted changes outside of the scope with which it ran again, and the digest of each; empty: it is deleted."""
+    """Accepted changes outside of the scope with which it ran again, and the digest of each, or empty if it is
+    deleted."""
     seconds: float = 0.0
 
 
@@ -113,17 +115,17 @@ class Judged(EventBase, frozen=True, kw_only=True):
     outside: list[str] = []
     """Accepted changes outside of the scope: a person approved them, or added them to the scope. At most 50."""
     decided_files: str | None = None
-    """Blob of the accepted changes: the files with their content now. None: there are none."""
+    """Blob of the accepted changes: the files with their content now. None means that there are none."""
     opened: int | None = None
-    """Number of files that the check opened; None: it is not known."""
+    """Number of files that the check opened, or None if it is not known."""
     opened_changed: list[str] = []
     """Which of them the run changed."""
     plant: str = ""
-    """What became of the planted tests, as text for people; empty: none were planted."""
+    """What became of the planted tests, as text for people, or empty if none were planted."""
     counts: dict[str, TestCounts] = {}
     """Command to the tests that ran in the view, of checks that ran fewer tests in the workspace than at first."""
     holdout: str = ""
-    """What became of the second check, as text for people; empty: there is none, or it did not run."""
+    """What became of the second check, as text for people, or empty if there is none, or it did not run."""
     seconds: float = 0.0
 
 
@@ -132,7 +134,7 @@ class AcceptedPath(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     digest: str
-    """SHA-256 of the bytes or of the target of a link; empty: it does not exist, or it is a folder."""
+    """SHA-256 of the bytes or of the target of a link, or empty if it does not exist, or it is a folder."""
     seen: bool = True
     """The person saw what changed, and not only the name."""
 

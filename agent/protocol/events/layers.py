@@ -20,13 +20,13 @@ class EffectsAccepted(EventBase, frozen=True, kw_only=True):
     shown: int = 0
     """Number of rows that have a `file_changed` event each; they come first."""
     git: str | None = None
-    """Blob of what repositories gain; None: nothing."""
+    """Blob of what repositories gain. None means nothing."""
     also: list[str] = []
     """What else is applied, in words: it has no such events, and an undo takes it back, too."""
     built: list[str] = []
     """What programs built, in words: it is applied, and an undo leaves it."""
     pass_number: int = 0
-    """Number of the pass whose changes these are; 0: they are those of a command."""
+    """Number of the pass whose changes these are. 0 means that they are those of a command."""
     in_place: bool = False
     """Whether it was written to the workspace itself, so that some of it may be somebody else's; nothing is applied."""
     outputs: list[str] = []
@@ -66,7 +66,7 @@ class UndoAccepted(EventBase, frozen=True, kw_only=True):
     shown: int = 0
     """Number of rows that get a `file_changed` event each; they come first."""
     git: str | None = None
-    """Blob of what changes in repositories; None: nothing."""
+    """Blob of what changes in repositories. None means nothing."""
     also: list[str] = []
     """What else the rows take back, in words."""
     kept: list[str] = []

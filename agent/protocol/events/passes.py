@@ -9,7 +9,7 @@ from .base import EventBase
 
 DelayMoved = Literal["inside", "out", ""]
 """`inside`: the delay was shortened to end while the prompt cache is warm. `out`: it was lengthened, so that a cold
-read is worth its price. Empty: it is the requested delay."""
+read is worth its price. Empty means that it is the requested delay."""
 WokenBy = Literal["clock", "person", "message", "deadline"]
 
 PassVerdict = Literal[
@@ -33,7 +33,7 @@ class PassStarted(EventBase, frozen=True, kw_only=True):
     world: str | None = None
     """The state of the files at its start."""
     head: str | None = None
-    """The commit at the start of the pass; None: the pass is not committed."""
+    """The commit at the start of the pass. None means that the pass is not committed."""
     git: str | None = None
     """In journals of older versions: the state of the repository, in the snapshot store."""
     green: bool = False
@@ -41,7 +41,8 @@ class PassStarted(EventBase, frozen=True, kw_only=True):
     fresh: bool = False
     """The pass starts a new conversation after the system prompt."""
     layer: str | None = None
-    """Folder of the layer or copy in which the pass works; None: it has tries, or an older version ran it in place."""
+    """Folder of the layer or copy in which the pass works. None means that it has tries, or an older version ran it in
+    place."""
     tries: int = 1
     """Number of candidates in the pass, each with files of its own."""
 
@@ -83,7 +84,7 @@ class PassKept(EventBase, frozen=True, kw_only=True):
     why: str
     files: list[str] = []
     commit: str | None = None
-    """The commit that the branch of the run gets; None: there is none."""
+    """The commit that the branch of the run gets, or None if there is none."""
     change: str = ""
     """As in `patch_kept`."""
 
@@ -105,7 +106,7 @@ class PassFinished(EventBase, frozen=True, kw_only=True):
     commit: str | None = None
     """The commit that contains the pass, if any."""
     change: str = ""
-    """As in `PatchKept`; empty: nothing was changed."""
+    """As in `PatchKept`, or empty if nothing was changed."""
     repeats: int | None = None
     """Number of the earlier pass that made the same change."""
     left: list[str] = []
@@ -113,11 +114,12 @@ class PassFinished(EventBase, frozen=True, kw_only=True):
     tries: int = 1
     """As in `PassStarted`."""
     candidate: int = 0
-    """Number of the chosen try, from 1. 0: no try was chosen, or the pass has no tries."""
+    """Number of the chosen try, from 1. 0 means that no try was chosen, or the pass has no tries."""
     dropped: bool = False
     """Its changes are kept as a patch, and are not in the workspace."""
     ends: Reason | None = None
-    """In a goal run with tries: the reason with which the run ends after this pass; None: the verdict decides."""
+    """In a goal run with tries: the reason with which the run ends after this pass. None means that the verdict
+    decides."""
 
 
 class Sleeping(EventBase, frozen=True, kw_only=True):
@@ -132,7 +134,7 @@ class Sleeping(EventBase, frozen=True, kw_only=True):
     """Unix time of the run's own clock at which it continues."""
     moved: DelayMoved = ""
     warm_usd: float | None = None
-    """Cost of reading the prompt while the cache is warm; None: unknown price."""
+    """Cost of reading the prompt while the cache is warm, or None if the price is unknown."""
     cold_usd: float | None = None
     """Cost of reading the prompt when the cache is cold."""
 

@@ -36,11 +36,11 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     """Digest of the exact action: the new content, the command line with its folder, or a call's arguments."""
     call_id: str = ""
     before: str | None = None
-    """Blob of the file content on which the proposal is based; None: the file did not exist."""
+    """Blob of the file content on which the proposal is based, or None if the file did not exist."""
     after: str | None = None
     """Blob of the proposed file content, or of the arguments of a call; None for a command."""
     asks: list[str] = []
-    """Why the proposal waits, one line per reason; empty: the policy allows it."""
+    """Why the proposal waits, one line per reason. Empty means the policy allows it."""
     needs: list[str] = []
     """What needs approval, in short: the names of the commands that no rule allows."""
     danger: bool = False
@@ -57,15 +57,16 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     added: int = 0
     removed: int = 0
     who: str = ""
-    """The try, such as `try 2 of 3`, whose worktree the proposal is for; empty: the run's own tree."""
+    """The try, such as `try 2 of 3`, whose worktree the proposal is for. Empty means the run's own tree."""
     file: int = 0
-    """Place of its file among those that this answer of the model changes, from 1; 0: the answer changes only one."""
+    """Place of its file among those that this answer of the model changes, from 1. 0 means that the answer changes only
+    one."""
     files: int = 0
-    """Number of files that the answer changes; 0: one, or it is unknown."""
+    """Number of files that the answer changes. 0 means one, or it is unknown."""
     server: str | None = None
     """The MCP server whose tool is called, or whose other tools wait for a decision."""
     name: str | None = None
-    """The server's own name of the tool; empty: the proposal is about the server's list of tools."""
+    """The server's own name of the tool. Empty means that the proposal is about the server's list of tools."""
     call: str | None = None
     """The arguments of the call as JSON, or what differs from the accepted list of tools."""
     effects: CommandEffects | None = None
@@ -110,7 +111,7 @@ class ProposalDecided(EventBase, frozen=True, kw_only=True):
     entries: dict[int, EntryDecided] = {}
     """With `effects`: the entries that were not accepted exactly as proposed, by their index."""
     channel: str = ""
-    """The program through which it was decided, such as `acp:zed`; empty: a view of rundry or its command line."""
+    """The program through which it was decided, such as `acp:zed`. Empty means a view of rundry or its command line."""
 
 
 class Undone(EventBase, frozen=True, kw_only=True):
@@ -130,7 +131,7 @@ class Undone(EventBase, frozen=True, kw_only=True):
     by: str = "person"
     """`person`, a client, `program`, or `restart`: the run takes back an answer that did not pass the check."""
     order: str = ""
-    """The order that `undo_accepted` names; empty: there was none."""
+    """The order that `undo_accepted` names, or empty if there was none."""
     also: list[str] = []
     """What else was undone, in words: files that have no events of their own, and changes in repositories."""
 
@@ -218,7 +219,7 @@ class ConversationCut(EventBase, frozen=True, kw_only=True):
     tokens_after: int = 0
     """Tokens after a summary, as counted by this program."""
     usd: float | None = 0.0
-    """Cost of the summary; None: unknown price."""
+    """Cost of the summary, or None if the price is unknown."""
 
 
 def is_client(by: str) -> bool:

@@ -42,7 +42,7 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     effort: EffortLevel | None = None
     """How much the model should reason, if set."""
     sees_images: bool | None = None
-    """Whether the model accepts images; None: unknown."""
+    """Whether the model accepts images, or None if unknown."""
     sandbox: SandboxKind | None = None
     """None: commands run without a sandbox."""
     network: bool = False
@@ -64,12 +64,12 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     repeat: RepeatSpec | None = None
     """Settings of a repeat run: the search and its clock."""
     parent: ParentRef | None = None
-    """The run that started this one; None: a person or a script did."""
+    """The run that started this one. None means that a person or a script did."""
     interval: IntervalSpec | None = None
     paced: PacedSpec | None = None
     improve: ImproveSpec | None = None
     restarts: int | None = None
-    """How often the run may start over (`--restarts`); None: no limit."""
+    """How often the run may start over (`--restarts`). None means no limit."""
     edit_format: EditFormat = BY_TOOLS
     """How the model edits files at the start."""
     edit_format_why: str = ""
@@ -98,7 +98,7 @@ class RunResumed(EventBase, frozen=True, kw_only=True):
     lost_seconds: float = 0.0
     """Seconds of work that are recorded only there."""
     executor: str | None = None
-    """The Dask cluster of a search from now on; None: the same as before."""
+    """The Dask cluster of a search from now on. None means the same as before."""
 
 
 class ModelSwitched(EventBase, frozen=True, kw_only=True):
@@ -109,14 +109,14 @@ class ModelSwitched(EventBase, frozen=True, kw_only=True):
     window: int | None = None
     priced: bool = True
     sees_images: bool | None = None
-    """Whether the model accepts images; None: unknown."""
+    """Whether the model accepts images, or None if unknown."""
     by: SwitchedBy = "person"
     spec: ModelSpec | None = None
     """What a resumed run needs to open the model again."""
     prompt_tokens: int = 0
     """Tokens of the conversation that the new model has not read yet, as counted by this program."""
     cold_usd: float | None = None
-    """Cost of reading them; None: unknown price."""
+    """Cost of reading them, or None if the price is unknown."""
 
 
 class ModelQuoted(EventBase, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ class ModelQuoted(EventBase, frozen=True, kw_only=True):
     prompt_tokens: int
     """Tokens of the conversation, as counted by this program; the new model has none of them cached."""
     cold_usd: float | None
-    """Cost of reading them; None: unknown price."""
+    """Cost of reading them, or None if the price is unknown."""
     warm_usd: float | None = None
     """What the current model would charge for the same tokens if all of them were cached."""
 
@@ -142,7 +142,7 @@ class LimitsChanged(EventBase, frozen=True, kw_only=True):
     """Limits other than the budget were changed."""
 
     limits: dict[str, float | str | None]
-    """Name to new value. The name is in `LIMITS`, or is a tool with its quota as value. None: no limit."""
+    """Name to new value. The name is in `LIMITS`, or is a tool with its quota as value. None means no limit."""
     by: str = "person"
 
 
@@ -207,7 +207,7 @@ class TierAsked(EventBase, frozen=True, kw_only=True):
     kind: TierKind
     name: str
     until: float | None = None
-    """Unix time of the run's own clock at which the next tier is asked; None: no time limit."""
+    """Unix time of the run's own clock at which the next tier is asked. None means no time limit."""
 
 
 class TierPassed(EventBase, frozen=True, kw_only=True):

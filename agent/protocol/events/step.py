@@ -97,7 +97,7 @@ class ImagesRefused(EventBase, frozen=True, kw_only=True):
 
     model: str
     shas: list[str] = []
-    """Images that are not sent to this model again; empty: it gets no images at all."""
+    """Images that are not sent to this model again. Empty means that it gets no images at all."""
 
 
 class PromptShortened(EventBase, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ class CallAdmitted(EventBase, frozen=True, kw_only=True):
     """Tokens of the prompt as counted by this program, without the margin."""
     max_tokens: int
     worst_usd: float | None
-    """Worst-case cost; None: unknown price."""
+    """Worst-case cost, or None if the price is unknown."""
     worst_tokens: int = 0
     """Tokens of the prompt with its margin, plus `max_tokens`."""
     model: str = ""
@@ -168,7 +168,7 @@ class Charged(EventBase, frozen=True, kw_only=True):
     tokens_written: int = 0
     """Tokens of the prompt that the provider wrote to its cache."""
     usd: float | None = 0.0
-    """Cost of the call; None: neither the price is known nor did the provider report a cost."""
+    """Cost of the call. None means that neither the price is known nor did the provider report a cost."""
     reported_usd: float | None = None
     """Cost in USD that the provider reported for the call. Not booked if it is a small part of `listed_usd`."""
     listed_usd: float | None = None
@@ -238,7 +238,7 @@ class NotStored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     size: int
     digest: str = ""
-    """SHA-256; empty: it is not known."""
+    """SHA-256, or empty if it is not known."""
 
 
 class FileChanged(EventBase, frozen=True, kw_only=True):
@@ -248,7 +248,7 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     """Relative to the workspace."""
     by: ChangedBy
     before: str | None
-    """Blob of the old content; None: the file did not exist, or is too large to store."""
+    """Blob of the old content, or None if the file did not exist, or is too large to store."""
     after: str | None
     unstored_before: NotStored | None = None
     """The old content, if it is not stored. None: it is, or the file did not exist; older versions do not say which."""
@@ -261,21 +261,21 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     staged: bool = False
     """Whether it changed in the stage of the run, and not in the workspace."""
     folders: list[str] | None = None
-    """Folders that were made for it, which an undo removes if they are empty; None: all that are empty."""
+    """Folders that were made for it, which an undo removes if they are empty. None means all that are empty."""
 
     @property
     def old(self) -> str | None:
-        """SHA-256 of the old content; None: there was no file, or it is not known."""
+        """SHA-256 of the old content, or None if there was no file, or it is not known."""
         return digest_of_content(self.before, self.unstored_before)
 
     @property
     def new(self) -> str | None:
-        """SHA-256 of the new content; None: there is no file, or it is not known."""
+        """SHA-256 of the new content, or None if there is no file, or it is not known."""
         return digest_of_content(self.after, self.unstored_after)
 
 
 def digest_of_content(blob: str | None, unstored: NotStored | None) -> str | None:
-    """Return the SHA-256 of a content; None: there is none, or it is not known."""
+    """Return the SHA-256 of a content, or None if there is none, or it is not known."""
     return unstored.digest or None if unstored is not None else blob
 
 
@@ -293,7 +293,7 @@ class Snapshotted(EventBase, frozen=True, kw_only=True):
     """The workspace was stored, before the events that describe a change. Only older versions store it."""
 
     world: str | None
-    """Its tree in the store next to the journal; None: none is stored from now on."""
+    """Its tree in the store next to the journal, or None if none is stored from now on."""
     layer: bool = False
     """It was not stored: what the command that runs now changes is known without it."""
 
@@ -304,7 +304,7 @@ class Fault(EventBase, frozen=True, kw_only=True):
     kind: RecordedFault
     text: str
     retry_in: float | None = None
-    """Seconds until the next attempt; None: no further attempt."""
+    """Seconds until the next attempt. None means no further attempt."""
     trace: str | None = None
     """The traceback, for a fault in this program (kind `program`)."""
 

@@ -33,7 +33,7 @@ class TryFinished(EventBase, frozen=True, kw_only=True):
     said: str = ""
     """Summary of what it did, in one line."""
     patch: str | None = None
-    """Blob of the patch; None: it changed nothing."""
+    """Blob of the patch. None means that it changed nothing."""
     base: str | None = None
     """In journals of older versions: the snapshot at its start."""
     world: str | None = None
@@ -42,7 +42,7 @@ class TryFinished(EventBase, frozen=True, kw_only=True):
     change: str = ""
     """As in `PatchKept`."""
     fault: str | None = None
-    """Why it failed; None: it did not fail."""
+    """Why it failed, or None if it did not fail."""
     retryable: bool = False
     lost: bool = False
     """The runner died while the candidate was working. The candidate is started again."""
@@ -59,7 +59,7 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
     score: float | None
     """None: not measured, or the command printed no usable number, or the run has no score."""
     why: str = ""
-    """Why the candidate cannot be chosen; empty: it can be chosen."""
+    """Why the candidate cannot be chosen. Empty means that it can be chosen."""
     not_measured: bool = False
     """The score command printed no usable number."""
     values: list[float] = []
@@ -67,7 +67,7 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
     noise: float | None = None
     seconds: float = 0.0
     lines: int | None = None
-    """In a goal run: number of lines that it added and removed; None: its check does not pass."""
+    """In a goal run: number of lines that it added and removed. None means that its check does not pass."""
 
 
 class TryChosen(EventBase, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ class TryChosen(EventBase, frozen=True, kw_only=True):
     candidate: int
     tries: int
     score: float | None = None
-    """The score in its own files; None: the run has no score."""
+    """The score in its own files. None means that the run has no score."""
     place: str = ""
     """The folder of its layer or copy."""
     world: str = ""
@@ -102,7 +102,7 @@ def is_try(work: str | None) -> bool:
 
 
 def candidate_of(work: str | None) -> int | None:
-    """Return the number of the candidate with this `work`; None: it is not a candidate."""
+    """Return the number of the candidate with this `work`, or None if it is not a candidate."""
     return int(work.rpartition(".")[2]) if work is not None and is_try(work) else None
 
 

@@ -15,7 +15,7 @@ class OutputArrived(EventBase, frozen=True, kw_only=True):
     line: str
     """At most 200 characters, without terminal sequences."""
     call_id: str = ""
-    """The tool call that runs the command; `shell_7`: the person's own; empty: a check."""
+    """The tool call that runs the command; `shell_7`: the person's own. Empty means a check."""
 
 
 class PromptRead(EventBase, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class LockAwaited(EventBase, frozen=True, kw_only=True):
     lock: str
     """What is locked: the path of git's lock file, or `the files of the run`."""
     holder: str = ""
-    """Its holder: `process 4711 (git commit)`, `the merge of src/a.py`; empty: unknown."""
+    """Its holder: `process 4711 (git commit)`, `the merge of src/a.py`, or empty if unknown."""
 
 
 class LockObtained(EventBase, frozen=True, kw_only=True):

@@ -62,7 +62,7 @@ class WorktreeFinished(EventBase, frozen=True, kw_only=True):
     why: str
     """How it ended, for people."""
     patch: str | None = None
-    """Blob of a patch of the changes that were not merged; None: there are none."""
+    """Blob of a patch of the changes that were not merged, or None if there are none."""
 
 
 def item_tree_name(tree: int, key: str) -> str:
@@ -71,7 +71,10 @@ def item_tree_name(tree: int, key: str) -> str:
 
 
 def tree_and_key(work: str | None) -> tuple[int, str] | None:
-    """Return the number of the worktree and the key of the item; None: this is not the work of an item's worktree."""
+    """Return the number of the worktree and the key of the item.
+
+    Returns None if this is not the work of an item's worktree.
+    """
     if work is None or not work.startswith(_PREFIX):
         return None
     tree, _, key = work.removeprefix(_PREFIX).partition(":")

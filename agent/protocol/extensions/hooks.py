@@ -21,9 +21,9 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     on: HookPoint
     command: str
     tool: list[str] = []
-    """Names of the tools whose calls it gets; empty: all tools."""
+    """Names of the tools whose calls it gets. Empty means all tools."""
     path: list[str] = []
-    """Globs for the file that a call is about; empty: all calls. A call without a path matches any glob."""
+    """Globs for the file that a call is about. Empty means all calls. A call without a path matches any glob."""
     timeout: float = 10.0
     """Seconds."""
     scripts: dict[str, str] = {}

@@ -25,7 +25,7 @@ class Hunk(msgspec.Struct, frozen=True):
     floor: int = 0
     """First old line that may be shown above it. If a hunk was split, the part above ends there."""
     ceiling: int | None = None
-    """Old line at which the next part begins; None: the hunk was not split, or this is its last part."""
+    """Old line at which the next part begins. None means that the hunk was not split, or this is its last part."""
 
     def around(self, count: int) -> tuple[int, int]:
         """Return the old lines that are shown with it, of `count` lines in the whole text."""

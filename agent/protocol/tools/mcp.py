@@ -27,12 +27,12 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     env: list[str] = []
     """Names of the variables that the command receives, or `NAME=value`. It receives no others of the user's."""
     cwd: str | None = None
-    """Folder of the command; None: the workspace."""
+    """Folder of the command. None means the workspace."""
     url: str | None = None
     headers: dict[str, str] = {}
     """HTTP headers. `${NAME}` stands for the value of a variable, which is never stored."""
     tools: list[str] | None = None
-    """The server's own names of the tools that are offered; None: all."""
+    """The server's own names of the tools that are offered. None means all."""
     timeout: float = 60.0
     """Time limit of one call, in seconds."""
     network: bool = False
@@ -71,6 +71,6 @@ def offered_name(server: str, tool: str) -> str:
 
 
 def server_of(tool: str) -> str | None:
-    """Return the name of the server in the name of an offered tool; None: it is not a tool of a server."""
+    """Return the name of the server in the name of an offered tool, or None if it is not a tool of a server."""
     server, found, rest = tool.partition(SEPARATOR)
     return server if found and rest and is_server_name(server) else None

@@ -26,16 +26,16 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
 
     effect: ToolEffect
     verb: str = ""
-    """The first word of its title in the transcript. Empty: the title is the tool's name."""
+    """The first word of its title in the transcript. Empty means that the title is the tool's name."""
     subject: str = ""
     """The argument that follows the verb in the title."""
     path: str | None = "path"
-    """For a tool that reads: the argument to compare with the path of a `deny` rule. None: no argument is a path of the
-    workspace."""
+    """For a tool that reads: the argument to compare with the path of a `deny` rule. None means that no argument is a
+    path of the workspace."""
     needs_hosts: bool = False
     """Whether it is offered only to a search that may contact hosts."""
     left_out: LeftOut | None = None
-    """When it is left out for a small window. None: never."""
+    """When it is left out for a small window. None means never."""
     for_person: bool = False
     """Whether a person in control can use it."""
 
