@@ -79,7 +79,7 @@ def claim(path: Path) -> Claim:
 
 
 def holder(path: Path) -> Holder | None:
-    """Return the process that executes this journal's run; None: nobody. Does not keep the lock."""
+    """Return the process that executes this journal's run. None means nobody. Does not keep the lock."""
     try:
         descriptor = os.open(_lock_file(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:

@@ -62,7 +62,7 @@ def decode(kind: object, raw: object) -> Event:
 
 
 def decode_known_command(body: bytes) -> Command | None:
-    """Decode a command; None: this version does not know it."""
+    """Decode a command, or None if this version does not know it."""
     try:
         return decode_command(body)
     except (msgspec.DecodeError, UnicodeDecodeError):

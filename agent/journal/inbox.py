@@ -38,7 +38,10 @@ class Inbox:
         return added
 
     def take(self) -> list[tuple[int, Command | None]]:
-        """Take and return the untaken commands, oldest first. None: this version does not know the command."""
+        """Take and return the untaken commands, oldest first.
+
+        Returns None if this version does not know the command.
+        """
         with self._handle as db:
             if not db.execute(f"{_UNTAKEN} LIMIT 1").fetchone():
                 return []

@@ -61,7 +61,7 @@ class Journal(Store):
         return self._writer.bytes_written
 
     def report_reading(self, on_read: Callable[[int, str], None] | None) -> None:
-        """Set the function that `on_read` calls from now on; None: none."""
+        """Set the function that `on_read` calls from now on, or None for no function."""
         self.on_read = on_read
 
     @staticmethod

@@ -18,7 +18,8 @@ from .journal_tail import TAIL_META, tail_for_backup
 def backup(path: Path, target: Path | None) -> tuple[Path, str]:
     """Copy the journal; return the new file, and a description of damage in the journal and therefore in the copy.
 
-    `target`: a new file, or a folder; None: the current folder. Raises UserError, JournalError; then there is no copy.
+    `target`: a new file, or a folder. None means the current folder. Raises UserError, JournalError; then there is no
+    copy.
     """
     journal = Journal.open(path)
     try:

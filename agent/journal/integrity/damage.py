@@ -35,7 +35,7 @@ class Damage:
     missing: int = 0
     """Number of events that the write-ahead log lost from its end."""
     unknown: str = ""
-    """Why it is unknown whether events are missing from the end; empty: it is known."""
+    """Why it is unknown whether events are missing from the end. Empty means that it is known."""
     tail: Tail | None = None
     """The record of the newest event and of the usage."""
     accepted: frozenset[int] = field(default=frozenset())

@@ -37,7 +37,7 @@ def tail_path(journal: Path) -> Path:
 
 
 def read_tail(journal: Path, stored: str | None = None) -> Tail | None:
-    """Read the record of a journal; None: nothing was recorded yet. Raises ValueError if it is damaged, OSError.
+    """Read the record of a journal, or None if nothing was recorded yet. Raises ValueError if it is damaged, OSError.
 
     `stored`: the record that a backup holds in its own file (`TAIL_META`), for a journal without one next to it.
     """
