@@ -50,7 +50,7 @@ class Line(msgspec.Struct):
 
     parts: list[Part] = []
     doubts: list[str] = []
-    """Reasons why rules cannot judge the line; empty: all of it was understood."""
+    """Reasons why rules cannot judge the line. Empty means that all of it was understood."""
     writes: list[str] = []
     """Files that the line redirects output to."""
     parse_error: str | None = None

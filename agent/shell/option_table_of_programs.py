@@ -77,7 +77,7 @@ class _LauncherTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def unlisted(program: str, given: Sequence[str]) -> str | None:
-    """Return the first word that is not listed as harmless; None: all are listed, or the program has no row."""
+    """Return the first word that is not listed as harmless, or None if all are listed, or the program has no row."""
     row = harmless_rows().get(program)
     if row is None:
         return None

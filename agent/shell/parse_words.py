@@ -48,7 +48,7 @@ class SimpleCommand(msgspec.Struct, frozen=True):
     is_sure: bool = False
     """Whether an exit code 0 of the whole line proves that this command ran and exited with 0."""
     hidden_by: HiddenBy | None = None
-    """What hides the exit code of this command from that of the line; None: nothing that is certain."""
+    """What hides the exit code of this command from that of the line. None means nothing that is certain."""
     reads: str = ""
     """The file of `< FILE`."""
     here: str = ""
@@ -105,7 +105,7 @@ def _walk(node: Node, sure: set[int], hidden: Mapping[int, HiddenBy]) -> Iterato
 
 
 def _input_of(command: Node) -> str:
-    """Return the file of `< FILE` of a command; empty: it has none."""
+    """Return the file of `< FILE` of a command, or empty if it has none."""
     outer = command.parent
     for one in outer.named_children if outer is not None and outer.type == "redirected_statement" else ():
         if one.type == "file_redirect" and any(child.type == "<" for child in one.children):
@@ -114,7 +114,7 @@ def _input_of(command: Node) -> str:
 
 
 def _here_of(command: Node) -> str:
-    """Return the text of `<<END` or `<<< TEXT` of a command; empty: it has none."""
+    """Return the text of `<<END` or `<<< TEXT` of a command, or empty if it has none."""
     outer = command.parent
     around = outer.named_children if outer is not None and outer.type == "redirected_statement" else []
     for one in (*command.named_children, *around):
