@@ -22,7 +22,7 @@ class _Folder(NamedTuple):
     stamp: tuple[int, ...]
     folders: tuple[str, ...]
     found: tuple[str, ...]
-    """Names of git folders and git files in it; empty: it is a bare repository."""
+    """Names of git folders and git files in it. Empty means that it is a bare repository."""
 
 
 class Repositories:

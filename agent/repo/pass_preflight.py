@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 async def why_no_pass(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
-    """Return why no pass that commits can start in this working tree, with the fix; None: one can."""
+    """Return why no pass that commits can start in this working tree, with the fix, or None if one can."""
     if found is None:
         return (
             f"{folder} is not in a git repository: a pass is committed on top of a commit (`git init` and commit first)"

@@ -77,7 +77,7 @@ class Repository:
 
     @classmethod
     async def find(cls, folder: Path, env: Mapping[str, str]) -> Self | None:
-        """Find the repository; None: the folder is not in one. Raises GitFailed if git is missing or fails."""
+        """Find the repository, or None if the folder is not in one. Raises GitFailed if git is missing or fails."""
         found = cls(folder, env)
         answer = await found.run("rev-parse", "--is-inside-work-tree", "--show-toplevel")
         if answer.code != 0 and not any(words in answer.error for words in _ELSEWHERE):
@@ -109,12 +109,12 @@ class Repository:
         return await Repository.find(folder, self._env)
 
     async def branch(self) -> str | None:
-        """Return the current branch; None: HEAD is detached."""
+        """Return the current branch, or None if HEAD is detached."""
         answer = await self.run("symbolic-ref", "--quiet", "--short", "HEAD")
         return answer.line if answer.code == 0 else None
 
     async def head(self) -> str | None:
-        """Return the commit of HEAD; None: there is no commit yet."""
+        """Return the commit of HEAD, or None if there is no commit yet."""
         answer = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return answer.line if answer.code == 0 else None
 

@@ -20,7 +20,10 @@ _KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$|[#;])")
 
 
 def setting_lines(text: str) -> Iterator[tuple[str | None, str]]:
-    """Yield key (`section.subsection.name`) and text of each line that sets something; None: it has no plain key."""
+    """Yield key (`section.subsection.name`) and text of each line that sets something.
+
+    Returns None if it has no plain key.
+    """
     section = ""
     for line in text.splitlines():
         heading = _SECTION.match(line)

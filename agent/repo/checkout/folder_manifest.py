@@ -31,7 +31,8 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True):
     digest: str
     """SHA-256 of the bytes, or of a link's target."""
     ctime: int = 0
-    """Change time in ns; 0: too recent to be reliable. Every change updates it, and no user can set it (inode(7))."""
+    """Change time in ns. 0 means too recent to be reliable. Every change updates it, and no user can set it
+    (inode(7))."""
     ino: int = 0
 
     def is_same(self, other: FileRecord) -> bool:

@@ -34,7 +34,7 @@ class FileVersion(msgspec.Struct, frozen=True):
     load: Callable[[], bytes]
     """Returns these bytes. Raises RundryError if they are not stored."""
     mode: int | None = None
-    """Mode as in a tree; None: a plain file whose permissions were not recorded."""
+    """Mode as in a tree. None means a plain file whose permissions were not recorded."""
 
 
 class Restorer:
@@ -47,8 +47,8 @@ class Restorer:
     def restore(self, path: str, want: FileVersion | None, have: FileVersion | None) -> str | None:
         """Restore a file. Returns None, or a line with its path and why it was not restored. Never raises OSError.
 
-        `want` and `have`: the file before and after the change that is undone; None: there was no file. If the file
-        differs from `have`, someone changed it later, and it is kept.
+        `want` and `have`: the file before and after the change that is undone, or None if there was no file. If the
+        file differs from `have`, someone changed it later, and it is kept.
         """
         try:
             self._restore(path, want, have)
@@ -167,7 +167,7 @@ class Restorer:
 
 
 def _entry_of(real: Path, status: os.stat_result) -> Entry | None:
-    """Return the tree entry of a file or link as it is now; None: it is neither."""
+    """Return the tree entry of a file or link as it is now, or None if it is neither."""
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         try:
