@@ -67,7 +67,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     stage: Stage | None = None
     """The folder that commands see at `ws` instead of the workspace."""
     git: Sequence[Path] | None = None
-    """Nested git folders that commands cannot write; None: also that of the workspace."""
+    """Nested git folders that commands cannot write. None means also that of the workspace."""
     layers: Path | None = None
     """A folder of rundry in the workspace or its repository that commands see empty."""
 

@@ -39,7 +39,8 @@ class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
     shown: Sequence[Path] = ()
     """Folders of the workspace that a command in a copy can read nevertheless."""
     begin: Callable[[ProcessTree], object] | None = None
-    """Called with the processes of the command when they have started; None: nobody watches how much they write."""
+    """Called with the processes of the command when they have started, or None if nobody watches how much they
+    write."""
 
     @property
     def env(self) -> dict[str, str]:
@@ -66,7 +67,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     empty: Path | None = None
     """A folder below the temp folder that is empty and private for this command."""
     layer: LayerAccess | None = None
-    """The layer in which the command runs; None: it writes to the workspace itself."""
+    """The layer in which the command runs. None means that it writes to the workspace itself."""
 
 
 NO_ACCESS = Access()

@@ -55,7 +55,7 @@ class CommitHooks:
         self._notes: list[str] = []
 
     def take_notes(self) -> str:
-        """Return notes for the user on the hooks of the last commit, once; empty: none."""
+        """Return notes for the user on the hooks of the last commit, once, or empty if there is none."""
         notes, self._notes = self._notes, []
         return "; ".join(notes)
 

@@ -54,8 +54,8 @@ def landlock(
     """Return the command line that runs `argv` under Landlock. Only `ws`, `temp` and `writable` can be written.
 
     `report`: the descriptor of a `SetUp`. `read`: readable folders inside hidden ones. `show`: readable places in
-    addition to the usual ones. `keeps_workspace`: `ws` can only be read. `apart`: namespaces of its own;
-    None: none. `env`: additional variables.
+    addition to the usual ones. `keeps_workspace`: `ws` can only be read. `apart`: namespaces of its own. None means
+    none. `env`: additional variables.
     """
     show = [*show, ws] if keeps_workspace else show
     rules = {

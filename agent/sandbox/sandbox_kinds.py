@@ -121,7 +121,7 @@ class Confinement:
         self.layers: Path | None = None
         """A folder of rundry in the workspace or its repository that commands see empty."""
         self.unit: UnitView | None = None
-        """The view of the workspace in which all commands run; None: the workspace itself."""
+        """The view of the workspace in which all commands run. None means the workspace itself."""
 
     def missing(self, *, denied: bool = True) -> list[NotHeld]:
         """Return the guarantees that this sandbox does not give; before `probe`, all of them.
@@ -192,7 +192,7 @@ class Confinement:
     ) -> list[str]:
         """Return the argument list that runs `argv` in the sandbox, or `argv` itself if there is no sandbox.
 
-        `git`: nested git folders that bubblewrap keeps read-only; None: also that of the workspace. `report`: the
+        `git`: nested git folders that bubblewrap keeps read-only. None means also that of the workspace. `report`: the
         descriptor of a `SetUp`.
         """
         if self.kind is None:
@@ -232,7 +232,7 @@ class Confinement:
     def _placed(self, ws: Path, access: Access, cwd: Path | None = None) -> tuple[Path, Access, Path]:
         """Return the workspace, the permissions and the folder of a command, as the view of a unit of work needs them.
 
-        `cwd`: the folder in which the command starts; None: the one of its layer, or the workspace.
+        `cwd`: the folder in which the command starts. None means the one of its layer, or the workspace.
         """
         unit = self.unit
         if unit is None:
@@ -277,7 +277,7 @@ class Confinement:
         return [*self._joined(access), *own] if layer is not None else own
 
     def _apart(self) -> Apart | None:
-        """Return how a command of Landlock outside of layers is kept from their folder; None: it cannot see it."""
+        """Return how a command of Landlock outside of layers is kept from their folder, or None if it cannot see it."""
         return None if self.layers is None else Apart(hidden=[self.layers])
 
     def _readable_places(self, ws: Path, hidden_places: HiddenPlaces) -> list[Path]:

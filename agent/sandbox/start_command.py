@@ -102,7 +102,7 @@ class Apart(msgspec.Struct, frozen=True, kw_only=True):
     hidden: Sequence[Path] = ()
     """Folders that are empty for it."""
     cwd: Path | None = None
-    """The folder in which it starts; None: that of the process."""
+    """The folder in which it starts. None means that of the process."""
 
 
 def restricted(

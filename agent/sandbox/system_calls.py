@@ -39,10 +39,11 @@ class _Abi(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def filter_program(machine: str | None = None, *, limits_others: bool) -> bytes:
-    """Return the program as an array of `struct sock_filter`. Empty: the numbers for this processor are not known.
+    """Return the program as an array of `struct sock_filter`.
 
-    `machine`: the processor, as uname(2) names it; default: this one. `limits_others`: whether a command may change the
-    resource limits of other processes (prlimit(2)), which it needs to set those of its children.
+    Returns empty if the numbers for this processor are not known. `machine`: the processor, as uname(2) names it;
+    default: this one. `limits_others`: whether a command may change the resource limits of other processes
+    (prlimit(2)), which it needs to set those of its children.
     """
     abis = _table().get(os.uname().machine if machine is None else machine)
     if abis is None:

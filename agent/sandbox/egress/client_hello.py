@@ -22,12 +22,12 @@ _UNREADABLE = "its TLS ClientHello cannot be read"
 
 
 def message_length(start: bytes) -> int | None:
-    """Return the number of bytes of the handshake message that starts so; None: more bytes are needed."""
+    """Return the number of bytes of the handshake message that starts so, or None if more bytes are needed."""
     return 4 + int.from_bytes(start[1:4], "big") if len(start) >= 4 else None
 
 
 def hello_problem(message: bytes, host: str, *, is_address: bool) -> str | None:
-    """Return why this ClientHello does not belong in a tunnel to the host; None: it belongs.
+    """Return why this ClientHello does not belong in a tunnel to the host, or None if it belongs.
 
     `host`: in lower case, without a final dot, international names as A-labels. `is_address`: no name is required.
     """

@@ -41,7 +41,7 @@ def read_request(head: bytes) -> Request | None:
 
 
 def read_inner(head: bytes, target: Target) -> bytes | None:
-    """Return the head of a request in a tunnel, as the server gets it; None: it is not plainly for the target.
+    """Return the head of a request in a tunnel, as the server gets it, or None if it is not plainly for the target.
 
     The server closes the connection after it, so that no second request for another host can follow.
     """
