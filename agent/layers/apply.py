@@ -63,7 +63,7 @@ class Result(msgspec.Struct, frozen=True, gc=False):
 
     path: str
     conflict: str
-    """Why it was not carried out; empty: it was."""
+    """Why it was not carried out. Empty means that it was."""
 
 
 class Progress:

@@ -170,7 +170,7 @@ def _read_folder(
 
 
 def _side(folder: int, name: bytes, status: os.stat_result, *, is_read: bool) -> Side | None:
-    """Return what an entry is; None: a FIFO, a socket or a device."""
+    """Return what an entry is. None means a FIFO, a socket or a device."""
     mode, mtime, inode = status.st_mode, status.st_mtime_ns, status.st_ino
     if stat.S_ISDIR(mode):
         return Side(type="folder", inode=inode)
@@ -193,7 +193,7 @@ def _side(folder: int, name: bytes, status: os.stat_result, *, is_read: bool) ->
 
 
 def bytes_of(folder: int, path: bytes, limit: int) -> bytes | None:
-    """Return the bytes of a file of at most this size, or the target of a link; None: it cannot be read so."""
+    """Return the bytes of a file of at most this size, or the target of a link, or None if it cannot be read so."""
     try:
         file = open_below(folder, path, _FILE, enters_mounts=True)
     except OSError as error:
@@ -223,7 +223,7 @@ def _target(folder: int, path: bytes) -> bytes | None:
 
 
 def digest_of(folder: int, path: bytes) -> str:
-    """Return the digest of a file; empty: it cannot be read."""
+    """Return the digest of a file, or empty if it cannot be read."""
     found = hashlib.sha256()
     try:
         file = open_below(folder, path, _FILE, enters_mounts=True)

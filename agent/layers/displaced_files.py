@@ -37,7 +37,7 @@ class Kept:
         return max(0, MOST_BYTES - used)
 
     def find(self, digest: str) -> Path | None:
-        """Return a file that had this content when it was displaced; None: there is none."""
+        """Return a file that had this content when it was displaced, or None if there is none."""
         found = (own / digest for own in self._orders())
         return next((file for file in found if digest and file.exists()), None)
 

@@ -94,7 +94,7 @@ class Entry(NamedTuple):
 
     effect: Effect
     why: str
-    """Why it asks, or what it does by itself; empty: nothing special."""
+    """Why it asks, or what it does by itself. Empty means nothing special."""
     undo: bool
     """Whether what it replaces can be restored later."""
 
@@ -341,7 +341,7 @@ class Sorter:
         return path != "" and (path in self._known.made or name not in self._known.names.get(parent, ()))
 
     def _output_of(self, path: str, effect: Effect, *, is_own: bool) -> str | None:
-        """Return the folder of output that a path is in; empty: it is a file of output; None: neither.
+        """Return the folder of output that a path is in: "" if it is a file of output, None if it is neither.
 
         `is_own`: see `_evidence`.
         """

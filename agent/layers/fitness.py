@@ -44,7 +44,8 @@ class Fitness(msgspec.Struct, frozen=True, kw_only=True):
     """Whether layers work in a workspace."""
 
     place: Path | None = None
-    """The folder for what rundry keeps of this workspace's layers, on its file system; None: layers do not work."""
+    """The folder for what rundry keeps of this workspace's layers, on its file system. None means that layers do not
+    work."""
     is_inside: bool = False
     """Whether `place` lies in a folder that layers cover, so that commands must see an empty folder there."""
     stacks: bool = False

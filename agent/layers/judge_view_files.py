@@ -49,9 +49,9 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 def put_past(layer: Layer, past: Mapping[str, Past | None]) -> None:
     """Let these paths of a layer that is not mounted yet be as they were. Raises OSError.
 
-    `past`: relative paths, as effects name them; None: nothing was there. If a folder was not there, or was something
-    else, what lies in it now may be left out. Raises ValueError for paths that lead out of the workspace or contradict
-    each other, and TooMuch for one that is too long.
+    `past`: relative paths, as effects name them, or None if nothing was there. If a folder was not there, or was
+    something else, what lies in it now may be left out. Raises ValueError for paths that lead out of the workspace or
+    contradict each other, and TooMuch for one that is too long.
     """
     shown = _shown_past(past)
     upper, live = os.open(layer.upper, FOLDER | os.O_CLOEXEC), os.open(layer.workspace, FOLDER | os.O_CLOEXEC)

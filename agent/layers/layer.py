@@ -74,7 +74,7 @@ class Layer:
         self.indexes: dict[Path, int] = {}
         """Descriptors of git's indexes as they were at the mount: git replaces the files."""
         self.between: Path | None = None
-        """A folder that lies over the workspace and below the layer; None: there is none. Set before the mount."""
+        """A folder that lies over the workspace and below the layer, or None if there is none. Set before the mount."""
         self._mounted: Mounted | None = None
         self._namespaces: Namespaces | None = None
         self._copied_up = CopiedUp()
@@ -172,7 +172,7 @@ class Layer:
 
     @property
     def copy(self) -> Path | None:
-        """The copy of the workspace that it is; None: it is mounted."""
+        """The copy of the workspace that it is. None means that it is mounted."""
         return None
 
     @property

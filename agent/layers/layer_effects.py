@@ -51,9 +51,9 @@ class Side(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     mtime_ns: int = 0
     inode: int = 0
     ctime_ns: int = 0
-    """These two show whether a file was touched since. 0: it cannot be read, or it is a link or a folder."""
+    """These two show whether a file was touched since. 0 means that it cannot be read, or it is a link or a folder."""
     mode: int = 0
-    """Permissions that a file gets when it has to be made again; 0: those of a new file."""
+    """Permissions that a file gets when it has to be made again. 0 means those of a new file."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -63,15 +63,15 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Relative, with `/`; bytes that are not UTF-8 as surrogates."""
     kind: Kind
     before: Side | None
-    """What lies below now; None: nothing."""
+    """What lies below now. None means nothing."""
     after: Side | None
-    """What the layer has; None: nothing."""
+    """What the layer has. None means nothing."""
     inode: int = 0
     """Of `before`."""
     links: int = 1
     """Names of `before`; more than one: hard links."""
     conflict: str = ""
-    """Why `before` may be newer than what the command saw; empty: it is what the command saw."""
+    """Why `before` may be newer than what the command saw. Empty means that it is what the command saw."""
 
 
 class Ground(NamedTuple):
@@ -84,7 +84,8 @@ class Ground(NamedTuple):
     older: Mapping[bytes, int] = MappingProxyType[bytes, int]({})
     """Paths that were written at an earlier mount of the layer, with the stamp of the mount."""
     folders: Mapping[bytes, int] | None = None
-    """Inodes of the folders that the commands saw; None: the overlay has written down which ones it copied."""
+    """Inodes of the folders that the commands saw. None means that the overlay has written down which ones it
+    copied."""
 
     def stamp_at(self, path: bytes) -> int:
         """Return the time at which what lies below a path was last seen as it was."""
@@ -102,7 +103,10 @@ class _Walk:
     _replaced: dict[bytes, int] = field(default_factory=dict[bytes, int])
 
     def replaced_ns(self, folder: bytes) -> int:
-        """Return the newest change time of a folder on this path that is not the one that the command saw; 0: none."""
+        """Return the newest change time of a folder on this path that is not the one that the command saw.
+
+        Returns 0 if there is none.
+        """
         unknown = list[bytes]()
         while folder and folder not in self._replaced:
             unknown.append(folder)
@@ -249,7 +253,7 @@ def _conflict(walk: _Walk, path: bytes, before: Seen | None) -> str:
 
 
 def _replaced_at(walk: _Walk, folder: bytes) -> int:
-    """Return the change time of a folder if another inode is there than the command saw; 0: it is the same.
+    """Return the change time of a folder if another inode is there than the command saw, or 0 if it is the same.
 
     The layer then has a folder of its own there, or somebody put another one in its place. The view does not tell: when
     a layer is sealed or mounted again, the kernel looks the folders up again.

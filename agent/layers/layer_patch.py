@@ -30,12 +30,12 @@ class Changed(Protocol):
 
     @property
     def before(self) -> Side | None:
-        """What was there; None: nothing."""
+        """What was there. None means nothing."""
         ...
 
     @property
     def after(self) -> Side | None:
-        """The file as it becomes; None: it is deleted."""
+        """The file as it becomes, or None if it is deleted."""
         ...
 
 

@@ -27,7 +27,7 @@ class NamespacesRefused(Exception):
     """The system does not allow what a layer needs. The message says which step, and why."""
 
     def __init__(self, step: str, why: str, code: int = 0) -> None:
-        """`code`: the error number of the system; 0: there is none."""
+        """`code`: the error number of the system, or 0 if there is none."""
         super().__init__(f"{step}: {why}")
         self.step, self.why, self.code = step, why, code
 
@@ -96,7 +96,7 @@ class Namespaces:
     def __init__(self, interpreter: Path | None = None, *, seconds: float = _SECONDS) -> None:
         """Start the process that makes them. Raises NamespacesRefused.
 
-        `interpreter`: a Python; None: this one. `seconds`: how long to wait for an answer.
+        `interpreter`: a Python. None means this one. `seconds`: how long to wait for an answer.
         """
         if sys.platform != "linux":
             raise NamespacesRefused("system", "only Linux has layers")

@@ -54,7 +54,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Path
     rows: Sequence[Row]
     written: Path | None = None
-    """The folder with what a layer's commands wrote, from which files are moved; None: all bytes are in `contents`."""
+    """The folder with what a layer's commands wrote, from which files are moved. None means that all bytes are in
+    `contents`."""
     contents: Mapping[str, bytes] = {}
     """The bytes of files, and the targets of links, by path."""
     git: Sequence[GitChanges] = ()
@@ -130,7 +131,7 @@ class Orders:
             return results
 
     def outcome(self, name: str) -> list[Result] | None:
-        """Return what became of the rows of an order; None: it was not carried out completely."""
+        """Return what became of the rows of an order, or None if it was not carried out completely."""
         try:
             data = (self._folder / name / _DONE).read_bytes()
         except FileNotFoundError:

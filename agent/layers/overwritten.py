@@ -38,7 +38,7 @@ def entries_in(layer: Layer) -> dict[bytes, Entry]:
 
 
 def overwritten(layer: Layer, before: Mapping[bytes, Entry]) -> dict[str, str]:
-    """Return the paths of these files, each with the SHA-256 of its content now; empty: it is deleted.
+    """Return the paths of these files, each with the SHA-256 of its content now, or empty if it is deleted.
 
     No process may run in the layer any more. `before`: the result of `entries_in`. Instead of the digest of a file over
     1 MB, this is its size. Raises OSError and TooMuch.

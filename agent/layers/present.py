@@ -25,7 +25,10 @@ class Present:
         self._known: dict[str, tuple[tuple[int, ...], Side]] = {}
 
     def sides(self, paths: Iterable[str]) -> Iterator[tuple[str, Side | None]]:
-        """Yield each path with what is there; None: nothing. Raises OSError if the folder cannot be opened."""
+        """Yield each path with what is there.
+
+        Returns None if there is nothing. Raises OSError if the folder cannot be opened.
+        """
         root = os.open(self._root, FOLDER | os.O_CLOEXEC)
         try:
             for path in paths:

@@ -26,7 +26,7 @@ class Remedy(msgspec.Struct, frozen=True):
     """What a person can do."""
 
     text: str = ""
-    """A sentence; empty: nothing is known."""
+    """A sentence, or empty if nothing is known."""
     commands: tuple[str, ...] = ()
     """Command lines that do it."""
 
@@ -64,7 +64,7 @@ class Machine:
         self._root, self.system, self._release = root, system, release
 
     def setting(self, name: str) -> str:
-        """Return a setting of the kernel, such as `user.max_user_namespaces`; empty: there is none."""
+        """Return a setting of the kernel, such as `user.max_user_namespaces`, or empty if there is none."""
         try:
             return (self._root / "proc/sys" / name.replace(".", "/")).read_text("ascii").strip()
         except (OSError, ValueError):
@@ -85,7 +85,7 @@ class Machine:
 
 
 def remedy_for(refusal: Refusal, machine: Machine, workspace: Path, state: Path, kind: str) -> Remedy:
-    """Return how to lift a refusal. `kind`: type of the workspace's file system; empty: unknown."""
+    """Return how to lift a refusal. `kind`: type of the workspace's file system, or empty if unknown."""
     step, code = refusal.step, refusal.code
     if machine.system != "linux":
         return Remedy("Layers are a feature of Linux: they work in a virtual machine with Linux.")

@@ -201,7 +201,10 @@ class RunLayers:
             raise
 
     def left(self, folder: Path) -> Layer | None:
-        """Return the layer of a unit that another process left; None: it cannot be mounted here. Raises OSError."""
+        """Return the layer of a unit that another process left.
+
+        Returns None if it cannot be mounted here. Raises OSError.
+        """
         if has_copy(folder):
             return CopyLayer(folder, self.workspace.root, self._copies, self.hidden, is_left=True)
         if self.namespaces is None:
@@ -219,9 +222,9 @@ class RunLayers:
     ) -> Listed:
         """List what a layer would change. Its commands have ended. `env`: the user's environment.
 
-        `inside` returns the words that start a program in the layer's sandbox; None: what git gained is not read.
-        `seals`: make it read-only first; else its commands are suspended,
-        and the list says how it is until they continue.
+        `inside` returns the words that start a program in the layer's sandbox. None means that what git gained is not
+        read. `seals`: make it read-only first; else its commands are suspended, and the list says how it is until they
+        continue.
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """
@@ -332,7 +335,7 @@ class RunLayers:
         return live_folders(self.workspace, self._live, env, is_protected, frozenset(self._made))
 
     def outcome(self, name: str) -> list[Result] | None:
-        """Finish an order of an earlier runner, and return what became of its rows; None: it is not known here."""
+        """Finish an order of an earlier runner, and return what became of its rows, or None if it is not known here."""
         if name not in self.orders.names():
             return None
         return self._applier.carry_out(name)

@@ -79,9 +79,10 @@ class StartCopy:
 
     @classmethod
     def left(cls, base: Path, run: str, workspace: Path, hidden: Path | None) -> Self | None:
-        """Return the copy that an earlier runner made; None: it is gone, or the machine was restarted. Raises OSError.
+        """Return the copy that an earlier runner made.
 
-        A copy is not forced out to the disk, so after a crash of the machine some of it may be lost.
+        Returns None if it is gone, or the machine was restarted. Raises OSError. A copy is not forced out to the disk,
+        so after a crash of the machine some of it may be lost.
         """
         folder = _folder(base, run)
         try:
@@ -145,7 +146,7 @@ def start_name(journal: Journal) -> str:
 
 
 def own_folder_in(workspace: Path) -> Path | None:
-    """Return rundry's own folder in the workspace; None: it is elsewhere."""
+    """Return rundry's own folder in the workspace, or None if it is elsewhere."""
     git = git_folders_of(workspace)
     own = None if git is None else git.common / "rundry"
     return own if own is not None and own.is_relative_to(workspace) else None
@@ -161,7 +162,7 @@ def _no_copies(base: Path) -> Copies:
 
 
 def _too_large(size: Size, base: Path) -> str:
-    """Return why a copy of this size is not made; empty: it is."""
+    """Return why a copy of this size is not made, or empty if it is."""
     words = f"a copy of the workspace would take {plural(size.files, 'file')} and {size_words(size.size)}"
     if size.shares:
         return "" if size.files <= _MOST_FILES else words

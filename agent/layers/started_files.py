@@ -179,7 +179,10 @@ def add_settings(found: StartedFiles, top: Path, env: Mapping[str, str]) -> None
 
 
 def git_folders(top: Path) -> GitFolders | None:
-    """Return the folders of the repository at the top of a working tree, or of a repository without one; None: none."""
+    """Return the folders of the repository at the top of a working tree, or of a repository without one.
+
+    Returns None if there is none.
+    """
     found = find_folders(top)
     for place in () if found is not None else (top / ".git", top):
         own = Path(_real(str(place)))

@@ -100,7 +100,7 @@ def read_surroundings(
 
 
 def why_edit_asks(ws: Workspace, path: str, env: Mapping[str, str], *, is_new: bool, is_deleted: bool) -> str:
-    """Return why an edit of a file by a tool asks in every mode, from its place alone; empty: it does not.
+    """Return why an edit of a file by a tool asks in every mode, from its place alone, or empty if it does not.
 
     `path`: relative to the workspace, with links followed. `env`: the environment in which the user works.
     """

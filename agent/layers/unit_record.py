@@ -34,7 +34,7 @@ class UnitRecord(msgspec.Struct, frozen=True, kw_only=True):
     indexes: dict[bytes, str] = {}
     """Git's indexes as they were at the start, by their paths: names of copies in the folder."""
     boot: str = ""
-    """The boot of the machine in which it was written last; empty: all of it is on the disk."""
+    """The boot of the machine in which it was written last. Empty means that all of it is on the disk."""
 
     @property
     def is_whole(self) -> bool:
@@ -69,7 +69,10 @@ def write_record(folder: Path, record: UnitRecord) -> None:
 
 
 def read_record(folder: Path) -> UnitRecord | None:
-    """Return the record of a unit; None: it is the layer of one command, or its record is damaged. Raises OSError."""
+    """Return the record of a unit.
+
+    Returns None if it is the layer of one command, or its record is damaged. Raises OSError.
+    """
     try:
         return msgspec.msgpack.decode((folder / _RECORD).read_bytes(), type=UnitRecord)
     except (FileNotFoundError, msgspec.MsgspecError):

@@ -45,7 +45,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     kept_size: int
     """Bytes that stay free on the file system."""
     kept_files: int
-    """Files for which the file system keeps room; 0: it has no limit."""
+    """Files for which the file system keeps room, or 0 if it has no limit."""
 
 
 class Present(NamedTuple):
@@ -79,7 +79,7 @@ class Watch:
         """`uppers`: the folders with what the command writes, on one file system. `present`: what else is in them."""
         self._uppers, self._limits, self.present = list(uppers), limits, present
         self.reached = ""
-        """The limit that the command reached, and for which it was killed; empty: none."""
+        """The limit that the command reached, and for which it was killed. Empty means none."""
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 

@@ -161,7 +161,7 @@ class CopyLayer(Layer):
         self._skipped = skipped_in(workspace, hidden)
         self._source = self._own = Tree({}, [], [])
         self._prepared: Tree | None = None
-        """The copy as it was prepared for what runs in it; None: it shows the workspace."""
+        """The copy as it was prepared for what runs in it. None means it shows the workspace."""
         self._root = self._lock = -1
         self._present, self._watches = Present(0, 0), list[Watch]()
         self._copied_up = CopiedUp()

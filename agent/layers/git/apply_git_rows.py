@@ -54,7 +54,7 @@ class GitResult(NamedTuple):
 
     row: GitRow
     conflict: str
-    """Why it was not carried out; empty: it was."""
+    """Why it was not carried out. Empty means that it was."""
 
 
 class _Moved(Exception):

@@ -17,13 +17,13 @@ TODO_FILES = ("git-rebase-todo", "git-rebase-todo.backup")
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True):
     tree: str = ""
-    """The git folder of a linked working tree, below the repository's (`worktrees/x`); empty: the repository's."""
+    """The git folder of a linked working tree, below the repository's (`worktrees/x`). Empty means the repository's."""
     conflict: str = ""
-    """Why the row cannot be carried out; empty: nothing is known."""
+    """Why the row cannot be carried out, or empty if nothing is known."""
 
 
 class RefRow(_Row, frozen=True, kw_only=True, tag="ref"):
-    """A branch, tag, remote-tracking branch or note. Empty: it does not exist."""
+    """A branch, tag, remote-tracking branch or note. Empty means that it does not exist."""
 
     name: str
     before: str
@@ -86,7 +86,7 @@ class Staged(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class IndexRow(_Row, frozen=True, kw_only=True, tag="index"):
-    """A path of the index. Empty: it has none."""
+    """A path of the index. Empty means that it has none."""
 
     path: bytes
     """Relative to the top of the working tree."""
@@ -108,7 +108,7 @@ class StateRow(_Row, frozen=True, kw_only=True, tag="operation"):
     """The files of an operation: of a merge, rebase, series of picks or bisection, or what they leave (`ORIG_HEAD`)."""
 
     what: str
-    """What is in progress afterwards (`a rebase`); empty: nothing."""
+    """What is in progress afterwards (`a rebase`). Empty means nothing."""
     before: dict[str, bytes]
     """Files by their path below the git folder, all of them. Twice the same: other rows need it to stay."""
     after: dict[str, bytes]
@@ -170,9 +170,9 @@ class GitChanges(msgspec.Struct, frozen=True, kw_only=True):
     not_taken: tuple[str, ...] = ()
     """What is never taken over, and why."""
     pack: bytes = b""
-    """A pack with the new objects, which nothing has checked yet; empty: there are none."""
+    """A pack with the new objects, which nothing has checked yet, or empty if there are none."""
     large: bytes = b""
-    """A folder with new files of git-lfs, each named by its digest; empty: there are none."""
+    """A folder with new files of git-lfs, each named by its digest, or empty if there are none."""
     commits: dict[str, Commits] = {}
     """By the name of a branch, or `HEAD` if it is detached."""
 

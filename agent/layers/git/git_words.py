@@ -32,7 +32,10 @@ def git_lines(changes: GitChanges) -> list[str]:
 
 
 def repository_of(changes: GitChanges, workspace: Path) -> str:
-    """Return the folder of the workspace in which the repository is, or the name of the submodule; empty: neither."""
+    """Return the folder of the workspace in which the repository is, or the name of the submodule.
+
+    Empty means neither.
+    """
     common = Path(os.fsdecode(changes.common))
     if common.is_relative_to(workspace):
         inside = common.relative_to(workspace).as_posix()

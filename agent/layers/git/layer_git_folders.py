@@ -25,7 +25,7 @@ class Touched(NamedTuple):
 
 
 def git_folders_of(workspace: Path) -> GitFolders | None:
-    """Return the git folders of the repository at or above a folder; None: it has none that rundry can read."""
+    """Return the git folders of the repository at or above a folder, or None if it has none that rundry can read."""
     top = next((above for above in (workspace, *workspace.parents) if os.path.lexists(above / ".git")), None)
     found = None if top is None else find_folders(top)
     if found is None or workspace.is_relative_to(found.common) or not found.own.is_relative_to(found.common):

@@ -156,7 +156,7 @@ class _Reader:
         return self.folder + b"/" + inner if self.folder else inner
 
     def read(self, number: int) -> GitChanges | None:
-        """Return what the repository gained; None: nothing."""
+        """Return what the repository gained, or None if there is nothing."""
         self._leftovers()
         if status_at(self.place.live, self.path("reftable")) is not None:
             self.not_taken.append("its refs are not stored as files: nothing is taken")
@@ -463,7 +463,7 @@ class _Reader:
 
 
 def operation(files: dict[str, bytes]) -> str:
-    """Return which operation these files belong to (`a rebase`); empty: none."""
+    """Return which operation these files belong to (`a rebase`), or empty if there is none."""
     for mark, what in _OPERATIONS:
         if any(name == mark or (mark.endswith("/") and name.startswith(mark)) for name in files):
             return what
