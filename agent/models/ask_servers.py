@@ -35,7 +35,7 @@ _LONGEST = 16 * 1024 * 1024
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """One model of a server. None: the server does not report it."""
+    """One model of a server. None means that the server does not report it."""
 
     name: str
     window: int | None = None
@@ -56,7 +56,7 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     api_base: str
     models: list[Served] = []
     slots: int | None = None
-    """Number of requests that are answered at the same time; None: the server does not report it."""
+    """Number of requests that are answered at the same time. None means that the server does not report it."""
 
     def model(self, name: str) -> Served | None:
         """Return what is known about a model. A server with one model serves it under any name (llama.cpp)."""

@@ -73,7 +73,7 @@ class Counter:
 
     @cached_property
     def _believed(self) -> SampleSizes | None:
-        """What the server says about the samples; None: nothing, or nothing that counts of tokens can be."""
+        """What the server says about the samples. None means nothing, or nothing that counts of tokens can be."""
         if self._sizes is None:
             return None
         return self._sizes if 1 / _WIDEST < self._sizes.text / self._raw(SAMPLE_TEXT) < _WIDEST else None

@@ -237,7 +237,7 @@ def _has_credentials(provider: str, variables: Mapping[str, str], env: Mapping[s
 
 
 def base_of(provider: str, given: str | None, env: Mapping[str, str]) -> str | None:
-    """Return the server's address: from the user, a variable, or the usual port; None: the provider's own."""
+    """Return the server's address: from the user, a variable, or the usual port. None means the provider's own."""
     names = TRAITS[provider].bases if provider in TRAITS else ()
     base = given or next((env[n] for n in names if env.get(n)), USUAL_BASES.get(provider))
     if base is None:

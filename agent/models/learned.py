@@ -25,13 +25,13 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known about one model on one server. It never contains a key or a text of the user."""
 
     refused: dict[str, str] = {}
-    """Request parameters that the server refuses, and the value or parameter sent instead; empty: left out."""
+    """Request parameters that the server refuses, and the value or parameter sent instead. Empty means that it is left out."""
     edit_format: str | None = None
-    """The edit format that worked with this model; None: not known."""
+    """The edit format that worked with this model, or None if not known."""
     read_speed: float | None = None
-    """Tokens of a prompt that the server reads per second; None: not measured."""
+    """Tokens of a prompt that the server reads per second, or None if not measured."""
     write_speed: float | None = None
-    """Tokens of an answer that the server writes per second; None: not measured."""
+    """Tokens of an answer that the server writes per second, or None if not measured."""
 
 
 def learned(server: str, model: str, env: Mapping[str, str]) -> Learned:

@@ -28,7 +28,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     address: str = ""
     """The server's address; empty for a provider."""
     context: int | None = None
-    """Context window in tokens; None: unknown."""
+    """Context window in tokens, or None if unknown."""
     price: Price | None = None
     """None: unknown."""
     is_local: bool = False

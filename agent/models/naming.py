@@ -24,7 +24,10 @@ async def find_model(spec: ModelSpec) -> tuple[str, str]:
 
 
 def listed_model(spec: ModelSpec) -> tuple[str, str] | None:
-    """Return provider and model by the local tables; None: only litellm may know the name. Blocks for some 50 ms."""
+    """Return provider and model by the local tables.
+
+    Returns None if only litellm may know the name. Blocks for some 50 ms.
+    """
     has_base = spec.api_base is not None
     if found := split_name(spec.name, has_base=has_base, providers={*TRAITS, DEMO, *providers_listed()}):
         return found

@@ -197,7 +197,7 @@ def _facts(
 async def _ask(
     at: Endpoint, entry: Entry | None, spec: ModelSpec, traits: Traits | None
 ) -> tuple[Endpoint, ServerInfo | None]:
-    """Ask the server about the model. Return the endpoint with a missing `/v1` added; None: it was not asked."""
+    """Ask the server about the model. Return the endpoint with a missing `/v1` added, or None if it was not asked."""
     if at.api_base is None or (not at.local and (entry is not None or spec.context)):
         return at, None
     try:

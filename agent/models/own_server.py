@@ -26,7 +26,7 @@ class OwnServer:
         """`model`: the name on the wire. `served`: what was remembered before."""
         self._server, self._model, self._env = server, model, env
         self.read = None if served is None else served.read_speed
-        """Tokens per second, newest measurement; None: not measured."""
+        """Tokens per second, newest measurement, or None if not measured."""
         self.write = None if served is None else served.write_speed
         self._remembered = self.read, self.write
 

@@ -59,13 +59,13 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def window(self) -> int | None:
-        """Most tokens of the prompt; None: unknown."""
+        """Most tokens of the prompt, or None if unknown."""
         tokens = self.number("max_input_tokens") or self.number("max_tokens")
         return int(tokens) if tokens else None
 
     @property
     def max_output(self) -> int | None:
-        """Most tokens of one answer; None: unknown."""
+        """Most tokens of one answer, or None if unknown."""
         tokens = self.number("max_output_tokens")
         return int(tokens) if tokens else None
 
@@ -76,7 +76,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def sees_images(self) -> bool | None:
-        """Whether the model accepts images; None: unknown, because many rows omit the field."""
+        """Whether the model accepts images, or None if unknown, because many rows omit the field."""
         value = self.fields.get("supports_vision")
         return value if isinstance(value, bool) else None
 
@@ -96,7 +96,10 @@ def whole_table() -> dict[str, dict[str, Any]]:
 
 
 def find(provider: str, model: str) -> Entry | None:
-    """Return the row for the most exact of the model's names, of this provider or a related one; None: not listed."""
+    """Return the row for the most exact of the model's names, of this provider or a related one.
+
+    Returns None if it is not listed.
+    """
     table, lower = whole_table(), _lower_keys()
     for name in _names_to_search(provider, model):
         key = name if name in table else lower.get(name.lower())

@@ -59,7 +59,7 @@ def _is_zero(tiers: list[Rates]) -> bool:
 
 
 def _listed(entry: Entry, marks_cache: bool) -> list[Rates] | None:
-    """Return the tiers of the table, the shortest prompts first; None: it does not list rates."""
+    """Return the tiers of the table, the shortest prompts first, or None if it does not list rates."""
     if ranges := entry.fields.get("tiered_pricing"):
         return _ranges(cast(list[dict[str, Any]], ranges), marks_cache)
     base = _rates(entry, 0, "", None, marks_cache)

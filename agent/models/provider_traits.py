@@ -28,7 +28,7 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
 
     wire: Wire = "chat"
     base: str | None = None
-    """The provider's own address; None: the user names it."""
+    """The provider's own address. None means that the user names it."""
     keys: tuple[str, ...] = ()
     """Environment variables that hold the key, the usual one first."""
     bases: tuple[str, ...] = ()

@@ -49,7 +49,7 @@ class Lane(Protocol):
 
     @property
     def fields(self) -> RequestFields | None:
-        """The optional fields of its requests; None: there is no server that could refuse one."""
+        """The optional fields of its requests, or None if there is no server that could refuse one."""
         ...
 
     def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
@@ -67,12 +67,12 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     max_output: int | None = None
     """Most tokens of one answer that are asked for."""
     listed_output: int | None = None
-    """Most tokens that the model can write in one answer, by the table; None: unknown."""
+    """Most tokens that the model can write in one answer, by the table, or None if unknown."""
     price: Price | None = None
     sees_images: bool | None = None
     """None: unknown."""
     served: ServedFacts | None = None
-    """What the server says about the model; None: there is no server."""
+    """What the server says about the model, or None if there is no server."""
 
 
 class LitellmChecks(NamedTuple):
@@ -81,7 +81,7 @@ class LitellmChecks(NamedTuple):
     credentials: Callable[[], Awaitable[None]]
     """Whether litellm could make a call."""
     chat: Callable[[], Awaitable[None]] | None
-    """Whether litellm has chat models of the provider, after its import; None: it is known to have some."""
+    """Whether litellm has chat models of the provider, after its import. None means that it is known to have some."""
 
 
 class RemoteModel:
@@ -160,18 +160,18 @@ class RemoteModel:
 
     @property
     def sees_images(self) -> bool | None:
-        """Whether the model accepts images; None: unknown."""
+        """Whether the model accepts images, or None if unknown."""
         return self.facts.sees_images
 
     @property
     def served(self) -> ServedFacts | None:
-        """What the server says about the model; None: there is no server (the scripted model)."""
+        """What the server says about the model, or None if there is no server (the scripted model)."""
         served = self.facts.served
         return served if served is None or self.own_server is None else self.own_server.known(served)
 
     @property
     def price(self) -> Price | None:
-        """Price per token; None: the price is unknown."""
+        """Price per token. None means that the price is unknown."""
         return self.facts.price
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:

@@ -31,7 +31,10 @@ _COST_HEADERS = ("x-litellm-response-cost",)
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of one or several reports about the same call. 0: the provider did not report the figure."""
+    """The figures of one or several reports about the same call.
+
+    0 means that the provider did not report the figure.
+    """
 
     prompt: int = 0
     output: int = 0
@@ -105,7 +108,7 @@ def as_mapping(value: object) -> Mapping[str, Any]:
 
 
 def cost_in(holder: object) -> float | None:
-    """Return the cost of the call in USD that a usage reports; None: it reports none.
+    """Return the cost of the call in USD that a usage reports, or None if it reports none.
 
     With the user's own key at OpenRouter, `cost` is OpenRouter's fee; the key's owner also pays the provider
     (https://openrouter.ai/docs/use-cases/usage-accounting).

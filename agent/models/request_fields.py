@@ -64,12 +64,12 @@ class RequestFields:
 
     @property
     def largest_output(self) -> int | None:
-        """The largest limit of the answer that the server accepts; None: it has not refused one."""
+        """The largest limit of the answer that the server accepts, or None if it has not refused one."""
         return min((int(self.refused[n]) for n in OUTPUT_LIMITS if self.refused.get(n, "").isdigit()), default=None)
 
     @property
     def uses_responses(self) -> bool | None:
-        """Whether the server wants this model at its Responses API; None: it has not refused an endpoint."""
+        """Whether the server wants this model at its Responses API, or None if it has not refused an endpoint."""
         if CHAT in self.refused:
             return True
         return False if RESPONSES in self.refused else None
@@ -156,7 +156,7 @@ class RequestFields:
             await asyncio.to_thread(learn, self._server, self._at.model, self._env, refused=proven)
 
     def _form_of(self, name: str, value: object) -> tuple[str, object] | None:
-        """Return the name and value that the server accepts; None: the field is left out."""
+        """Return the name and value that the server accepts, or None if the field is left out."""
         while name in self.refused:
             instead = self.refused[name]
             if instead.isdigit():

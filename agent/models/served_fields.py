@@ -55,7 +55,7 @@ def props_window(props: dict[str, Any] | None) -> int | None:
 
 
 def props_slots(props: dict[str, Any] | None) -> int | None:
-    """Return the number of llama.cpp's slots; None: it does not say it."""
+    """Return the number of llama.cpp's slots, or None if it does not say it."""
     return positive(as_mapping(props).get("total_slots"))
 
 

@@ -78,13 +78,14 @@ class SampleSizes(msgspec.Struct, frozen=True, kw_only=True):
     text: int
     """Tokens of `SAMPLE_TEXT`."""
     one_tool: int | None = None
-    """Tokens that `ONE_TOOL` adds to a prompt; None: the server does not say. 0: the chat template ignores tools."""
+    """Tokens that `ONE_TOOL` adds to a prompt. None means that the server does not say. 0 means that the chat template
+    ignores tools."""
     more_tools: int | None = None
     """Tokens that `MORE_TOOLS` adds."""
 
 
 async def ask_tokenizer(info: ServerInfo, at: Endpoint) -> SampleSizes | None:
-    """Return the server's count of the samples; None: it does not offer one. Never raises for a server's fault."""
+    """Return the server's count of the samples, or None if it does not offer one. Never raises for a server's fault."""
     server = _Tokenizer(info, at)
     try:
         text = await server.count_text(SAMPLE_TEXT)

@@ -36,7 +36,7 @@ class _File(msgspec.Struct, kw_only=True):
 
     fix: Fix
     content: str | None = None
-    """Content when it was last read; None: not read since its last change."""
+    """Content when it was last read, or None if not read since its last change."""
     written: bool = False
     in_doubt: bool = False
     """The last proposal was not applied completely."""

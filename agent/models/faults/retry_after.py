@@ -44,7 +44,7 @@ _LIMITED = frozenset({413, 429, 503, 529})
 
 
 def headers_delay(headers: Mapping[str, str], status: int | None = 429) -> float | None:
-    """Return the seconds that the headers ask to wait; None: they do not.
+    """Return the seconds that the headers ask to wait, or None if they do not.
 
     `Retry-After` (RFC 9110, 10.2.3: seconds or a date) and `retry-after-ms` count. Azure sends `retry-after-ms: 0` next
     to `retry-after: 1`: the longer one counts. Without them, the reset of the limit counts whose rest is 0.
@@ -58,7 +58,10 @@ def headers_delay(headers: Mapping[str, str], status: int | None = 429) -> float
 
 
 def body_delay(value: object, text: str) -> float | None:
-    """Return the seconds that a field of the decoded body asks to wait, else those in its words; None: neither does."""
+    """Return the seconds that a field of the decoded body asks to wait, else those in its words.
+
+    Returns None if neither does.
+    """
     in_fields = next(_field_delays(value), None)
     return _words_delay(text) if in_fields is None else in_fields
 

@@ -146,7 +146,10 @@ def _refuse_place(path: Path, root: Path) -> None:
 
 
 def _content(path: Path) -> tuple[bytes | None, int]:
-    """Return the content and the size in bytes; only the start if it is not an image. None: not a regular file."""
+    """Return the content and the size in bytes; only the start if it is not an image.
+
+    Returns None if it is not a regular file.
+    """
     if not stat.S_ISREG(path.stat().st_mode):  # opening a device or a pipe can have effects
         return None, 0
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

@@ -42,7 +42,7 @@ class Header:
     media: ImageMedia
     width: int
     height: int
-    """Height in pixels; 0: the file is broken."""
+    """Height in pixels. 0 means that the file is broken."""
 
     @property
     def is_broken(self) -> bool:

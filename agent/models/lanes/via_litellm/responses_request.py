@@ -20,7 +20,7 @@ _THINKS = re.compile(r"\b(o\d|gpt-[5-9]|gpt-oss|codex|grok|deepseek)")
 
 
 def responses_arguments(request: Request, at: Endpoint, seconds: float, *, reasons: bool | None) -> dict[str, Any]:
-    """Build the keyword arguments of `aresponses`. `reasons`: the model thinks; None: unknown."""
+    """Build the keyword arguments of `aresponses`. `reasons`: the model thinks, or None if unknown."""
     system = "\n\n".join(encodable(m.text) for m in request.messages if m.role == "system" and m.text)
     arguments: dict[str, Any] = {
         "model": _model(at),
