@@ -30,7 +30,7 @@ class Accepted:
         return Store(path, dict[str, str], again="accept the tools again")
 
     def of(self, server: McpServer) -> dict[str, str] | None:
-        """Return the accepted tools of a server; None: it was never seen before. Raises ConfigError."""
+        """Return the accepted tools of a server, or None if it was never seen before. Raises ConfigError."""
         return self._store.load().get(server.identity)
 
     def accept(self, server: McpServer, digests: Digests) -> None:

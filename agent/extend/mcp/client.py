@@ -50,7 +50,7 @@ class McpClient:
         self.refused_requests: list[str] = []
         """What the server asked for and did not get, in words."""
         self.on_change: Callable[[McpClient], object] | None = None
-        """Called when the state changes after the start; None: the change is not reported."""
+        """Called when the state changes after the start. None means that the change is not reported."""
         self._connect, self._session = connect, None
         self._stop, self._ready = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None

@@ -60,7 +60,7 @@ class McpServers:
         accepted: Accepted,
         count: Callable[[Sequence[ToolSpec]], int] | None = None,
     ) -> None:
-        """`count`: returns the tokens that tools take in each prompt; None: they are not counted."""
+        """`count`: returns the tokens that tools take in each prompt, or None if they are not counted."""
         self.clients = {client.name: client for client in clients}
         self._accepted, self._count = accepted, count
         self._declined: dict[str, dict[str, str]] = {}
@@ -169,7 +169,7 @@ class McpServers:
         return next((client.tools[name] for client in self._offering() if name in client.tools), None)
 
     def why_not(self, name: str) -> str | None:
-        """Return why a tool of a configured server is not offered; None: no server has this name."""
+        """Return why a tool of a configured server is not offered, or None if no server has this name."""
         client = self.clients.get(server_of(name) or "")
         if client is None:
             return None

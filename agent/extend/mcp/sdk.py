@@ -46,7 +46,7 @@ class Session:
         self.closed = asyncio.Event()
         """Set when the server closed the connection."""
         self._rows: list[dict[str, Any]] | None = None
-        """The tools of the list that is being read, as the server sent them; None: no list is being read."""
+        """The tools of the list that is being read, as the server sent them, or None if no list is being read."""
 
     async def begin(self) -> None:
         """Agree on a version of the protocol. Nothing that a server may ask of a client is offered to it."""

@@ -55,7 +55,7 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True):
         return ToolSpec(self.offered, f"[MCP server {self.server}] {self.description}".rstrip(), self.schema)
 
     def problem_of(self, arguments: object) -> str | None:
-        """Return why the arguments do not fit the schema; None: they do."""
+        """Return why the arguments do not fit the schema, or None if they do."""
         from jsonschema.validators import Draft202012Validator
 
         validator: Any = Draft202012Validator(_checkable(self.schema))

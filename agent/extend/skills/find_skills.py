@@ -36,7 +36,7 @@ class FoundSkill:
     trusted: bool
     """A project's skill is trusted by content, a user's always."""
     problem: str = ""
-    """Why it cannot be used; empty: it can, once it is trusted."""
+    """Why it cannot be used. Empty means that it can, once it is trusted."""
     license: str = ""
     allowed_tools: str = ""
     """The tools that it names. They give no permission."""

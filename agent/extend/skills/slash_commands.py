@@ -37,7 +37,7 @@ class SlashCommand:
     digest: str = ""
     trusted: bool = False
     problem: str = ""
-    """Why it cannot be used; empty: it can, once it is trusted."""
+    """Why it cannot be used. Empty means that it can, once it is trusted."""
 
     @property
     def is_usable(self) -> bool:

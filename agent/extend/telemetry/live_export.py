@@ -98,7 +98,7 @@ def _with_content(spec: RunSpec) -> bool:
 
 
 def _spec_at(path: Path) -> RunSpec | None:
-    """Return the spec in a journal; None: it cannot be read."""
+    """Return the spec in a journal, or None if it cannot be read."""
     if not path.exists():
         return None
     try:

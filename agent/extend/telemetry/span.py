@@ -26,7 +26,7 @@ class Span:
     end: float
     attributes: dict[str, Value]
     error: str | None = None
-    """Why it failed, for the status of the span; None: it did not fail."""
+    """Why it failed, for the status of the span, or None if it did not fail."""
     link: int | None = None
     """Another span of the same trace: the one that this one continues."""
 

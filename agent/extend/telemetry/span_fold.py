@@ -324,5 +324,5 @@ def _end_attributes(ended: RunEnded, *, with_content: bool) -> dict[str, Value]:
 
 
 def _error_of(ended: RunEnded) -> str | None:
-    """Return the class of the error with which a run ended; None: the end is not an error."""
+    """Return the class of the error with which a run ended, or None if the end is not an error."""
     return ended.reason.value if ended.reason in _ERRORS else None

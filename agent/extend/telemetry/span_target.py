@@ -39,7 +39,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def target_of(otel: OtelSpec | None, env: Mapping[str, str]) -> Target | None:
-    """Return where spans are sent; None: nowhere. Raises UserError for a wrong address or missing packages.
+    """Return where spans are sent. None means nowhere. Raises UserError for a wrong address or missing packages.
 
     A variable counts more than the config, and `OTEL_SDK_DISABLED=true` or `OTEL_TRACES_EXPORTER=none` more than both.
     """
