@@ -54,7 +54,7 @@ async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) ->
 async def _elsewhere(
     name: str, arguments: msgspec.Struct | None, ctx: ToolContext, seconds: float
 ) -> ToolResult | None:
-    """Return the result from another machine; None: the tool has to run here."""
+    """Return the result from another machine, or None if the tool has to run here."""
     if ctx.elsewhere is None or arguments is None:
         return None
     try:

@@ -35,7 +35,7 @@ class ReadContents:
         known.add((path, digest))
 
     def why_unread(self, path: str, before: FileState, workspace: Path) -> str:
-        """Return why a file has lines that the model never saw; empty: it may replace the file.
+        """Return why a file has lines that the model never saw, or empty if it may replace the file.
 
         `workspace`: the folder of the user's repository.
         """

@@ -55,25 +55,25 @@ class ToolContext:
     mcp: McpServers
     """The MCP servers whose tools the run offers."""
     seconds_left: Callable[[], float | None] = lambda: None
-    """Seconds until the run's time is up; None: no limit."""
+    """Seconds until the run's time is up. None means no limit."""
     limit: int = 12_000
     """Characters of a result."""
     command_seconds: Callable[[], float] = lambda: 120.0
     """Time-out for a command that does not set one."""
     fetcher: Fetcher | None = None
-    """Makes web requests; None: `fetch_url` is off."""
+    """Makes web requests. None means that `fetch_url` is off."""
     background: Callable[[], Sequence[str]] = lambda: ()
     """Names of the commands that run in the background."""
     rules: Sequence[Rule] = ()
     """The person's rules: `deny` also applies to tools that only read."""
     live_output: Callable[[str], bytes | None] = lambda name: None
-    """Returns the output so far of a background command; None: this runner did not start it."""
+    """Returns the output so far of a background command. None means that this runner did not start it."""
     skills: Sequence[Skill] = ()
     """Skills that the model can load."""
     elsewhere: Elsewhere | None = None
-    """Runs the tools that read the workspace on other machines; None: they run here."""
+    """Runs the tools that read the workspace on other machines. None means they run here."""
     contents: ReadContents | None = field(default_factory=ReadContents)
-    """The contents of files that the model has read; None: a person calls the tools, who may replace any file."""
+    """The contents of files that the model has read. None means a person calls the tools, who may replace any file."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -110,7 +110,7 @@ class ToolContext:
         return denial_of(self.rules, tool, paths)
 
     def why_unread(self, path: str, before: FileState) -> str:
-        """Return why a file has lines that the model never saw; empty: it may replace the file."""
+        """Return why a file has lines that the model never saw, or empty if it may replace the file."""
         return "" if self.contents is None else self.contents.why_unread(path, before, self.workspace.seen)
 
     def note_read(self, state: FileState) -> None:

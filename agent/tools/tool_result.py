@@ -15,7 +15,7 @@ class Touched(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """Relative to the workspace."""
     before: str | None
-    """Blob of the old bytes; None: the file did not exist."""
+    """Blob of the old bytes, or None if the file did not exist."""
     after: str | None
     added: int = 0
     removed: int = 0

@@ -46,7 +46,7 @@ class ManyMatches(msgspec.Struct, frozen=True):
 
 
 def find_match(document: Document, old: str) -> Match | ManyMatches | None:
-    """Find a text with LF line endings; None: it does not occur."""
+    """Find a text with LF line endings, or None if it does not occur."""
     joined = "".join(f"{row}\n" for row in document.rows)
     found = _offsets(joined, old)
     if not found:

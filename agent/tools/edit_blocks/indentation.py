@@ -200,7 +200,7 @@ def _replaces_first(sent: Sequence[Line], real: Sequence[Line], words: Sequence[
 def _chosen(
     known: Sequence[Explanation], sent: Sequence[Line], real: Sequence[Line], fresh: list[Line]
 ) -> list[Line] | None:
-    """Return the only result that the evidence supports; None: none, or several."""
+    """Return the only result that the evidence supports. None means none, or several."""
     moved = [_moved(each, fresh) for each in known]
     distinct: list[list[Line]] = []
     for lines in [fresh, *(lines for lines in moved if lines is not None)]:

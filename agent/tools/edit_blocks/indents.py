@@ -26,7 +26,7 @@ class Shift(msgspec.Struct, frozen=True):
     drop: str = ""
 
     def place(self, indent: str, first: bool) -> str | None:
-        """Return the indentation in the file; None: the explanation does not fit this line."""
+        """Return the indentation in the file, or None if the explanation does not fit this line."""
         return self.add + indent[len(self.drop) :] if indent.startswith(self.drop) else None
 
 
@@ -48,7 +48,7 @@ class Steps(msgspec.Struct, frozen=True):
     more: int = 0
 
     def place(self, indent: str, first: bool) -> str | None:
-        """Return the indentation in the file; None: the explanation does not fit this line."""
+        """Return the indentation in the file, or None if the explanation does not fit this line."""
         levels, rest = divmod(len(indent), len(self.sent))
         if rest or indent != self.sent * levels or levels + self.more < 0:
             return None

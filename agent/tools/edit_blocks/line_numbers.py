@@ -56,7 +56,7 @@ def has_numbers(new: str) -> int | None:
 
 
 def _stripped(form: re.Pattern[str], lines: Sequence[str]) -> tuple[str, list[int | None]] | None:
-    """Return the lines without numbers, and the numbers; None: a line with content has none."""
+    """Return the lines without numbers, and the numbers, or None if a line with content has none."""
     out: list[str] = []
     numbers: list[int | None] = []
     for line in lines:

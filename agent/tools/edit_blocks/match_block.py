@@ -57,7 +57,7 @@ class Occurrences(msgspec.Struct, frozen=True):
 
 
 def find(text: str, old: str, new: str) -> Replacement | Occurrences | Refused | None:
-    """Find the place of `old` in the file, and its replacement; None: the file does not contain it."""
+    """Find the place of `old` in the file, and its replacement, or None if the file does not contain it."""
     document = Document(text)
     found: list[Replacement | Occurrences | Refused] = []
     for reading in _readings(old, new):
@@ -140,7 +140,7 @@ def _has_fence_at_an_end(text: str) -> bool:
 
 
 def _unescaped(text: str) -> str | None:
-    """Return the text with its escapes resolved; None: it is not an escaped text."""
+    """Return the text with its escapes resolved, or None if it is not an escaped text."""
     if "\n" in text:
         return None
     try:
@@ -266,7 +266,7 @@ def _context_of(document: Document, here: Match, sent: list[Line]) -> BlockConte
 
 
 def _blank(document: Document, here: Match, old: str, new: str) -> Replacement | None:
-    """Replace a text that is only white space; None: the file's last line lacks its line break."""
+    """Replace a text that is only white space, or None if the file's last line lacks its line break."""
     start = document.starts[here.row] + len(here.prefix)
     rows = old.count("\n")
     if rows and not document.ends[here.row + rows - 1]:

@@ -45,7 +45,7 @@ def normalized_url(text: str) -> str:
 
 
 def join_url(base: str, reference: str) -> str | None:
-    """Resolve a link on the http(s) page `base`. Return it serialised, without a fragment; None: it is invalid.
+    """Resolve a link on the http(s) page `base`. Return it serialised, without a fragment, or None if it is invalid.
 
     Line ends and tabs in a link are removed, as in browsers, except in a host name.
     """
