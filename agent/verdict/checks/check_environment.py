@@ -27,7 +27,7 @@ class CheckEnvironment(msgspec.Struct, frozen=True):
     empty: Path
     """A private empty folder in the temp folder of the commands."""
     layer: LayerAccess | None = None
-    """The layer in which the check runs; None: it runs in the workspace."""
+    """The layer in which the check runs. None means that it runs in the workspace."""
     read_only: Sequence[Path] = ()
     """Files of the workspace that it must not write."""
 

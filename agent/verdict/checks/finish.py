@@ -29,7 +29,7 @@ class _Citation(msgspec.Struct, frozen=True):
 
 
 def reject_finish(answer: str, citations: Sequence[Any], workspace: Workspace, touched: Iterable[str]) -> str | None:
-    """Return why `finish` is not accepted, as text for the model; None: every citation holds.
+    """Return why `finish` is not accepted, as text for the model, or None if every citation holds.
 
     `touched`: paths that this run read or wrote, as the model named them.
     """

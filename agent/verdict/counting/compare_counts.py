@@ -41,8 +41,8 @@ class Suspicion(msgspec.Struct, frozen=True):
 def compare(before: Counted | None, now: Counted | None, output: str = "") -> Suspicion | None:
     """Return why the check is suspect, or None.
 
-    `before`: the first counts of this check; None: it never printed any. `now`: the counts of a run with exit code 0,
-    `output`: what it printed.
+    `before`: the first counts of this check, or None if it never printed any. `now`: the counts of a run with exit code
+    0, `output`: what it printed.
     """
     if before is None:
         return _printed_failure(output) if now is None else _contradiction(now)
@@ -64,7 +64,7 @@ def _printed_failure(output: str) -> Suspicion | None:
 
 
 def _contradiction(now: Counted) -> Suspicion | None:
-    """Return why the counts contradict the exit code 0; None: they do not."""
+    """Return why the counts contradict the exit code 0, or None if they do not."""
     if now.failing:
         return Suspicion(f"its exit code is 0, but it counts {now.failing} failing")
     if now.broken:

@@ -11,7 +11,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     """The tests that ran: their number and, if the output has them, their names."""
 
     ran: int | None = None
-    """Number of tests that ran, without skipped, deselected and expectedly failing ones; None: not reported."""
+    """Number of tests that ran, without skipped, deselected and expectedly failing ones, or None if not reported."""
     failing: int = 0
     """Number of failing and broken tests."""
     names: list[str] = []
@@ -19,7 +19,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     failed: list[str] = []
     """Names of tests that failed, sorted. A test that could not be set up or loaded is not among them."""
     shown: int | None = None
-    """Number of single results that the runner printed before its summary; None: the format does not have them."""
+    """Number of single results that the runner printed before its summary. None means that the format does not have
+    them."""
     broken: bool = False
     """Whether the runner reported that it could not start the tests."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def head_of(workspace: Path) -> str:
-    """Return the commit of HEAD; empty: there is none."""
+    """Return the commit of HEAD, or empty if there is none."""
     git = _git(workspace)
     return "" if git is None else _line(git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
@@ -73,7 +73,7 @@ def _git(workspace: Path) -> RealGit | None:
 
 
 def _line(git: RealGit, *words: str) -> str:
-    """Return the output of git; empty: it failed."""
+    """Return the output of git, or empty if it failed."""
     try:
         return git.run(*words).decode().strip()
     except RealGitFailed:

@@ -65,7 +65,7 @@ def read_history(
     """Read what changed. Raises OSError if the workspace cannot be opened.
 
     `present`: of the workspace, or of the view of `unit`, if a unit is open. `since_start`: what differs from the
-    start, if something of the run could change it without a record; None: there is no copy of the start.
+    start, if something of the run could change it without a record, or None if there is no copy of the start.
     """
     changes, folds = facts.changes, _ignores_case(workspace)
     reading = _Reading(journal, folds, END if unit is None else unit.begin)

@@ -44,7 +44,7 @@ class InScope(Protocol):
         ...
 
     def with_old_tests(self, path: str, old: str | None, new: str) -> str | None:
-        """Return a new text with the tests that the old one has inside; None: one of them has no place in it."""
+        """Return a new text with the tests that the old one has inside. Returns None if one of them has no place in it."""
         ...
 
 
@@ -54,7 +54,7 @@ class Step(NamedTuple):
     before: Side | None
     after: Side | None
     seq: int
-    """Position in the journal; 0: before this run."""
+    """Position in the journal. 0 means before this run."""
     is_run: bool = True
     """A run made it; else the user did."""
     is_seen: bool = False
@@ -70,9 +70,9 @@ class Writer(NamedTuple):
     """Position in the journal at which it began."""
     end: int = END
     why: str = ""
-    """What it is, for people, if nothing knows what the folder had before; empty: its folder is output."""
+    """What it is, for people, if nothing knows what the folder had before. Empty means that its folder is output."""
     only: frozenset[str] | None = None
-    """The paths that it wrote; None: any below its folder may be one."""
+    """The paths that it wrote. None means that any below its folder may be one."""
 
     def reaches(self, path: str) -> bool:
         """Return whether it could write a path."""
@@ -88,7 +88,8 @@ class RepositoryChange:
     changes: GitChanges
     """With the rows that changed something."""
     files: Sequence[Mapping[str, str | None] | None]
-    """For each row the paths that it changes, with the SHA-256 of their new content (None: deleted); None: unknown."""
+    """For each row the paths that it changes, with the SHA-256 of their new content (None: deleted), or None if
+    unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class UndecidedPath(NamedTuple):
     """Of `git`: the name of what changed."""
     what: What
     digest: str
-    """SHA-256 of what is there now; empty: nothing, a folder, or something of git."""
+    """SHA-256 of what is there now. Empty means nothing, a folder, or something of git."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class Decided:
 
 
 def decide(history: History, now: Mapping[str, Side | None], scope: InScope, contents: Contents) -> Decided:
-    """Decide on all that a run changed. `now`: what is at each path of `history.shown`; None: nothing."""
+    """Decide on all that a run changed. `now`: what is at each path of `history.shown`. None means nothing."""
     paths = {path: _decide_path(path, steps, now, history, scope, contents) for path, steps in history.paths.items()}
     copied = _usable_copies(history, paths)
     outputs = {path for path in history.outputs if now.get(path) is not None}
@@ -246,7 +247,7 @@ class _Path:
     past: PathPast
     """What the view has."""
     passed: set[str | None]
-    """Digests of what the view had there at first and after each accepted change; None: nothing was there."""
+    """Digests of what the view had there at first and after each accepted change, or None if nothing was there."""
     is_unseen: bool = False
 
     @property
@@ -315,7 +316,7 @@ def _follow(
 
 
 def _applied(path: str, past: PathPast, step: Step, contents: Contents) -> PathPast | None:
-    """Return what the view has after an accepted change; None: it overlaps with what was left out."""
+    """Return what the view has after an accepted change, or None if it overlaps with what was left out."""
     have, before, after = past.side, step.before, step.after
     if is_same_file(have, before):
         return PathPast(after)

@@ -17,7 +17,7 @@ class CountsDamaged(Exception):
 
 
 def first_counts(case: Case, command: str) -> Counted | None:
-    """Return the counts of the first run of a check; None: it counted nothing. Raises CountsDamaged.
+    """Return the counts of the first run of a check, or None if it counted nothing. Raises CountsDamaged.
 
     If a person accepted that fewer tests run, these are the counts that they accepted.
     """

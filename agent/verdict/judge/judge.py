@@ -79,7 +79,7 @@ def not_judged(failed: ViewFailed) -> Judged:
 
 
 def still_judged(case: Case, judged: Judged | None) -> Judged | None:
-    """Return a green judgement again if exactly the same changes are accepted now; None: it is void. Blocks.
+    """Return a green judgement again if exactly the same changes are accepted now, or None if it is void. Blocks.
 
     Raises ViewFailed.
     """
@@ -259,7 +259,7 @@ class _Judge:
         return self._few_tests() if self._fewer else self._green()
 
     def _without_view(self) -> Judged | None:
-        """Return the judgement if it needs no view, or none is possible; None: a view is needed."""
+        """Return the judgement if it needs no view, or none is possible, or None if a view is needed."""
         decided = self._decided
         if decided.unknown:
             names = {line.partition(": ")[0] for line in decided.unknown}
@@ -530,7 +530,7 @@ class _Judge:
 
     @property
     def _files_opened(self) -> frozenset[str] | None:
-        """The files that the checks opened in the views so far; None: it is not known."""
+        """The files that the checks opened in the views so far, or None if it is not known."""
         known = [one for one in self._opened if one is not None]
         return frozenset[str]().union(*known) if known and len(known) == len(self._opened) else None
 
@@ -571,7 +571,7 @@ def _with_changes(judged: Judged, case: Case, decided: Decided) -> Judged:
 
 
 def _decided_files(case: Case, decided: Decided) -> str | None:
-    """Store the accepted changes, and return their blob; None: there are none."""
+    """Store the accepted changes, and return their blob, or None if there are none."""
     return case.journal.blobs.keep(encode_decided(decided.accepted)) if decided.accepted else None
 
 

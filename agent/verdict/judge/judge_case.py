@@ -40,9 +40,9 @@ class Case:
     """Whose predicates hold: of the run, or of a try or an item in its unit."""
     journal: Journal
     views: RunLayers | None
-    """Where views are made; None: none can be made here."""
+    """Where views are made, or None if none can be made here."""
     no_views: str
-    """Why; empty: they can be made."""
+    """Why. Empty means that they can be made."""
     had_views: bool
     """Whether they could be made when the run began. If none can now, no result passes."""
     base: Path
@@ -58,14 +58,14 @@ class Case:
     background: Sequence[str]
     """Names of the background commands. They are suspended."""
     until: float | None
-    """When it must have ended, in seconds of the monotonic clock; None: there is no limit."""
+    """When it must have ended, in seconds of the monotonic clock, or None if there is no limit."""
     events: Events
     items: Sequence[str] | None = None
-    """The checks of all items of a migration, which decide in place of the predicates; None: it is none."""
+    """The checks of all items of a migration, which decide in place of the predicates. None means that it is none."""
     parallel: int = 1
     """How many checks of items run at the same time."""
     unit: JudgedUnit | None = None
-    """The unit that has the result; None: the workspace has it."""
+    """The unit that has the result. None means that the workspace has it."""
 
     @property
     def layers(self) -> RunLayers:
@@ -80,7 +80,7 @@ class Case:
 
     @property
     def left(self) -> float | None:
-        """The seconds that are left; None: there is no limit."""
+        """The seconds that are left, or None if there is no limit."""
         return None if self.until is None else self.until - time.monotonic()
 
     @property

@@ -45,7 +45,7 @@ async def prepare_setup(case: Case) -> None:
 async def prepare_again(case: Case, decided: Decided, content: ViewContent) -> str:
     """Run the command again if it read something whose accepted content is another one now.
 
-    `content`: the view of the judge. Returns why it failed; empty: what it made fits. Raises ViewFailed.
+    `content`: the view of the judge. Returns why it failed, or empty if what it made fits. Raises ViewFailed.
     """
     prepared = case.facts.verdicts.setup
     if prepared is None or not await asyncio.to_thread(_is_stale, case, decided, prepared):
@@ -87,7 +87,7 @@ async def _prepared(
 
 
 def fresh_of(case: Case) -> Fresh | None:
-    """Return what a view has instead of ignored folders; None: there is no setup. Raises ViewFailed."""
+    """Return what a view has instead of ignored folders, or None if there is no setup. Raises ViewFailed."""
     prepared = case.facts.verdicts.setup
     if prepared is None:
         return None
@@ -125,10 +125,10 @@ def _outside(case: Case, decided: Decided) -> dict[str, str]:
 
 
 def command_that_made(case: Case, paths: Sequence[str]) -> str:
-    """Return the command of the run that made these paths, so that it can be the user's `--setup`; empty: none did.
+    """Return the command of the run that made these paths, so that it can be the user's `--setup`.
 
-    `paths`: ignored files and folders of output that the result rests on. Of a folder of output, the first command that
-    wrote there configured it; else the newest counts. Reads the journal.
+    Returns empty if none did. `paths`: ignored files and folders of output that the result rests on. Of a folder of
+    output, the first command that wrote there configured it; else the newest counts. Reads the journal.
     """
     changes = case.facts.changes
     built = (changes.unrecorded.built_by.get(path) for path in paths)

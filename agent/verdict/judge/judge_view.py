@@ -80,17 +80,21 @@ class JudgeView:
 
     @property
     def reached(self) -> str:
-        """The limit for which a check was ended; empty: none."""
+        """The limit for which a check was ended. Empty means none."""
         return self._watch.reached
 
     def opened(self) -> frozenset[str] | None:
-        """Stop noting what is opened in it, and return these files, without new ones. None: it is not known."""
+        """Stop noting what is opened in it, and return these files, without new ones.
+
+        Returns None if it is not known.
+        """
         return self._opened.stop()
 
     def overwritten(self, env: Mapping[str, str]) -> dict[str, str]:
         """Return the files that were in the view and that the checks wrote, without output. Nothing runs in it now.
 
-        Each has the digest of its content now; empty: it was deleted. `env`: the user's environment. Raises ViewFailed.
+        Each has the digest of its content now, or empty if it was deleted. `env`: the user's environment. Raises
+        ViewFailed.
         """
         try:
             listed = self._layers.listed(self._layer, env)
@@ -137,7 +141,7 @@ class ViewContent:
         self.outputs = frozenset[str]()
         """Folders and files with output. They are as at the start, where a copy of it is known."""
         self.fresh: Fresh | None = None
-        """What a setup made, and what is absent instead; None: there is no setup."""
+        """What a setup made, and what is absent instead, or None if there is no setup."""
 
     @classmethod
     def without_undecided(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> ViewContent:

@@ -17,7 +17,7 @@ _EXACT = 10.0
 
 
 def cost_line(case: Case, items: Sequence[str] = ()) -> str:
-    """Return what the judge runs besides the checks in the workspace; empty: nothing that takes time.
+    """Return what the judge runs besides the checks in the workspace. Empty means nothing that takes time.
 
     `items`: the checks of the items of a migration.
     """

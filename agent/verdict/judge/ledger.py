@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     start: Side | None
     """What was there before the first of them. If the run is resumed, its own journal has only its own changes."""
     head: str = ""
-    """The commit of HEAD when it was noted; empty: there was none."""
+    """The commit of HEAD when it was noted, or empty if there was none."""
 
 
 class Noted(NamedTuple):
@@ -106,7 +106,7 @@ class Ledger:
                 file.unlink()
 
     def find(self, digest: str) -> Path | None:
-        """Return the file with an old content; None: there is none."""
+        """Return the file with an old content, or None if there is none."""
         file = self._contents / digest
         return file if digest and file.exists() else None
 

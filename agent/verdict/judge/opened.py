@@ -49,7 +49,10 @@ class OpenedFiles:
             self._thread.start()
 
     def stop(self) -> frozenset[str] | None:
-        """Stop noting, and return the paths. None: anything may have been opened. A second call returns the same."""
+        """Stop noting, and return the paths.
+
+        Returns None if anything may have been opened. A second call returns the same.
+        """
         if self._thread is not None:
             with suppress(OSError):  # the folder itself was deleted: the thread has ended
                 remove_watch(self._descriptor, self._top)

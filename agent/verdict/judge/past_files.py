@@ -32,7 +32,7 @@ class Contents(Protocol):
     """Finds what a path contained."""
 
     def find(self, path: str, side: Side) -> bytes | Path | None:
-        """Return the bytes of a file or the target of a link, or a file with the bytes; None: nothing has them.
+        """Return the bytes of a file or the target of a link, or a file with the bytes, or None if nothing has them.
 
         A program may have the returned file open, so the caller compares its digest when it copies it.
         """

@@ -20,7 +20,7 @@ _SUBMODULE = "160000"
 _AT_ONCE = 100
 """Blobs that are in memory together."""
 _Ids = Mapping[str, str | None]
-"""Path below the top of the working tree to the id of its new blob; None: it is deleted."""
+"""Path below the top of the working tree to the id of its new blob, or None if it is deleted."""
 
 
 def repository_changes(workspace: Path, changes: Sequence[GitChanges]) -> list[RepositoryChange]:
@@ -46,7 +46,7 @@ class _Reading(NamedTuple):
     """The working tree of the workspace, as in the rows."""
 
     def ids(self, row: GitRow, rows: Sequence[GitRow]) -> _Ids | None:
-        """Return the files that a row changes; None: they are not known."""
+        """Return the files that a row changes, or None if they are not known."""
         try:
             match row:
                 case RefRow(after=str(after)) if after:

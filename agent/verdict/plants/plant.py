@@ -42,7 +42,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     before: str
-    """Digest of the file in which they are planted; empty: it is a new file."""
+    """Digest of the file in which they are planted. Empty means that it is a new file."""
     content: str
     fails: list[str] = []
     """Names of its new tests, each of which fails."""
@@ -90,10 +90,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plants_for(check: str, root: Path, counted: Counted | None, seed: str, *, is_score: bool = False) -> Plan | None:
-    """Return what can be planted in this folder; None: the check starts no runner of the table, or has no test files.
+    """Return what can be planted in this folder.
 
-    The same seed and files give the same plan. `counted`: the tests that the check ran. `is_score`: the check measures
-    a score, so only its runner is started with the plant. Blocks.
+    Returns None if the check starts no runner of the table, or has no test files. The same seed and files give the same
+    plan. `counted`: the tests that the check ran. `is_score`: the check measures a score, so only its runner is started
+    with the plant. Blocks.
     """
     random = Random(seed)
     found = found_tests(check, root, counted, random)
@@ -304,7 +305,7 @@ def plant(plan: Plan, root: Path) -> Plan | None:
 
 
 def _as_it_is_now(change: Change, plan: Plan, root: Path) -> Change | None:
-    """Return the change of the file as it is now; None: nothing can be planted there any more.
+    """Return the change of the file as it is now, or None if nothing can be planted there any more.
 
     A file with other content than planned gets the new test, and no changed values.
     """
@@ -444,9 +445,9 @@ def _filled(runner: Runner, text: str, plan: Plan) -> str:
 
 
 def proven(plan: Plan, first: Counted | None, tried: CheckResult) -> Plan | None:
-    """Return the plan with only those tests that a run on the user's own code reported as failed; None: there are none.
+    """Return the plan with only those tests that a run on the user's own code reported as failed.
 
-    `first`: the counts of the check without the plant.
+    Returns None if there are none. `first`: the counts of the check without the plant.
     """
     if tried.passed or tried.timed_out or tried.error is not None or tried.counted is None:
         return None
@@ -522,7 +523,7 @@ def _contradictions(plan: Plan, before: Counted | None, now: Counted) -> Iterato
 
 
 def _did_not_run(before: Counted | None, now: Counted, planted: int) -> str | None:
-    """Return which tests of the run without the plant are missing in this one; None: none."""
+    """Return which tests of the run without the plant are missing in this one, or None if there is none."""
     if before is None:
         return None
     missing = 0

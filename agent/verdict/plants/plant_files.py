@@ -52,7 +52,7 @@ class FoundTests(msgspec.Struct, frozen=True):
 
 
 def found_tests(check: str, root: Path, counted: Counted | None, random: Random) -> FoundTests | None:
-    """Return the test files of the last runner that the check starts; None: it starts none of the table.
+    """Return the test files of the last runner that the check starts, or None if it starts none of the table.
 
     With several runners, the last one is chosen, because a failing test keeps later ones from being started.
     """

@@ -82,7 +82,7 @@ class Inserted(msgspec.Struct, frozen=True):
 
     at: int
     indented: int
-    """Spaces before it; 0: it is a function."""
+    """Spaces before it. 0 means that it is a function."""
     is_case: bool
     """Whether it is in a class with the assertions of unittest."""
 

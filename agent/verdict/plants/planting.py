@@ -36,7 +36,7 @@ class Planted(NamedTuple):
     why: str
     """Why the result is suspect; empty: exactly the planted tests failed."""
     words: str
-    """What the plant showed, for people; empty: nothing could be planted."""
+    """What the plant showed, for people. Empty means nothing could be planted."""
 
 
 async def prepare_plants(case: Case) -> None:

@@ -173,9 +173,9 @@ def has_run(wanted: SimpleCommand, line: str, root: Path, *, alone: bool = False
 
 
 def part_that_ran(wanted: SimpleCommand, line: str, root: Path) -> str | None:
-    """Return the command of the line because of which `has_run` is true; None: its words are not known before it runs.
+    """Return the command of the line because of which `has_run` is true.
 
-    `line`: one for which it is true.
+    Returns None if its words are not known before it runs. `line`: one for which it is true.
     """
     found = _matching(wanted, simple_commands(line), root, _DEEPEST)
     known = [one for one in found if not any(UNKNOWN in word for word in (*one.given, *one.words))]

@@ -43,7 +43,7 @@ class RecordedAction(Protocol):
 
     @property
     def ok(self) -> bool | None:
-        """Whether the call succeeded; None: it has not ended."""
+        """Whether the call succeeded, or None if it has not ended."""
         ...
 
     @property
@@ -71,7 +71,7 @@ class RunActions(msgspec.Struct, frozen=True):
     last_edit: int = 0
     """Sequence number of the newest change of a file in the journal."""
     is_watched: bool = True
-    """Whether changes by commands are known. False: the workspace cannot be read."""
+    """Whether changes by commands are known. False means that the workspace cannot be read."""
     root: Path = Path("/nonexistent")
 
 
@@ -151,7 +151,7 @@ class RequiredRun(NamedTuple):
 
 
 def required_run(action: str, run_actions: RunActions) -> RequiredRun | None:
-    """Return the newest call that meets a requirement; None: there is none, or no command is required."""
+    """Return the newest call that meets a requirement, or None if there is none, or no command is required."""
     wanted = parse_requirement(action)
     command = _command_of(wanted)
     done = [] if command is None else [a for a in _made(wanted, command, run_actions) if not a.disturbed]

@@ -45,7 +45,7 @@ def record_scope(
 
 
 def scope_of_run(verdicts: Verdicts, journal: Journal, root: Path) -> Scope | None:
-    """Return the scope of a run, without the tests that its first checks printed; None: it has none."""
+    """Return the scope of a run, without the tests that its first checks printed, or None if it has none."""
     if verdicts.scope is None:
         return None
     outputs = "\n".join(verdicts.first_outputs.values())
@@ -58,7 +58,7 @@ def _scope(stored: bytes, outputs: str, root: Path) -> Scope:
 
 
 def scope_problem(globs: Sequence[str]) -> str | None:
-    """Return why these globs cannot be added to a scope; None: they can."""
+    """Return why these globs cannot be added to a scope, or None if they can."""
     for glob in globs:
         if not glob.strip() or glob.startswith("!") or not _compiles(glob):
             return f"{glob!r} is not a glob of files: use a path or a glob, such as docs/**"

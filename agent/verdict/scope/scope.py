@@ -83,7 +83,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return not self.why_out(path, new=new)
 
     def why_out(self, path: str, *, new: bool) -> str:
-        """Return why a path is not in the scope, in a few words; empty: it is."""
+        """Return why a path is not in the scope, in a few words, or empty if it is."""
         if _SURROGATE.search(path):
             return "a name that is not text"
         if self._taken.match_file(path.casefold()):
@@ -116,9 +116,10 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.everything or bool(self._why_decides(path, new=new))
 
     def decides_as(self, path: str, *, new: bool) -> str:
-        """Return as what a path can decide a check, in a word or two: `test`, `setting`; empty: a product of the run.
+        """Return as what a path can decide a check, in a word or two: `test`, `setting`.
 
-        A new file of data is a product, such as a report; an existing one may be what the check compares with.
+        Empty means a product of the run. A new file of data is a product, such as a report; an existing one may be what
+        the check compares with.
         """
         folded, why = path.casefold(), self._why_decides(path, new=new)
         is_setting = is_hidden(path) or any(
@@ -137,9 +138,9 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.is_widened(path, new=True) or not self.in_scope(path, new=True)
 
     def with_old_tests(self, path: str, old: str | None, new: str) -> str | None:
-        """Return the new text of a source with the tests that it had inside at the start; None: they have no place.
+        """Return the new text of a source with the tests that it had inside at the start.
 
-        `old`: the text of the start; None if the file did not exist.
+        Returns None if they have no place. `old`: the text of the start; None if the file did not exist.
         """
         return with_old_tests(path, old, new, doctests=self.doctests)
 
@@ -168,7 +169,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._why_decides(path, new=new)
 
     def _why_decides(self, path: str, *, new: bool) -> str:
-        """Return why a path decides a check by its name or its content at the start; empty: it does not."""
+        """Return why a path decides a check by its name or its content at the start, or empty if it does not."""
         folded = path.casefold()
         if why := self.decides.get(folded) or self._pattern(folded):
             return why

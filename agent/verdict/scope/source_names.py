@@ -158,7 +158,7 @@ def standard() -> QuickSpec:
 
 @cache
 def marks_of(ending: str) -> re.Pattern[str] | None:
-    """Return a pattern of lines that only tests have, in sources with this ending; None: there is none."""
+    """Return a pattern of lines that only tests have, in sources with this ending, or None if there is none."""
     marks = [mark for shadow in table().shadow if ending in shadow.endings for mark in shadow.marks]
     return re.compile("|".join(f"(?:{mark})" for mark in marks), re.MULTILINE) if marks else None
 
