@@ -62,7 +62,7 @@ async def written_in_place(
 
 
 def temp_note(ctx: RunContext) -> str:
-    """Return a line about files of commands that a check does not see; empty: there are none."""
+    """Return a line about files of commands that a check does not see, or empty if there are none."""
     names = ctx.sandbox.left_in_temp()
     if not names:
         return ""

@@ -37,9 +37,9 @@ class CheckPlace:
         self._inside = unit if layer is None else layer
         self._watch = None if self._inside is None else self._inside.watch()
         self.unknown = ""
-        """Why it is not known what the check wrote; empty: it is known."""
+        """Why it is not known what the check wrote. Empty means that it is known."""
         self.wrote: dict[str, str] | None = None
-        """The files that existed before and that it wrote, with their digests; None: it is not known."""
+        """The files that existed before and that it wrote, with their digests, or None if it is not known."""
         self._before: dict[bytes, Entry] | None = None
         """What was written in its unit before."""
 
@@ -50,14 +50,14 @@ class CheckPlace:
 
     @property
     def access(self) -> LayerAccess | None:
-        """How the check enters its layer or unit; None: it runs in the workspace."""
+        """How the check enters its layer or unit. None means that it runs in the workspace."""
         if self._inside is None or self._watch is None:
             return None
         return replace(self._inside.access, begin=self._watch.begin)
 
     @property
     def why_unknown(self) -> str | None:
-        """Why a result does not count: it is not known what the check wrote. None: it is known."""
+        """Why a result does not count: it is not known what the check wrote. None means that it is known."""
         return f"it is not known what it changed: {self.unknown}" if self.unknown else None
 
     def note_before(self) -> None:

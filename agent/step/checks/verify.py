@@ -143,7 +143,7 @@ async def _stamp_of_files(workspace: Workspace) -> str | None:
 
 
 def _file_stamp(root: Path) -> str | None:
-    """Return a stamp that changes with any file or its times. None: there are more than 100,000 files."""
+    """Return a stamp that changes with any file or its times. Returns None if there are more than 100,000 files."""
     found = hashlib.sha256()
     waiting, count = [str(root)], 0
     while waiting:

@@ -137,7 +137,7 @@ class ChatEdits(TextEdits):
         return [path for path in found if self._text(path) is not None][:_MOST_SHOWN]
 
     def _existing(self, given: str, *, is_sure: bool = True) -> str:
-        """Return the path of an existing file below the workspace; empty: there is none.
+        """Return the path of an existing file below the workspace, or empty if there is none.
 
         `is_sure`: the name is written as that of a file; else a file with a caution, such as `.env`, does not count.
         """
@@ -169,7 +169,7 @@ class ChatEdits(TextEdits):
         return changed, problems
 
     def _unshown(self, path: str) -> ShownFile | None:
-        """Return a file that was not shown; None: it is there, and is not text that the model may see."""
+        """Return a file that was not shown, or None if it is there, and is not text that the model may see."""
         text = self._text(path)
         if text is not None:
             return ShownFile(path, text, is_offer=True)
@@ -202,7 +202,7 @@ class ChatEdits(TextEdits):
         return alike[0] if len(alike) == 1 else None
 
     def _new(self, name: str) -> str | None:
-        """Return the path of a file that does not exist, in a folder that does; None: it cannot be made."""
+        """Return the path of a file that does not exist, in a folder that does, or None if it cannot be made."""
         try:
             real = self._workspace.resolve(meant_path(self._workspace, name, is_new=True))
         except (PathRefused, OSError, ValueError):

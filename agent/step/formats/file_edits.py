@@ -77,14 +77,14 @@ class FileEdits(TextEdits):
         self._journal, self._guard = journal, guard
         self._shown = ShownFile("", "")
         self._base: Answer | None = None
-        """The answer whose text was shown; None: the files as they are."""
+        """The answer whose text was shown. None means that the files as they are."""
         self._on_disk: str | None = None
         """The shown file's text in the workspace when it was shown."""
         self.format: FileFormat = CONSTRAINED
         """The format in which the file was shown: that of the run, or the one that fits the file better."""
         self._longest = 0
         self._part: Lines | None = None
-        """The part that is asked for; None: the file."""
+        """The part that is asked for. None means the file."""
         self._number = self._parts = 0
         self._listed: Sequence[str] = ()
         """The files of the workspace when the file was chosen."""
@@ -108,7 +108,7 @@ class FileEdits(TextEdits):
         return restart.temperature
 
     def show(self, space: FileSpace) -> list[Prompted] | None:
-        """Return the message of the next try, with the file; None: there is no file to edit."""
+        """Return the message of the next try, with the file, or None if there is no file to edit."""
         shown = self._show(space)
         return None if shown is None else [Prompted(kind="file", text=shown)]
 
@@ -155,7 +155,7 @@ class FileEdits(TextEdits):
         return message(self.format, self._shown, excerpt, failure, self._tried(), problem)
 
     def _part_asked(self, tokens: int, space: FileSpace) -> int:
-        """Return the number of the part that the try asks for; 0: the file, of this length.
+        """Return the number of the part that the try asks for. 0 means the file, of this length.
 
         A run begins with the parts of a file that the server would write for too long.
         """
@@ -167,7 +167,7 @@ class FileEdits(TextEdits):
         return int(is_long and self._facts.may_ask_for_parts)
 
     def _choose_part(self, number: int, space: FileSpace) -> None:
-        """Set the part of the shown file that is asked for; 0: the file."""
+        """Set the part of the shown file that is asked for. 0 means the file."""
         if not number:
             return
         shown = self._shown
@@ -225,7 +225,7 @@ class FileEdits(TextEdits):
         return [*others, (path, text)]
 
     def _digest(self, files: Sequence[tuple[str, str]]) -> str:
-        """Return a digest that is equal for the same program in the same workspace; empty: there is no candidate.
+        """Return a digest that is equal for the same program in the same workspace, or empty if there is no candidate.
 
         Programs are the same in a test run, if the checks are test runs; else if their texts are.
         """
@@ -265,9 +265,10 @@ class FileEdits(TextEdits):
         return "\n\n".join([*parts, *(f"Not met yet: {name}: {detail}" for name, detail in unmet.items())])
 
     def _failing_test(self, space: FileSpace) -> str:
-        """Return the test that the output of a red check names most clearly; empty: it names none that may be shown.
+        """Return the test that the output of a red check names most clearly.
 
-        It takes the place of the output: where that misleads a model, the test alone often does not.
+        Returns empty if it names none that may be shown. It takes the place of the output: where that misleads a model,
+        the test alone often does not.
         """
         for check in self._red_checks():
             named = [(_names(path, check.output), path, text) for path, text in self._tests(check.output)]

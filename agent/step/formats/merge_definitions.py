@@ -34,7 +34,7 @@ def merge(
     A definition of the same name is replaced, and keeps its docstring and decorators if the new one has none. A class
     keeps the methods that the new one does not have; a method that stands alone goes to the one class that has it. New
     functions, constants and imports are added if a changed definition uses them, and new functions and classes whose
-    names are wanted. None: one of the texts is not Python, nothing in `new` has a name of the file (unless
+    names are wanted. None means one of the texts is not Python, nothing in `new` has a name of the file (unless
     `is_addition`: then all that it defines must be wanted), or a name that changes is defined more than once.
     """
     new_tree, old_tree = parsed(textwrap.dedent(new)), parsed(original)
@@ -49,7 +49,7 @@ def merge(
 
 
 def parsed(text: str) -> ast.Module | None:
-    """Return the syntax tree; None: it is not Python."""
+    """Return the syntax tree, or None if it is not Python."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

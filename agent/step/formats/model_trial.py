@@ -144,7 +144,7 @@ class FormatResult(msgspec.Struct, kw_only=True):
 
 
 class Trial(msgspec.Struct, kw_only=True):
-    """The result of a trial. None: not measured, or the server does not report it."""
+    """The result of a trial. None if not measured, or the server does not report it."""
 
     model: str
     server: str
@@ -215,7 +215,7 @@ class ModelTrial:
         return self._model.price == FREE
 
     def worst_usd(self) -> float | None:
-        """Return the most that the trial can cost in USD; None: the price is unknown."""
+        """Return the most that the trial can cost in USD, or None if the price is unknown."""
         price = self._model.price
         if price is None:
             return None
@@ -353,7 +353,7 @@ class ModelTrial:
     async def _ask_once(
         self, request: Request, seconds: float, form: TriedFormat, task: _Task | None
     ) -> _Answer | None:
-        """Return the answer, up to the end of its code; None: nothing arrived, and another try may succeed."""
+        """Return the answer, up to the end of its code, or None if nothing arrived, and another try may succeed."""
         answer, began = _Answer(calls=[]), time.monotonic()
         request = msgspec.structs.replace(request, seconds=max(1.0, seconds))
         try:

@@ -111,7 +111,7 @@ def read_answer(form: FileFormat, said: str, shown: ShownFile) -> Reading:
 
 
 def read_block(block: str, shown: ShownFile) -> Reading | None:
-    """Read one block of an answer as an edit of its file; None: it has no code. JSON is never an edit here."""
+    """Read one block of an answer as an edit of its file, or None if it has no code. JSON is never an edit here."""
     found = [judged(one, shown) for reader in (_by_blocks, _by_diff, _by_fence) if (one := reader(block, shown))]
     return next((one for one in found if one.text is not None), found[0] if found else None)
 
@@ -275,7 +275,7 @@ def _replaced(edits: Sequence[tuple[str, str]], shown: ShownFile) -> Reading:
 
 
 def _by_names(old: str, new: str, text: str) -> Merged | None:
-    """Replace definitions by their names, if both texts of an edit define the same ones; None: they do not."""
+    """Replace definitions by their names, if both texts of an edit define the same ones, or None if they do not."""
     names = [
         [node.name for node in tree.body if isinstance(node, DEFINITIONS)]
         for tree in (parsed(textwrap.dedent(one)) for one in (old, new))

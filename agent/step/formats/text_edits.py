@@ -38,7 +38,7 @@ class FileSpace:
     count: Callable[[str], int]
     """Counts the tokens of a text."""
     quickly_read: int | None = None
-    """Tokens that the server reads without a long wait; None: it is fast, or its speed is unknown."""
+    """Tokens that the server reads without a long wait. None means that it is fast, or its speed is unknown."""
 
 
 class TextEdits(ABC):
@@ -51,7 +51,8 @@ class TextEdits(ABC):
         """`tools`: those of the run, which know what is denied to the model and what it has read."""
         self._workspace, self._facts, self._tools = workspace, facts, tools
         self.share: float | None = None
-        """Share of the window for the project's instructions next to the shown file; None: the usual share."""
+        """Share of the window for the project's instructions next to the shown file. None means the usual
+        share."""
         self.notes: Sequence[Prompted] = ()
         """Messages about the newest answer, which follow the results of its calls."""
 
@@ -68,16 +69,19 @@ class TextEdits(ABC):
     @property
     @abstractmethod
     def temperature(self) -> float | None:
-        """The temperature of the next answer; None: that of the server."""
+        """The temperature of the next answer. None means that of the server."""
 
     @property
     @abstractmethod
     def longest(self) -> int | None:
-        """Tokens of the longest answer that is asked for; None: no limit."""
+        """Tokens of the longest answer that is asked for. None means no limit."""
 
     @abstractmethod
     def show(self, space: FileSpace) -> Sequence[Prompted] | None:
-        """Return the messages that show files to the model before its next answer; None: there is no file to edit."""
+        """Return the messages that show files to the model before its next answer.
+
+        Returns None if there is no file to edit.
+        """
 
     @abstractmethod
     def as_sent(self, messages: Sequence[Message]) -> list[Message]:

@@ -19,7 +19,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     tool: str = ""
     call_id: str = ""
     path: str = ""
-    """The file that the call or the edit is about, relative to the workspace; empty: none."""
+    """The file that the call or the edit is about, relative to the workspace. Empty means none."""
     fields: dict[str, Any] = {}
     """What only this event has."""
 

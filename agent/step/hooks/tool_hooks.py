@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def refused_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, events: Events) -> ToolResult | None:
-    """Return the result of a call that a hook refuses, or that fails; None: no hook is against it."""
+    """Return the result of a call that a hook refuses, or that fails, or None if no hook is against it."""
     if not any(hook.on == "before-tool" for hook in ctx.facts.spec.hooks):
         return None
     given = parsed.arguments
@@ -56,7 +56,7 @@ async def notes_after_edit(ctx: RunContext, change: FileChanged, events: Events,
 
 
 def _path(tools: ToolContext, tool: str, arguments: dict[str, object]) -> str:
-    """Return the file that a call is about, relative to the workspace; empty: none, or not in the workspace."""
+    """Return the file that a call is about, relative to the workspace. Empty means none, or not in the workspace."""
     traits = TOOL_TRAITS.get(tool)
     given = None if traits is None or traits.path is None else arguments.get(traits.path)
     if not isinstance(given, str) or not given:

@@ -183,7 +183,7 @@ class _Attempts:
     forbids_calls: bool
 
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
-        """Return the result; None: the call is prepared again, for another model or after a person was asked."""
+        """Return the result, or None if the call is prepared again, for another model or after a person was asked."""
         ctx, events, wrap_up = self.ctx, self.events, self.wrap_up
         attempt = trims = 0
         _note_trim(ctx.models, ctx.prompts, fitted, events)
@@ -250,7 +250,7 @@ class _Attempts:
         return f"{fault.text} (waited {waited}). Continue to try again, switch the model, or stop"
 
     def _shorter(self, refused: Fitted) -> Fitted | None:
-        """Return half of the prompt, which the provider refused as too long; None: it cannot be shortened."""
+        """Return half of the prompt, which the provider refused as too long, or None if it cannot be shortened."""
         ctx = self.ctx
         ctx.prompts.note_refused(ctx.models.current.name, refused.tokens)
         shorter = fit_prompt(ctx, self.work, self.tools, self.edits, limit=refused.tokens // 2)

@@ -53,14 +53,14 @@ class Outages:
         self._open.pop(model, None)
 
     def waited(self, model: str) -> float:
-        """Return the seconds since the server of the model stopped answering; 0: it answers."""
+        """Return the seconds since the server of the model stopped answering, or 0 if it answers."""
         outage = self._open.get(model)
         return 0.0 if outage is None else self._clock.monotonic() - outage.began
 
     def seconds_to_wait(
         self, model: str, fault: ModelFault, attempt: int, seconds_left: float | None, *, is_attended: bool
     ) -> float | None:
-        """Return the seconds until the next attempt, with jitter; None: there is none without a person.
+        """Return the seconds until the next attempt, with jitter, or None if there is none without a person.
 
         `attempt`: number of attempts before this one. `is_attended`: a person can be asked.
         """

@@ -153,7 +153,7 @@ class Stream:
     def charge(self, reported: UsagePart | None, *, is_cut: bool = False) -> None:
         """Charge what the provider reported, or an estimate from what arrived. A second call does nothing.
 
-        `reported`: what a fault reports; None: what arrived with the stream.
+        `reported`: what a fault reports. None means what arrived with the stream.
 
         `is_cut`: the answer was not complete, so that the report may not be final.
         """

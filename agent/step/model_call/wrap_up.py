@@ -52,7 +52,7 @@ async def wrap_up(ctx: RunContext, why: str) -> str | None:
 
 
 def _room(ctx: RunContext) -> tuple[Sequence[ToolSpec], Fitted, Grant] | None:
-    """Return tools, prompt and grant of the last call; None: the reserve admits none.
+    """Return tools, prompt and grant of the last call, or None if the reserve admits none.
 
     The prompt continues that of the newest step, with its tools, so that it is read from the provider's cache. If the
     reserve does not admit that, it is the longest prompt without tools that it admits.

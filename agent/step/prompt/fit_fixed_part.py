@@ -42,7 +42,7 @@ class Fixed:
     system: str
     tools: Sequence[ToolSpec]
     name: str = ""
-    """Name of the instructions' file; empty: there is none."""
+    """Name of the instructions' file, or empty if there is none."""
     kept: int = 0
     """Characters of the instructions that are sent."""
     length: int = 0
@@ -65,11 +65,10 @@ class FixedLimits:
     needed: Collection[str] = ()
     """Tools that are never left out."""
     share: float | None = None
-    """Share of the space for the project's instructions; None: the usual share."""
+    """Share of the space for the project's instructions. None means the usual share."""
     limit: int | None = None
-    """Tokens that it should have besides the instructions, because the server reads slowly; None: as many as fit.
-    No more than the search tools are left out for that.
-    """
+    """Tokens that it should have besides the instructions, because the server reads slowly. None means as many as fit.
+    No more than the search tools are left out for that."""
 
 
 NO_LIMITS = FixedLimits()

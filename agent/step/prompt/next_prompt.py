@@ -88,7 +88,10 @@ def fixed_limits(
 
 
 def seconds_to_read(ctx: RunContext, work: str | None, tools: Sequence[ToolSpec]) -> float:
-    """Return the seconds in which the server reads the first prompt of this conversation; 0: its speed is unknown."""
+    """Return the seconds in which the server reads the first prompt of this conversation.
+
+    Returns 0 if its speed is unknown.
+    """
     model = ctx.models.current
     speed = reading_speed(model)
     messages = ctx.facts.conversation(work).current()
@@ -98,7 +101,7 @@ def seconds_to_read(ctx: RunContext, work: str | None, tools: Sequence[ToolSpec]
 
 
 def reading_speed(model: Model) -> float | None:
-    """Return the tokens per second that a server of the user's own reads; None: unknown, or not their own."""
+    """Return the tokens per second that a server of the user's own reads, or None if unknown, or not their own."""
     return None if model.served is None or not model.served.self_hosted else model.served.read_speed
 
 

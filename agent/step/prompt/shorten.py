@@ -122,7 +122,7 @@ def _scaled(value: object, share: float) -> object:
 
 
 def _without_oldest_call(messages: Sequence[Message]) -> list[Message] | None:
-    """Return the messages without their oldest call and its result; None: only one call is left."""
+    """Return the messages without their oldest call and its result, or None if only one call is left."""
     calls = [call for message in messages for call in message.calls]
     if len(calls) < 2:
         return None

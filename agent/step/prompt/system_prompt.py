@@ -107,7 +107,7 @@ def without_optional_sentences(system: str) -> str:
 def system_prompt(spec: RunSpec, form: EditFormat | None = None) -> str:
     """Return the system prompt. The same spec and format give the same text, so that the prompt cache can hit.
 
-    `form`: the edit format; None: that of the spec. In a file format it names no folder and no check.
+    `form`: the edit format. None means that of the spec. In a file format it names no folder and no check.
     """
     used = form or spec.edit_format
     is_by_files = used in FILE_FORMATS

@@ -30,7 +30,7 @@ class Ancestors:
 
     @property
     def parent(self) -> Journal | None:
-        """The journal of the nearest run above; None: there is none."""
+        """The journal of the nearest run above, or None if there is none."""
         return self._journals[0] if self._journals else None
 
     def limits(self, uncounted: float) -> list[tuple[str, Budget, Spent]]:

@@ -25,7 +25,7 @@ class ChangeTracker:
         self.person_made: dict[str, str | None] = {}
         """Path to blob: content that the user's own commands wrote since the model's newest command began."""
         self.at_control: Moment | None = None
-        """The files when a person took control; None: nobody has, or they could not be read."""
+        """The files when a person took control, or None if nobody has, or they could not be read."""
 
     def mark_changed(self) -> None:
         """Note that the files may have changed since their id was computed."""
@@ -85,7 +85,7 @@ class ChangeTracker:
         return check not in self._unsteady
 
     def is_verified_at(self, world: str | None) -> bool:
-        """Return whether the predicates last ran with these files. `world`: fingerprint; None: unknown."""
+        """Return whether the predicates last ran with these files. `world`: fingerprint, or None if unknown."""
         return self._verified_world == world
 
     def note_verified(self, world: str | None) -> None:
@@ -101,7 +101,7 @@ class WorldSource(Protocol):
     """Computes an id of the files: equal ids are equal files."""
 
     async def take(self) -> str:
-        """Return the id of the files as they are now; empty: it cannot be known."""
+        """Return the id of the files as they are now, or empty if it cannot be known."""
         ...
 
 
@@ -117,7 +117,7 @@ class Fingerprint:
             await self.take()
 
     async def take(self) -> str:
-        """Compute the id and return it; empty: it cannot be known."""
+        """Compute the id and return it, or empty if it cannot be known."""
         world = await self._source.take()
         self._facts.note_world(world or None)
         return world

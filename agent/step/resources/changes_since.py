@@ -35,7 +35,7 @@ class Moment:
     _skipped: Collection[str]
     _tree: Tree
     _unit: Unit | None = None
-    """The unit whose files they are; None: those of the workspace."""
+    """The unit whose files they are. None means those of the workspace."""
     _moment: LayerMoment | None = None
 
     async def changes(self) -> list[Effect]:
@@ -53,7 +53,7 @@ class Moment:
 
 
 async def moment_of(workspace: Workspace, unit: Unit | None, changed: Collection[str]) -> Moment | None:
-    """Return the files that the model works on, as they are now; None: they cannot be read.
+    """Return the files that the model works on, as they are now, or None if they cannot be read.
 
     `changed`: the files that the run changed; the journal has their contents.
     """
@@ -67,7 +67,7 @@ async def moment_of(workspace: Workspace, unit: Unit | None, changed: Collection
 
 
 async def moment_of_workspace(workspace: Workspace, changed: Collection[str]) -> Moment | None:
-    """Return the files of the user as they are now; None: they cannot be read. `changed`: as in `moment_of`."""
+    """Return the files of the user as they are now, or None if they cannot be read. `changed`: as in `moment_of`."""
     root, known = workspace.seen, [*changed]
     private = (Path(path) for path in workspace.skipped)
     skipped = [".git", *(path.relative_to(root).as_posix() for path in private if path.is_relative_to(root))]
@@ -79,7 +79,7 @@ async def moment_of_workspace(workspace: Workspace, changed: Collection[str]) ->
 
 
 async def changes_since(moment: Moment | None) -> list[Effect] | None:
-    """Return what changed since a moment; None: it is not known."""
+    """Return what changed since a moment, or None if it is not known."""
     try:
         return None if moment is None else await moment.changes()
     except (OSError, TooMuch):

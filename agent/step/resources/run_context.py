@@ -129,17 +129,19 @@ class RunContext:
     headless: bool
     """Whether no screen owns the run: without a view the policy decides, and nobody is waited for."""
     layers: RunLayers | None = None
-    """Where commands write; None: they write to the workspace, and what they changed is found out afterwards."""
+    """Where commands write. None means that they write to the workspace, and what they changed is found out
+    afterwards."""
     units: RunLayers | None = None
-    """Where passes, tries and items work: layers or copies; None: there are none, or this is one of them."""
+    """Where passes, tries and items work: layers or copies, or None if there are none, or this is one of them."""
     views: RunLayers | None = None
-    """Where the judge makes its views, over the workspace of the user; None: it can make none, see `no_views`."""
+    """Where the judge makes its views, over the workspace of the user. None means that it can make none, see
+    `no_views`."""
     no_views: str = ""
-    """Why the judge can make no views; empty: it can, or nothing is judged."""
+    """Why the judge can make no views. Empty means that it can, or nothing is judged."""
     unit: Unit | None = None
-    """The unit of work in which everything happens: `workspace` is its view, and commands enter it; None: none."""
+    """The unit of work in which everything happens: `workspace` is its view, and commands enter it. None means none."""
     stage: Stage | None = None
-    """The stage of the run, whose unit that is; None: the run has none."""
+    """The stage of the run, whose unit that is. None means that the run has none."""
     commits: Commits | None = None
     """Set by `--commit`."""
     hooks: CommitHooks | None = None
@@ -151,7 +153,7 @@ class RunContext:
     hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a hook of the spec runs; tries share it with their run."""
     work: str | None = None
-    """Name of the try that uses it; None: the run itself."""
+    """Name of the try that uses it. None means the run itself."""
 
     @property
     def judges(self) -> bool:
@@ -165,5 +167,5 @@ class RunContext:
 
     @property
     def scope(self) -> Scope | None:
-        """What the run may change; None: nothing decides when it is done, or an older version began it."""
+        """What the run may change, or None if nothing decides when it is done, or an older version began it."""
         return scope_of_run(self.facts.verdicts, self.journal, self.workspace.root)

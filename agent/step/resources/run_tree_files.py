@@ -32,17 +32,17 @@ class Tree:
     layers: RunLayers | None = None
     """Where commands write; None: in the workspace."""
     why_no_layers: str = ""
-    """Why they do not write into layers; empty: they do."""
+    """Why they do not write into layers. Empty means that they do."""
     units: RunLayers | None = None
-    """Where passes, tries and items of the run work; None: it has none, or this is the tree of one."""
+    """Where passes, tries and items of the run work, or None if it has none, or this is the tree of one."""
     views: RunLayers | None = None
-    """Where the judge makes its views; None: it can make none."""
+    """Where the judge makes its views. None means that it can make none."""
     no_views: str = ""
-    """Why the judge can make no views; empty: it can, or nothing is judged."""
+    """Why the judge can make no views. Empty means that it can, or nothing is judged."""
     unit: Unit | None = None
-    """The unit of work whose view `workspace` is; None: it is a folder of its own."""
+    """The unit of work whose view `workspace` is. None means that it is a folder of its own."""
     stage: Stage | None = None
-    """The stage of the run, whose unit it is; None: the run has none."""
+    """The stage of the run, whose unit it is. None means that the run has none."""
 
     def __post_init__(self) -> None:
         """Let tools refuse the names that hidden files get while commands run."""

@@ -60,7 +60,7 @@ class Applied(NamedTuple):
     """What else was applied."""
     failed: list[Result]
     cannot_be_undone: str
-    """A line for the model about files whose old content is not kept; empty: all of it is."""
+    """A line for the model about files whose old content is not kept. Empty means that all of it is."""
 
 
 async def apply_effects(
@@ -191,7 +191,10 @@ def _older_contents(ctx: RunContext, rows: Sequence[Row], kinds: Mapping[str, Cl
 
 
 def _bytes_of(ctx: RunContext, row: Row) -> bytes | None:
-    """Return the bytes of a file or the target of a link before the apply; None: the journal does not store them."""
+    """Return the bytes of a file or the target of a link before the apply.
+
+    Returns None if the journal does not store them.
+    """
     path = ctx.workspace.root / row.path
     try:
         match row.before:

@@ -105,7 +105,7 @@ class Background:
         self._jobs: dict[str, _Job] = {}
         self._ended: dict[str, HeadTail] = {}
         self.seen: Before | None = None
-        """What these commands can change, up to which each change has a known author; None: nothing."""
+        """What these commands can change, up to which each change has a known author. None means nothing."""
         self._holds: list[tuple[str, WriteHold]] = []
         self._held = 0
         """Number of checks that run now."""
@@ -116,7 +116,7 @@ class Background:
         return list(self._jobs)
 
     def output(self, name: str) -> bytes | None:
-        """Return the output so far, also after its end; None: there is no such command."""
+        """Return the output so far, also after its end, or None if there is no such command."""
         kept = self._jobs[name].output if name in self._jobs else self._ended.get(name)
         return None if kept is None else kept.value()
 
@@ -214,7 +214,7 @@ class Background:
                 await asyncio.to_thread(hold.release)
 
     async def stop(self, name: str, by: str, events: Events) -> BackgroundEnded | None:
-        """End a command. None: nothing runs under that name."""
+        """End a command. Returns None if nothing runs under that name."""
         job = self._jobs.get(name)
         if job is None:
             return None

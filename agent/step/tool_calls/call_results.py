@@ -17,7 +17,7 @@ class Endings(Protocol):
     """Accepts and records the calls that end works. Each gets the name of the work, the tool and its arguments."""
 
     def refuse_ending(self, work: str | None, tool: str, arguments: dict[str, Any]) -> str | None:
-        """Return why the call does not end the work, as text for the model; None: it does."""
+        """Return why the call does not end the work, as text for the model, or None if it does."""
         ...
 
     def record_ending(self, work: str | None, tool: str, arguments: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ class CallResults:
         default_factory=list[tuple[ToolCall, Parsed, ToolResult]]
     )
     ended_with: EndingTool | None = None
-    """The tool that ended the work: an accepted `finish` or `report`; None: none did."""
+    """The tool that ended the work: an accepted `finish` or `report`, or None if none did."""
     ending: dict[str, Any] | None = None
     """Its arguments."""
     places: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])

@@ -18,10 +18,10 @@ class ProtectedChange(msgspec.Struct, frozen=True, kw_only=True):
     is_known: bool = False
     """Whether `before` and `after` are its contents; else it is too large, secret, or a folder."""
     before: bytes | None = None
-    """Content, or target of a link; None: it did not exist."""
+    """Content, or target of a link, or None if it did not exist."""
     after: bytes | None = None
     mode: int = 0
-    """`st_mode` before; 0: it did not exist."""
+    """`st_mode` before, or 0 if it did not exist."""
 
     @property
     def line(self) -> str:
@@ -38,4 +38,4 @@ class Changed(NamedTuple):
     names: Sequence[str] = ()
     """New names of hidden files."""
     overwritten: Mapping[str, str] = {}
-    """The files that existed before, with their digests now; empty: it is deleted."""
+    """The files that existed before, with their digests now, or empty if it is deleted."""

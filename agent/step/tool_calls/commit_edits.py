@@ -160,7 +160,7 @@ class _SharedRepository(Repository):
     """A repository in which the user works at the same time."""
 
     async def why_no_commit(self) -> str | None:
-        """Return why rundry cannot commit now; None: it can."""
+        """Return why rundry cannot commit now, or None if it can."""
         folder = Path(os.fsdecode((await self.run_checked("rev-parse", "--absolute-git-dir")).out.rstrip(b"\n")))
         busy = next((why for name, why in _OPERATIONS.items() if (folder / name).exists()), None)
         if busy is not None:
@@ -172,10 +172,10 @@ class _SharedRepository(Repository):
     async def commit_file(
         self, path: str, was: Collection[bytes | None], message: str, hooks: Hooks | None = None
     ) -> str | None:
-        """Commit only this file as it is on the disk. Return the id of the commit; None: there was nothing to commit.
+        """Commit only this file as it is on the disk. Return the id of the commit.
 
-        `was`: contents that the file may have in the last commit; None in it: no file. Raises GitFailed, also if the
-        last commit or the index has other content.
+        Returns None if there was nothing to commit. `was`: contents that the file may have in the last commit; None in
+        it: no file. Raises GitFailed, also if the last commit or the index has other content.
         """
         await self._refuse_filters([path])
         await self._check_clean(path, was)

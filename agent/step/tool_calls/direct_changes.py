@@ -100,7 +100,7 @@ EVERYWHERE = Reach()
 
 
 async def reach_of(ctx: RunContext, draft: CommandDraft | None = None) -> Reach:
-    """Return where a command can write. `draft`: the command; None: it has no permissions."""
+    """Return where a command can write. `draft`: the command, or None if it has no permissions."""
     given = () if draft is None else draft.writable
     if draft is not None and draft.unsandboxed:
         return Reach(given=given)
@@ -144,7 +144,7 @@ class Author(NamedTuple):
     """What tells who made a change, and whether somebody has to decide about it."""
 
     others: Mapping[str, object]
-    """Path to the digest of what somebody else left there; None: nothing."""
+    """Path to the digest of what somebody else left there. None means nothing."""
     reach: Reach
     made: frozenset[str]
     """The files that the run made."""
@@ -404,7 +404,7 @@ class _Reading:
         return found | self._before.git.find([one for one in effects if one.path not in found], IN_MEMORY)
 
     def _digest_below(self, path: str, shown: Side) -> str:
-        """Return the digest of a large file, if the folder below has it as it was; empty: it is not known."""
+        """Return the digest of a large file, if the folder below has it as it was, or empty if it is not known."""
         if self._below is None:
             return ""
         below = os.open(self._below, FOLDER | os.O_CLOEXEC)

@@ -248,7 +248,7 @@ def _joined(asked: Sequence[_Asked]) -> Iterator[Sequence[_Asked]]:
 
 
 def _folder(path: str, depth: int) -> str:
-    """Return the folder of a path, at most `depth` folders deep; empty: the workspace."""
+    """Return the folder of a path, at most `depth` folders deep. Empty means the workspace."""
     return "/".join(path.split("/")[:-1][:depth])
 
 
@@ -387,7 +387,7 @@ class _Entries:
         return state, data, after is None or data is not None
 
     def _compare(self, state: FileState, data: bytes | None) -> tuple[int, int, int] | tuple[()] | None:
-        """Return the number of hunks and lines; nothing: they are too long to compare; None: it is not text."""
+        """Return the number of hunks and lines; nothing: they are too long to compare, or None if it is not text."""
         self._compared += len(state.data) + len(data or b"")
         if self._compared > _MOST_COMPARED:
             return ()

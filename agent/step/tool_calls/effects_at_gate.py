@@ -76,8 +76,9 @@ async def accept_effects(
 ) -> EffectsOutcome:
     """Decide on the effects and apply the accepted ones.
 
-    `ended`: why the command did not end by itself; then nothing is applied. Empty: it did. `asks`: whether a person is
-    asked; if not, what somebody has to decide about is not applied. Raises PersonInterrupted: nothing is applied.
+    `ended`: why the command did not end by itself; then nothing is applied. Empty means that it did. `asks`: whether a
+    person is asked; if not, what somebody has to decide about is not applied. Raises PersonInterrupted: nothing is
+    applied.
     """
     try:
         listed = await asyncio.to_thread(_listed, ctx, layers, layer)
@@ -177,7 +178,7 @@ async def decide_effects(
 ) -> Decided:
     """Decide what is applied; a person is asked if `asks`. Raises PersonInterrupted.
 
-    `ask`: how; None: at the gate of the context, as long as this runner is there.
+    `ask`: how. None means at the gate of the context, as long as this runner is there.
     """
     decided = Decided(dict(listed.contents), refused=list(found.refused))
     if not asks or not found.can_be_decided:

@@ -22,7 +22,7 @@ _COMPARED = 1 << 18
 
 
 class FileContents(NamedTuple):
-    """A file before and after a change; None: there was none, or its content is not stored."""
+    """A file before and after a change, or None if there was none, or its content is not stored."""
 
     path: str
     before: bytes | None
@@ -33,7 +33,7 @@ class FileContents(NamedTuple):
 
 
 def contents_of(row: Row, before: bytes | None, after: bytes | None) -> FileContents:
-    """Return the contents of a row. None: what it has on that side is not stored."""
+    """Return the contents of a row. Returns None if what it has on that side is not stored."""
     return FileContents(row.path, before, after, _unstored(row.before, before), _unstored(row.after, after))
 
 

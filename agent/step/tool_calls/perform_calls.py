@@ -167,7 +167,7 @@ class _ParsedCall:
 
     @property
     def effect(self) -> ToolEffect | None:
-        """Return what the call does; None: it is not a valid call."""
+        """Return what the call does, or None if it is not a valid call."""
         return None if self.parsed.error is not None else traits_of(self.call.tool).effect
 
 
@@ -196,7 +196,10 @@ def _places_of(calls: Sequence[_ParsedCall], root: Path) -> dict[str, tuple[int,
 
 
 def _changed_file(one: _ParsedCall, root: Path) -> str | None:
-    """Return one name for the file that the call changes: links resolved, case folded. None: it changes none."""
+    """Return one name for the file that the call changes: links resolved, case folded.
+
+    Returns None if it changes none.
+    """
     given = one.parsed.arguments
     if not isinstance(given, EditFile | WriteFile):
         return None

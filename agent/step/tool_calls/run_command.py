@@ -178,7 +178,7 @@ class _LayeredAttempt:
     _events: Events
     result: ToolResult
     _limit: str
-    """The limit for which it was ended; empty: none."""
+    """The limit for which it was ended. Empty means none."""
 
     async def accept(self) -> ToolResult:
         """Decide on what it changed, apply what is accepted, and return its result with a line for the model.
