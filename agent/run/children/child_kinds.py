@@ -118,7 +118,7 @@ def searching(spec: RunSpec, parent: RunSpec) -> RunSpec:
 
 
 def new_findings(facts: RunFacts, child: Child, journal: Journal) -> list[NewFinding] | None:
-    """Return the findings of a search that no earlier one had; None: the child is not one of repeated searches."""
+    """Return the findings of a search that no earlier one had, or None if the child is not one of repeated searches."""
     if facts.spec.repeat is None:
         return None
     known = {

@@ -45,7 +45,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     linger: bool = True
     """Whether to stay after the end while a view is attached, so that the run can continue when a limit is raised."""
     headless: bool | None = None
-    """Whether the run has no screen of its own; None: it has one if `linger` is set."""
+    """Whether the run has no screen of its own. None means that it has one if `linger` is set."""
     notes: list[str] = []
     """Lines for the user, recorded at the start."""
 

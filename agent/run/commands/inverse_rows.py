@@ -42,7 +42,7 @@ class _Path:
     """What the changes so far made of one path."""
 
     have: Side | None
-    """What the newest change left; None: nothing."""
+    """What the newest change left. None means nothing."""
     want: Side | None
     """What was there before the oldest one."""
     is_shown: bool
@@ -198,7 +198,10 @@ class InversePlan:
         return Side(type="file", digest=digest, size=len(data), executable=runs, mode=mode)
 
     def _permissions(self, path: str) -> tuple[bool, int]:
-        """Return whether a file is executable after the change that is added next, and its permissions; 0: unknown."""
+        """Return whether a file is executable after the change that is added next, and its permissions.
+
+        Returns 0 if unknown.
+        """
         known = self._paths.get(path)
         if known is not None:
             return (False, 0) if known.want is None else (known.want.executable, known.want.mode)
@@ -259,7 +262,10 @@ class InversePlan:
 
 
 def _joined(older: GitRow, later: GitRow) -> GitRow | list[GitRow] | None:
-    """Return two rows of the same thing as one; an empty list: it came and went; None: somebody was between them."""
+    """Return two rows of the same thing as one; an empty list: it came and went.
+
+    Returns None if somebody was between them.
+    """
     if isinstance(older, StashRow) or isinstance(later, StashRow):
         fits = isinstance(older, StashRow) and isinstance(later, StashRow) and older.is_new != later.is_new
         return list[GitRow]() if fits else None

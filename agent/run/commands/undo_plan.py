@@ -29,9 +29,9 @@ class FileRestore:
 
     path: str
     want: FileVersion | None
-    """The version to restore; None: the file did not exist."""
+    """The version to restore, or None if the file did not exist."""
     have: FileVersion | None
-    """The version after the newest change; None: that change deleted the file."""
+    """The version after the newest change. None means that the change deleted it."""
     from_blob: str | None
     to_blob: str | None
     added: int = 0
@@ -115,7 +115,7 @@ class RestorePlan:
 
 
 Versions = Mapping[str, FileVersion | None]
-"""Files by path, as they were; None: there was no file."""
+"""Files by path, as they were, or None if there was no file."""
 
 
 async def versions_of(journal: Journal, snapshots: Snapshots, change: RecordedChange) -> tuple[Versions, Versions]:

@@ -103,16 +103,16 @@ def _workspace(journal: Journal) -> Workspace:
 
 
 def _stored(journal: Journal, facts: RunFacts) -> Stored | None:
-    """Return the snapshot of the result; None: it is in the workspace."""
+    """Return the snapshot of the result, or None if it is in the workspace."""
     if not facts.world or facts.changes.world is None:
         return None
     return Stored(Snapshots(journal.path.with_suffix(".snapshots")), facts.world)
 
 
 def _view_content(journal: Journal, facts: RunFacts, workspace: Workspace) -> tuple[ViewContent | None, list[str]]:
-    """Return what the checkout has instead of undecided changes, and their paths; None: nothing decided about the run.
+    """Return what the checkout has instead of undecided changes, and their paths.
 
-    Raises CheckoutFailed.
+    Returns None if nothing decided about the run. Raises CheckoutFailed.
     """
     root = workspace.root
     if not is_judged(journal.spec) or not root.is_dir():

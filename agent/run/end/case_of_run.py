@@ -37,8 +37,8 @@ _BY_THE_WAY = frozenset[str]({"built", "bytecode", "git"})
 def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit | None = None) -> Case:
     """Return what the judge needs of a run that is judged. `ctx`: the run's, whose files are the workspace or a stage.
 
-    `unit`: an open unit that has the result; `case_now` finds that of a stage. `facts`: whose predicates hold; None:
-    those of the run. Raises ViewFailed if it is not known what the run may change.
+    `unit`: an open unit that has the result; `case_now` finds that of a stage. `facts`: whose predicates hold. None
+    means those of the run. Raises ViewFailed if it is not known what the run may change.
     """
     scope, noted = ctx.scope, ctx.facts.verdicts.scope
     if scope is None or noted is None:

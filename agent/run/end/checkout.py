@@ -59,11 +59,11 @@ class Result:
     env: Mapping[str, str]
     """The environment of checks."""
     stored: Stored | None = None
-    """The snapshot of the result; None: it is in the workspace."""
+    """The snapshot of the result. None means that it is in the workspace."""
     is_live: bool = False
     """Whether the run has not ended; else its workspace may have changed since."""
     content: ViewContent | None = None
-    """What the checkout has instead of undecided changes; None: nothing was judged."""
+    """What the checkout has instead of undecided changes, or None if nothing was judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Checkout:
     sandbox: Sandbox
     env: Mapping[str, str]
     original: Path | None
-    """Path of the original workspace if a check can access it; None: the checkout is mounted in its place."""
+    """Path of the original workspace if a check can access it. None means that the checkout is mounted in its place."""
 
 
 class _Owner:
@@ -154,7 +154,7 @@ async def _write_files(result: Result, folder: Path) -> None:
 
 
 def _write_past(past: Mapping[str, Past | None], folder: Path) -> None:
-    """Let these paths of a checkout be as they were; None: nothing was there. No process runs in it yet.
+    """Let these paths of a checkout be as they were; None stands for a path where nothing was. No process runs in it yet.
 
     Raises OSError.
     """
@@ -180,7 +180,7 @@ def _write_past(past: Mapping[str, Past | None], folder: Path) -> None:
 async def _write_git(result: Result, folder: Path, seen: Path, below: str = "") -> list[tuple[Path, Path]]:
     """Make a repository in the checkout for the workspace and for each of its submodules. Returns the mounts they need.
 
-    `below`: path of a submodule; empty: the workspace itself.
+    `below`: path of a submodule. Empty means the workspace itself.
     """
     root, place, shown = (each / below for each in (result.workspace.root, folder, seen))
     own = await create_git_folder(root, place, result.env, shown / OBJECTS if seen == result.workspace.root else None)
@@ -224,7 +224,10 @@ def _changed_since(journal: Journal, changes: Changes, root: Path) -> list[str]:
 
 
 def _as_left(journal: Journal, changes: Changes, ignore: Ignore) -> dict[str, set[str | None]]:
-    """Return the digests that each file may have; None: it may be missing. What is ignored was built or installed."""
+    """Return the digests that each file may have.
+
+    Returns None if it may be missing. What is ignored was built or installed.
+    """
     newest = dict[str, Side | None]()
     for blob in changes.orders:
         newest.update((row.path, row.after) for row in decode_rows(journal.blobs.load(blob)))

@@ -22,7 +22,7 @@ class PersonsAnswer(NamedTuple):
 
     is_accepted: bool
     said: str
-    """A sentence of their own; empty: they chose to let the model continue."""
+    """A sentence of their own. Empty means that they chose to let the model continue."""
 
 
 async def ask_about_suspects(run: LiveRun) -> bool:
@@ -43,7 +43,7 @@ async def ask_about_suspects(run: LiveRun) -> bool:
 
 
 async def accepted_by_person(run: LiveRun, name: str, question: str) -> PersonsAnswer | None:
-    """Ask whether the result is accepted. None: there was nobody to answer. `name`: id of the question."""
+    """Ask whether the result is accepted. Returns None if there was nobody to answer. `name`: id of the question."""
     ctx, facts = run.ctx, run.facts
     if not ctx.journal.views.is_attended():
         return None

@@ -38,7 +38,7 @@ class UndecidedDraft(NamedTuple):
 
 
 async def undecided_draft(case: Case, paths: Sequence[str]) -> UndecidedDraft | None:
-    """Return the proposal about these paths; None: nothing of them is undecided any more."""
+    """Return the proposal about these paths, or None if nothing of them is undecided any more."""
     now = await asyncio.to_thread(decided_of, case)
     title = RESTS if case.views is not None else OPEN
     return await asyncio.to_thread(draft_of, now, paths, case.root, case.journal, title=title)
@@ -47,7 +47,7 @@ async def undecided_draft(case: Case, paths: Sequence[str]) -> UndecidedDraft | 
 def draft_of(
     now: DecidedNow, paths: Sequence[str], workspace: Path, journal: Journal, *, title: str
 ) -> UndecidedDraft | None:
-    """Return the proposal about those of these paths that are undecided; None: there are none. Reads the disk.
+    """Return the proposal about those of these paths that are undecided, or None if there are none. Reads the disk.
 
     `workspace`: where the files are, or the view of an open unit.
     """

@@ -85,7 +85,7 @@ def handoff_record(facts: RunFacts, reason: str, blobs: Blobs) -> HandoffRecord:
 
 
 def handoff_after_end(journal: Journal) -> HandoffOpened | None:
-    """Return a hand-off for a run that ended incomplete; None: it is complete, or has not ended."""
+    """Return a hand-off for a run that ended incomplete, or None if it is complete, or has not ended."""
     facts = facts_of(journal)
     ended = facts.ended
     if ended is None or ended.complete:

@@ -152,7 +152,7 @@ class HandoffTiers:
     async def _taken_within(self, until: float | None, given_up: Callable[[], bool]) -> bool:
         """Wait until a person takes over or stops the run, and return whether one did.
 
-        `until`: Unix seconds; None: no time limit. `given_up`: also end the wait when this returns true.
+        `until`: Unix seconds. None means no time limit. `given_up`: also end the wait when this returns true.
         """
         run, clock = self._run, self._run.ctx.clock
 

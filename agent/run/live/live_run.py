@@ -159,7 +159,7 @@ class _MessageQueue:
 
     @property
     def sender(self) -> str | None:
-        """The sender of the first queued message; None: no message is queued."""
+        """The sender of the first queued message, or None if no message is queued."""
         return next((self._facts.queue[queued_id].by for queued_id in sorted(self._facts.queue)), None)
 
     def mark_steer(self, queued_id: int) -> None:

@@ -28,7 +28,7 @@ class UserRequests:
 
     @property
     def stop(self) -> StopHow | None:
-        """How the person asked the run to stop; None: no stop was requested."""
+        """How the person asked the run to stop, or None if no stop was requested."""
         return self._stop
 
     @property

@@ -37,7 +37,10 @@ def decide(state: LoopState) -> Decision:
 
 
 def next_child(spec: FixSpec, children: Children) -> int | None:
-    """Return the number of the child run that comes next: an open one first. None: every finding has had one."""
+    """Return the number of the child run that comes next: an open one first.
+
+    Returns None if every finding has had one.
+    """
     if children.open is not None:
         return children.open.number
     number = len(children.by_number) + 1

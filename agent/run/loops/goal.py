@@ -47,7 +47,7 @@ def decide(state: LoopState) -> Decision:
 
 
 def end_of_met(state: LoopState) -> Decision | None:
-    """Return the end of a run whose predicates hold, or what comes before that end; None: it continues."""
+    """Return the end of a run whose predicates hold, or what comes before that end, or None if it continues."""
     facts, fired = state.facts, met(state)
     if facts.verdicts.is_judged_red and not suspects_left(facts):
         return judged_end(state)

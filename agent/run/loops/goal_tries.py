@@ -30,7 +30,7 @@ def decide(state: LoopState) -> Decision:
 
 
 def _decide_open(state: LoopState, spec: GoalTries) -> Decision | None:
-    """Start the tries that have not ended, then close their pass. None: no pass is open."""
+    """Start the tries that have not ended, then close their pass. Returns None if no pass is open."""
     passing = pass_facts(state)
     started = passing.open
     if started is None:

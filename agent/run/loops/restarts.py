@@ -94,7 +94,7 @@ def may_start_over(facts: RunFacts) -> bool:
 
 
 def start_over(state: LoopState) -> Restart | None:
-    """Return the restart from the best state of a run with tools that stalled; None: it does not start over."""
+    """Return the restart from the best state of a run with tools that stalled, or None if it does not start over."""
     facts = state.facts
     stall, (since, passed) = facts.stall, facts.answers.best
     if stall is None or stall.response != "restart" or ended_work(state) is not None:
@@ -141,7 +141,7 @@ def _next(facts: RunFacts, newest: Answer) -> Restart | Stalled:
 
 
 def _next_part(facts: RunFacts, newest: Answer) -> int:
-    """Return the part of the file that the next answer is asked for; 0: the file.
+    """Return the part of the file that the next answer is asked for. 0 means the file.
 
     A round asks for each part once.
     """
@@ -177,7 +177,7 @@ def _of_format(answers: Answers, form: FileFormat) -> Sequence[Answer]:
 
 
 def _other_format(answers: Answers) -> FileFormat | None:
-    """Return a format in which no answer to the present files was asked for; None: there is none."""
+    """Return a format in which no answer to the present files was asked for, or None if there is none."""
     used = {one.asked for one in answers.all[max(answers.since, answers.heard) :]}
     return next((form for form in _ORDER if form not in used), None)
 

@@ -28,9 +28,9 @@ class InPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the workspace is as the run wants it."""
 
     met: str | None
-    """The checks that pass in the workspace; None: they do not pass."""
+    """The checks that pass in the workspace, or None if they do not pass."""
     why: str = ""
-    """Why that does not count: the judge, or the clean checkout. Empty: it counts."""
+    """Why that does not count: the judge, or the clean checkout. Empty means it counts."""
     evidence: Evidence | None = None
 
 

@@ -102,7 +102,7 @@ def _shown(ctx: RunContext, draft: UndecidedDraft) -> ProposalOpened:
 
 
 def _draft(ctx: RunContext) -> UndecidedDraft | None:
-    """Return what nobody decided on, as a proposal; None: there is nothing. Raises UserError."""
+    """Return what nobody decided on, as a proposal, or None if there is nothing. Raises UserError."""
     scope, root = ctx.scope, ctx.workspace.root
     if scope is None:
         return None

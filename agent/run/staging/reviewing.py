@@ -71,7 +71,7 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     skipped: bool = False
     """Whether something was not accepted or applied."""
     met: str | None = None
-    """The checks that passed in the workspace; None: they did not pass, or there are none."""
+    """The checks that passed in the workspace, or None if they did not pass, or there are none."""
     why: str = ""
     """Why that does not count, as text for people: it rests on something undecided, or is not confirmed."""
     evidence: Evidence | None = None

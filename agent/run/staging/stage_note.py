@@ -21,5 +21,5 @@ def decided_words(lines: Sequence[str], *, is_over: bool) -> str:
 
 
 def message_about_stage(facts: RunFacts, text: str) -> Prompted | None:
-    """Return the event of this message; None: a call of the model has no result yet, which has to come first."""
+    """Return the event of this message, or None if a call of the model has no result yet, which has to come first."""
     return None if facts.main.unanswered() else Prompted(kind="note", text=text)

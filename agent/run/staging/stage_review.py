@@ -323,7 +323,7 @@ def _commit_branch(stage: Stage, listed: Listed, name: str, task: str) -> str:
 
 
 def _why_not_on_head(git: RealGit, listed: Listed) -> str:
-    """Return why the stage does not fit the last commit; empty: it is not that files have uncommitted lines."""
+    """Return why the stage does not fit the last commit, or empty if it is not that files have uncommitted lines."""
     status = git.run("status", "--porcelain=v1", "-z", "--untracked-files=all").split(b"\0")
     uncommitted = {os.fsdecode(line[3:]) for line in status}
     paths = [readable(one.path) for one in decided_on(listed) if one.path in uncommitted]

@@ -68,7 +68,8 @@ class Beginning:
     notes: Sequence[str]
     """Lines for the user about this machine."""
     scope: Scope | None
-    """What the run may change, read from the workspace at its start; None: it is in the journal, or nothing decides."""
+    """What the run may change, read from the workspace at its start. None means that it is in the journal, or nothing
+    decides."""
     damage: Damage
     """Damage of the journal, which the person accepted."""
 

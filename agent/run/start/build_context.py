@@ -49,7 +49,7 @@ class Assembled:
     notes: Sequence[str]
     """Lines for the user at the start of the run."""
     scope: Scope | None = None
-    """What the run may change; None: nothing decides about it, or the journal has it already."""
+    """What the run may change, or None if nothing decides about it, or the journal has it already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class _EventTimes:
 
     def __init__(self) -> None:
         self.copied: float | None = None
-        """Time of the event that is being copied, in Unix seconds; None: no event is being copied."""
+        """Time of the event that is being copied, in Unix seconds, or None if no event is being copied."""
 
     def now(self) -> float:
         """Return the time of the next event."""

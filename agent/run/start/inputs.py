@@ -36,11 +36,11 @@ class ProcessContext:
 
     open_model: OpenModel = load_model
     checked: Model | None = None
-    """A model that was probed already; None: there is none."""
+    """A model that was probed already, or None if there is none."""
     clock: Clock = field(default_factory=SystemClock)
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     spans: Telemetry | None = None
-    """Sends the spans of the run and of its child runs; None: nowhere."""
+    """Sends the spans of the run and of its child runs. None means nowhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ class FoundLayers(NamedTuple):
     layers: RunLayers | None
     """None: commands that belong to no unit of work write to the workspace itself."""
     why_none: str = ""
-    """Why it has none; empty: it has."""
+    """Why it has none. Empty means that it has."""
     is_news: bool = False
     """Whether a note says why: this machine, this workspace or an option refuses them, not the kind of the run."""
     remedy: str = ""
@@ -58,9 +58,9 @@ class FoundLayers(NamedTuple):
     None: it has none.
     """
     copies: str = ""
-    """A line about the copies; empty: there are none."""
+    """A line about the copies, or empty if there are none."""
     why_no_copy: str = ""
-    """Why its stage cannot be a copy either; empty: it can, or it needs none."""
+    """Why its stage cannot be a copy either. Empty means that it can, or it needs none."""
 
 
 async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> FoundLayers:
@@ -87,7 +87,7 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> F
 
 
 def _left_stage(inputs: Inputs, workspace: Workspace) -> Path | None:
-    """Return the folder of the stage in which the run works; None: it works in none, or the stage is gone."""
+    """Return the folder of the stage in which the run works, or None if it works in none, or the stage is gone."""
     name = inputs.facts.changes.stage
     places = places_of(workspace.root, inputs.journal.path.parent) if name is not None else []
     found = (place / "layers" / str(name) for place in places)
@@ -200,7 +200,7 @@ def first_mode(inputs: Inputs, sandbox: Sandbox, found: FoundLayers) -> tuple[Ga
 
 
 def _why_never(spec: RunSpec, sandbox: Sandbox) -> str:
-    """Return why a run has no layers whatever its workspace allows; empty: it can have them."""
+    """Return why a run has no layers whatever its workspace allows, or empty if it can have them."""
     if sandbox.kind is None:
         return "there is no sandbox"
     if _needs_folder(spec):
@@ -213,7 +213,7 @@ def _why_never(spec: RunSpec, sandbox: Sandbox) -> str:
 
 
 def why_no_stage(spec: RunSpec, found: FoundLayers) -> str:
-    """Return why a run cannot work in a stage; empty: it can."""
+    """Return why a run cannot work in a stage, or empty if it can."""
     if why := _why_never_staged(spec):
         return why
     if found.layers is not None or found.units is not None:
@@ -223,7 +223,7 @@ def why_no_stage(spec: RunSpec, found: FoundLayers) -> str:
 
 
 def _why_never_staged(spec: RunSpec) -> str:
-    """Return why a run cannot work in a stage whatever its workspace allows; empty: it can."""
+    """Return why a run cannot work in a stage whatever its workspace allows, or empty if it can."""
     if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL) or spec.tries is not None:
         return f"{spec.loop.a_run if spec.tries is None else 'a run with --tries'} decides on its changes by itself"
     if spec.commit or spec.commit_hooks:
@@ -243,9 +243,9 @@ class Views(NamedTuple):
     layers: RunLayers | None = None
     """None: there are no views."""
     line: str = ""
-    """For the user, at the start; empty: there is nothing to say."""
+    """For the user, at the start, or empty if there is nothing to say."""
     why_none: str = ""
-    """Why there are none; empty: there are some, or nothing is judged."""
+    """Why there are none. Empty means that there are some, or nothing is judged."""
 
 
 async def views_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox, found: FoundLayers) -> Views:
@@ -291,7 +291,7 @@ def _views(inputs: Inputs, workspace: Workspace, sandbox: Sandbox, found: FoundL
 
 
 def _named(spec: RunSpec, seen: Path) -> str:
-    """Return the check that names the path of the workspace; empty: none does."""
+    """Return the check that names the path of the workspace, or empty if none does."""
     of_items = [] if spec.finder is None or spec.finder.check is None else [spec.finder.check]
     scores = [] if spec.improve is None else [spec.improve.score]
     return next((line for line in [*spec.predicates.until, *of_items, *scores] if str(seen) in line), "")

@@ -43,7 +43,10 @@ def refresh_proposals(path: Path) -> None:
 
 
 def _moved(ws: Workspace, journal: Journal, opened: ProposalOpened, shown: str) -> ProposalRebased | None:
-    """Return the event for a proposal whose file changed. None: it is unchanged, or has the proposed content."""
+    """Return the event for a proposal whose file changed.
+
+    Returns None if it is unchanged, or has the proposed content.
+    """
     draft = stored_draft(opened, ws, journal.blobs)
     if draft is None:
         return None

@@ -68,7 +68,7 @@ def _needed(spec: RunSpec, count: Count) -> int:
 
 
 def _needed_by_search(spec: RunSpec, finder: FinderSpec, count: Count) -> int:
-    """Return the tokens that its longest prompt needs; 0: no model is used."""
+    """Return the tokens that its longest prompt needs, or 0 if no model is used."""
     if finder.check is not None:
         systems = [prompts.fixer_system(spec.task, spec.workspace, finder.check)]
         tools = fixer_tools(finder.hosts)

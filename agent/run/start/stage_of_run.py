@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 async def stage_of(
     facts: RunFacts, mode: GateMode, found: FoundLayers, workspace: Workspace, sandbox: Sandbox
 ) -> Stage | None:
-    """Return the stage of a run, mounted; None: it works in the workspace. Raises Refusal.
+    """Return the stage of a run, mounted, or None if it works in the workspace. Raises Refusal.
 
     A run that once began in a stage stays in it until that is applied or dropped, whatever its mode.
     """

@@ -144,7 +144,7 @@ def _why_missing(name: str, folder: Path) -> str:
 
 
 def _asked(words: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes] | None:
-    """Run bash with these arguments. None: it could not run, or timed out."""
+    """Run bash with these arguments. Returns None if it could not run, or timed out."""
     argv = [bash(folder), "--noprofile", "--norc", *words]
     where = folder if folder.is_dir() else None
     try:

@@ -46,9 +46,10 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
 
 
 def _why_old(facts: RunFacts) -> str:
-    """Return why a run cannot continue that an older rundry left in the middle of a pass, try or item; empty: it can.
+    """Return why a run cannot continue that an older rundry left in the middle of a pass, try or item.
 
-    Those worked in the workspace itself or in git worktrees, which this version does not write any more.
+    Returns empty if it can. Those worked in the workspace itself or in git worktrees, which this version does not write
+    any more.
     """
     passing, finder, place, what = facts.pass_facts, facts.finder, "", ""
     if facts.spec.has_units and passing is not None and passing.open is not None:

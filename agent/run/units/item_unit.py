@@ -246,7 +246,7 @@ async def finish_left_items(ctx: RunContext) -> None:
 
 
 def _changed_ns(path: Path) -> int:
-    """Return the change time of what is at a path; 0: nothing is there."""
+    """Return the change time of what is at a path, or 0 if nothing is there."""
     try:
         return path.lstat().st_ctime_ns
     except OSError:

@@ -29,7 +29,7 @@ class Left(NamedTuple):
     """What became of a layer that a killed runner left."""
 
     patch: str | None
-    """What was changed in it, in the journal; None: nothing, or it is not known."""
+    """What was changed in it, in the journal. None means nothing, or it is not known."""
     files: list[str]
     why: str
     """How the work ended, for people. It names the layer if that stays, because its changes could not be read."""
@@ -57,7 +57,7 @@ def _unread(folder: Path, why: str) -> Left:
 
 
 def stays_in(folder: Path) -> str:
-    """Return the words that name a layer whose changes could not be read; empty: it does not exist."""
+    """Return the words that name a layer whose changes could not be read, or empty if it does not exist."""
     return f", and its changes stay in {folder}" if folder.is_dir() else ""
 
 

@@ -52,7 +52,8 @@ class Measured:
     is_measured: bool = True
     """False: the score command printed no valid number."""
     ends: Reason | None = None
-    """The reason with which a goal run ends, if its tries cannot reach the goal; None: it is that of the verdict."""
+    """The reason with which a goal run ends, if its tries cannot reach the goal. None means that it is that of the
+    verdict."""
 
 
 async def measure_baseline(ctx: RunContext, spec: ImproveSpec) -> WorkResult:
@@ -87,7 +88,7 @@ class Score:
     """A measured score of one tree of files."""
 
     value: float | None
-    """The median; None: a measurement printed no valid number."""
+    """The median. None means that a measurement printed no valid number."""
     values: list[float]
     noise: float | None
     seconds: float
@@ -96,7 +97,7 @@ class Score:
     tries: int = 1
     """Number of tries in the pass."""
     candidate: int = 0
-    """Number of the try that has this score; 0: the pass has no tries."""
+    """Number of the try that has this score. 0 means that the pass has no tries."""
 
 
 async def measure(ctx: RunContext, spec: ImproveSpec, passing: PassFacts, case: Case | None) -> Score:
@@ -117,7 +118,7 @@ async def judge_score(
 ) -> Measured:
     """Measure and record the score of a pass. `chosen`: the applied try, if it has tries. Raises PersonInterrupted.
 
-    `case`: the result, measured as the judge sees it; None: its files are those of `ctx`.
+    `case`: the result, measured as the judge sees it. None means that its files are those of `ctx`.
     """
     assert ctx.facts.pass_facts is not None  # the caller works on a pass
     score = await measure(ctx, spec, ctx.facts.pass_facts, case)
@@ -174,8 +175,8 @@ async def _scores(
 ) -> tuple[list[float] | str, float, ScorePlace | None]:
     """Measure `spec.repeat` times.
 
-    `place`: where the number stood first; None: this is the first output. Returns the numbers, or why one could not be
-    measured; the seconds taken; and where the number stands.
+    `place`: where the number stood first. None means that this is the first output. Returns the numbers, or why one
+    could not be measured; the seconds taken; and where the number stands.
     """
     if case is None:
         return await _repeated(ctx, spec, place, None, None)

@@ -83,7 +83,10 @@ class _Merge:
         self._layer, self._replaced, self._blobs, self._contents = layer, replaced, blobs, contents
 
     def _base(self, path: str) -> Replaced | None:
-        """Return what the item saw at a path that a merge replaced since; None: no merge did, or it is not known."""
+        """Return what the item saw at a path that a merge replaced since.
+
+        Returns None if no merge did, or it is not known.
+        """
         stamp = self._layer.older.get(os.fsencode(path), self._layer.stamp_ns)
         base = next((one for one in self._replaced.get(path, ()) if one.at_ns >= stamp), None)
         if base is None or (base.side is not None and base.side.ctime_ns >= stamp):
@@ -139,7 +142,7 @@ class _Merge:
 
 
 def _why_not(base: Side | None, now: Side | None, after: Side | None) -> str:
-    """Return why three sides of a path cannot be joined by lines; empty: it can be tried."""
+    """Return why three sides of a path cannot be joined by lines, or empty if it can be tried."""
     if now is None:
         return "it was removed from the run's tree"
     if base is None:

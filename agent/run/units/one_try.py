@@ -30,7 +30,7 @@ class TryEnd:
     fault: str | None = None
     retryable: bool = False
     exhausted: Exhausted | None = None
-    """The limit that ended it; None: no limit did."""
+    """The limit that ended it. None means no limit did."""
 
 
 @dataclass(slots=True)

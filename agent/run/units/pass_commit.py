@@ -59,7 +59,7 @@ class PassFiles(NamedTuple):
     after: Load
 
     def version(self, effect: Effect, *, is_after: bool) -> Version | None:
-        """Return one side of an effect; None: nothing is there. Raises OSError."""
+        """Return one side of an effect, or None if nothing is there. Raises OSError."""
         side = effect.after if is_after else effect.before
         if side is None or side.type == "folder":
             return None
@@ -154,7 +154,7 @@ class _Work:
     """Started at the top of the working tree."""
     places: GitPlaces
     prefix: str
-    """The workspace below the top, with `/`; empty: it is the top."""
+    """The workspace below the top, with `/`. Empty means that it is the top."""
     files: PassFiles
     head: str
     gained: _Gained
@@ -419,7 +419,7 @@ class _Clash(Exception):
 
 
 def _tree_of(places: GitPlaces) -> str:
-    """Return the git folder of the working tree below the repository's; empty: it is the repository's."""
+    """Return the git folder of the working tree below the repository's, or empty if it is the repository's."""
     return "" if places.folder == places.common else places.folder.relative_to(places.common).as_posix()
 
 

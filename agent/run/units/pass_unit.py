@@ -38,7 +38,7 @@ class PassUnit:
     layers: RunLayers
     watch: UnitWatch
     work: Work | None = None
-    """What the try changed whose unit it was; None: that of the pass itself."""
+    """What the try changed whose unit it was. None means that of the pass itself."""
 
     async def listed(self) -> Listed:
         """End what runs in the unit, and return what it changed. To work in it, call `open_again` first.

@@ -89,7 +89,7 @@ def unjudged(facts: RunFacts) -> Answer | None:
 
 
 async def _reverted(run: LiveRun) -> Undone | None:
-    """Restore the files that the newest answer changed, and return the event; None: there is nothing to take back.
+    """Restore the files that the newest answer changed, and return the event, or None if there is nothing to take back.
 
     What a person decided on stays, and so does a file that changed since.
     """

@@ -28,7 +28,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def change_hash(changes: Sequence[Change]) -> str:
-    """Return a hash of the added and removed lines of all files, without line numbers; empty: no changes."""
+    """Return a hash of the added and removed lines of all files, without line numbers, or empty if no changes."""
     if not changes:
         return ""
     found = hashlib.sha256()

@@ -68,7 +68,7 @@ class _Found(NamedTuple):
     files: PassFiles
     changes: list[Change]
     change: str
-    """Hash of what its tools and commands changed; empty: nothing."""
+    """Hash of what its tools and commands changed. Empty means nothing."""
     work: Work
 
     @property
@@ -412,7 +412,10 @@ class UnitEnd:
                 )
 
     async def _prefix(self) -> str:
-        """Return the workspace below the top of its repository, with `/`; empty: there is none, or it is the top."""
+        """Return the workspace below the top of its repository, with `/`.
+
+        Returns empty if there is none, or it is the top.
+        """
         ctx = self._ctx
         try:
             found = await Repository.find(ctx.workspace.root, ctx.env)
@@ -422,7 +425,7 @@ class UnitEnd:
 
 
 def _left_out(judged: Judged) -> str:
-    """Say which changes the view of a score had none of; empty: it had all."""
+    """Say which changes the view of a score had none of, or empty if it had all."""
     if not judged.undecided:
         return ""
     more = f" and {judged.undecided_count - _NAMED} more" if judged.undecided_count > _NAMED else ""
@@ -456,9 +459,9 @@ def _head(value: str) -> str:
 
 
 def _bundle(changes: GitChanges) -> tuple[bytes, list[str]] | None:
-    """Return new commits of a repository as a git bundle (gitformat-bundle(5)), with a line for each; None: no commits.
+    """Return new commits of a repository as a git bundle (gitformat-bundle(5)), with a line for each.
 
-    The pack of the layer lacks what the repository's own refs have, so it needs their commits.
+    None means no commits. The pack of the layer lacks what the repository's own refs have, so it needs their commits.
     """
     tips = {row.name: row.after for row in changes.rows if isinstance(row, RefRow) and row.after}
     heads = [row.after for row in changes.rows if isinstance(row, HeadRow) and not row.after.startswith("ref: ")]

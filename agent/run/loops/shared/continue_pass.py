@@ -19,7 +19,7 @@ _SILENCES = 2
 def continue_pass(state: LoopState, passing: PassFacts, cap: int | None) -> Decision:
     """Return the next step of the open pass, the work that closes it, or the end of the run.
 
-    `cap`: the maximum number of steps of a pass; None: there is none.
+    `cap`: the maximum number of steps of a pass, or None if there is none.
     """
     if passing.rolling_back is not None or passing.keeping is not None:
         return Again([Work(kind=CLOSE)])

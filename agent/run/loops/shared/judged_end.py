@@ -29,7 +29,10 @@ def judge_missing_tests(state: LoopState) -> JudgeResult | None:
 
 
 def judged_end(state: LoopState) -> Finish | None:
-    """Return the end of a run whose result the judge does not let pass. None: the model continues with the reason."""
+    """Return the end of a run whose result the judge does not let pass.
+
+    Returns None if the model continues with the reason.
+    """
     verdicts = state.facts.verdicts
     judged = verdicts.judgement
     if judged is None:

@@ -81,7 +81,7 @@ def stall_reason(kind: StallKind) -> Reason:
 
 
 def met(state: LoopState) -> str | None:
-    """Describe which success predicates hold, if enough of them do; None: not yet.
+    """Describe which success predicates hold, if enough of them do, or None if not yet.
 
     A predicate that failed in a clean checkout does not hold.
     """
@@ -148,7 +148,10 @@ def failing_checks(facts: RunFacts) -> list[CheckFinished]:
 
 
 def not_prepared(facts: RunFacts) -> Finish | None:
-    """Return the refusal of a run whose setup failed, or whose second check cannot be started. None: neither did."""
+    """Return the refusal of a run whose setup failed, or whose second check cannot be started.
+
+    Returns None if neither did.
+    """
     if facts.step or facts.spent.steps:
         return None
     setup = facts.verdicts.setup
@@ -161,7 +164,10 @@ def not_prepared(facts: RunFacts) -> Finish | None:
 
 
 def never_started(facts: RunFacts) -> Finish | None:
-    """Return the refusal of a run whose check cannot be started before the first step. None: every check ran."""
+    """Return the refusal of a run whose check cannot be started before the first step.
+
+    Returns None if every check ran.
+    """
     if facts.step or facts.spent.steps:
         return None
     for check in failing_checks(facts):
@@ -184,7 +190,7 @@ def is_answered(facts: RunFacts) -> bool:
 
 
 def no_answer(facts: RunFacts) -> str:
-    """Return why a question gets no answer, however often it is asked; empty: it may get one.
+    """Return why a question gets no answer, however often it is asked, or empty if it may get one.
 
     A refusal is final. An empty answer is asked for once more.
     """
