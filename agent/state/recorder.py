@@ -66,7 +66,7 @@ class Recorder:
     ) -> None:
         """`listeners` also get the events of tries.
 
-        `work`: the name of the try, written to all its events; None: the run itself.
+        `work`: the name of the try, written to all its events. None means the run itself.
         """
         self._journal, self._facts, self._work = journal, facts, work
         self._listeners, self._own = listeners, list[Listener]()

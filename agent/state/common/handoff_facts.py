@@ -30,7 +30,7 @@ class HandoffFacts:
     """Hand-off state, derived from events only. Tiers start again after a person's message or resume."""
 
     opened: HandoffOpened | None = None
-    """The hand-off that is still open; None: there is none."""
+    """The hand-off that is still open, or None if there is none."""
     newest: HandoffOpened | None = None
     """The newest hand-off, open or closed."""
     opened_at: float = 0.0
@@ -44,7 +44,7 @@ class HandoffFacts:
 
     @property
     def reason(self) -> str:
-        """Reason of the newest hand-off; empty: there was none."""
+        """Reason of the newest hand-off, or empty if there was none."""
         return self.newest.reason if self.newest is not None else ""
 
     @property

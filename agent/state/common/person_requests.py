@@ -112,7 +112,7 @@ class PersonRequests:
         }
 
     def conflict_of(self, proposal_id: str) -> str | None:
-        """Return the digest of the conflict of an open proposal; None: it fits the files."""
+        """Return the digest of the conflict of an open proposal, or None if it fits the files."""
         rebase = self.rebases.get(proposal_id)
         return rebase.event.digest if rebase is not None and rebase.event.conflict else None
 
@@ -194,7 +194,7 @@ def _executables_of(opened: ProposalOpened) -> list[str]:
 
 
 def _install_of(opened: ProposalOpened) -> str:
-    """Return the command of a proposal that installs something; empty: it does not."""
+    """Return the command of a proposal that installs something, or empty if it does not."""
     effects = opened.effects
     is_install = effects is not None and any(entry.kind == "install" for entry in effects.entries)
     return effects.command if effects is not None and is_install else ""

@@ -56,15 +56,15 @@ class Answer:
     """Path of the shown file."""
     seq: int
     problem: str = ""
-    """Why it changed nothing, in words for the model; empty: it did."""
+    """Why it changed nothing, in words for the model. Empty means that it did."""
     same_as: int = 0
     part: int = 0
-    """The part of the file that was asked for; 0: the file."""
+    """The part of the file that was asked for. 0 means the file."""
     parts: int = 0
     digest: str = ""
     files: list[AnswerFile] = field(default_factory=list[AnswerFile])
     checks: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
-    """Its verdicts, by command; empty: it was not checked."""
+    """Its verdicts, by command, or empty if it was not checked."""
     unmet: dict[str, str] = field(default_factory=dict[str, str])
     """Other predicates that it does not meet, with their details."""
     seconds: float = 0.0
@@ -129,7 +129,7 @@ class Answers:
 
     @property
     def newest(self) -> Answer | None:
-        """The newest answer, if nothing has followed it; None: the next answer is due."""
+        """The newest answer, if nothing has followed it. None means that the next answer is due."""
         return self.all[-1] if len(self.all) > self.over else None
 
     @property
@@ -139,7 +139,7 @@ class Answers:
 
     @property
     def base(self) -> Answer | None:
-        """The answer whose text the next one gets; None: it gets the files as they are."""
+        """The answer whose text the next one gets. None means that it gets the files as they are."""
         number = NO_BASE if self.restart is None else self.restart.base
         return self.answer(number) if number else None
 
@@ -153,7 +153,10 @@ class Answers:
         return self.all[number - 1]
 
     def same_program(self, digest: str) -> int:
-        """Return the number of the answer to the present files that gave this program, which was judged; 0: none."""
+        """Return the number of the answer to the present files that gave this program, which was judged.
+
+        Returns 0 if there is none.
+        """
         tried = (one for one in self.present if one.is_checked or one.problem)
         return next((one.number for one in tried if one.digest == digest), 0)
 

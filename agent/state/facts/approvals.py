@@ -28,7 +28,7 @@ class Shown(NamedTuple):
 
     path: str
     before: str | None
-    """Blob of the old content; None: there was no file."""
+    """Blob of the old content, or None if there was no file."""
     after: str | None
 
 
@@ -40,7 +40,7 @@ class Approvals:
     """
 
     shown: dict[str, list[Shown | None]] = field(default_factory=dict[str, list[Shown | None]])
-    """Proposal id to its changes, for those that nobody decided on; None: no text of it is shown."""
+    """Proposal id to its changes, for those that nobody decided on, or None if no text of it is shown."""
     approved: dict[str, Shown] = field(default_factory=dict[str, Shown])
     """By path."""
     accepted: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])

@@ -18,12 +18,12 @@ class FileEffect:
     """Effect of a change on one file."""
 
     before: str | None
-    """Blob of the old content; None: there was no file, or it is not stored."""
+    """Blob of the old content, or None if there was no file, or it is not stored."""
     after: str | None
     added: int = 0
     removed: int = 0
     folders: tuple[str, ...] | None = None
-    """Folders that were made for it; None: it is not known."""
+    """Folders that were made for it, or None if it is not known."""
     unstored_before: NotStored | None = None
     """The old content, if the journal does not have it."""
     unstored_after: NotStored | None = None
@@ -32,7 +32,7 @@ class FileEffect:
 
     @property
     def old(self) -> str | None:
-        """SHA-256 of the old content; None: there was no file, or the content is not known."""
+        """SHA-256 of the old content, or None if there was no file, or the content is not known."""
         return digest_of_content(self.before, self.unstored_before)
 
     @property
@@ -71,7 +71,7 @@ class RecordedChange:
     seq: int
     step: int | None
     command: str | None
-    """The command line; None: an edit."""
+    """The command line. None means an edit."""
     world: str | None
     """Snapshot of the workspace before the change: the last one before an edit, or a new one right before a command."""
     world_after: str | None = None
@@ -81,7 +81,7 @@ class RecordedChange:
     is_background: bool = False
     """Caused by a background command: found by a later look at the workspace, not at the end of the command."""
     effects: AppliedEffects | None = None
-    """What it changed, path by path; None: it is known from snapshots alone."""
+    """What it changed, path by path. None means that it is known from snapshots alone."""
     undone: list[str] = field(default_factory=list[str])
     """Files of it that were undone alone."""
     is_by_person: bool = False

@@ -77,7 +77,7 @@ def free_memory(journal: Journal, facts: RunFacts, stamped: Stamped) -> None:
 
 
 def last_end(journal: Journal) -> RunEnded | None:
-    """Return how the run ended, as it stands after later undos; None: it has not, or it was resumed since."""
+    """Return how the run ended, as it stands after later undos, or None if it has not, or it was resumed since."""
     for seq, kind, body in journal.rows(_TURN, [event_name(RunEnded), event_name(RunResumed)]):
         event = decode(kind, body)
         if not isinstance(event, RunEnded):
@@ -88,13 +88,13 @@ def last_end(journal: Journal) -> RunEnded | None:
 
 
 def checkpoint_seq(journal: Journal) -> int:
-    """Return the number of the last event in the newest checkpoint; 0: there is no checkpoint."""
+    """Return the number of the last event in the newest checkpoint, or 0 if there is no checkpoint."""
     saved = _saved(journal)
     return saved.last_seq if saved is not None else 0
 
 
 def checkpoint_bytes(journal: Journal) -> int:
-    """Return the size of the newest checkpoint; 0: there is none."""
+    """Return the size of the newest checkpoint, or 0 if there is none."""
     return len(saved_body(journal, _FACTS) or b"")
 
 
@@ -124,7 +124,7 @@ def save_body(journal: Journal, row: int, body: bytes) -> None:
 
 
 def saved_body(journal: Journal, row: int) -> bytes | None:
-    """Return the bytes in a row of the checkpoint; None: this version cannot use them."""
+    """Return the bytes in a row of the checkpoint, or None if this version cannot use them."""
     if not journal.rows(_EXISTS):
         return None
     for version, body in journal.rows("SELECT made_by, body FROM checkpoint WHERE one = ?", [row]):

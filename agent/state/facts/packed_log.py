@@ -39,7 +39,7 @@ class PackedLog(Sequence[T]):
     load: Callable[[int], bytes] | None
     """Reads the chunk with this number from the journal."""
     packed: list[bytes | None]
-    """Chunks, oldest first; None: the chunk is only in the journal."""
+    """Chunks, oldest first. None means that the chunk is only in the journal."""
     newest: list[T]
 
     def __post_init__(self) -> None:
@@ -154,7 +154,7 @@ def with_digest(body: bytes) -> bytes:
 
 
 def without_digest(stored: bytes) -> bytes | None:
-    """Return the bytes without the digest that `with_digest` added; None: damaged, or without a digest."""
+    """Return the bytes without the digest that `with_digest` added. Returns None if they are damaged, or have no digest."""
     body = stored[:-_DIGEST_BYTES]
     return body if stored[-_DIGEST_BYTES:] == _digest(body) else None
 

@@ -65,9 +65,10 @@ class PassFacts:
     keeping: PassKept | None = None
     """The open pass is kept, and its changes are being applied."""
     kept_conflicts: list[str] | None = None
-    """What of these changes was not applied, because somebody changed it meanwhile; None: they are not applied yet."""
+    """What of these changes was not applied, because somebody changed it meanwhile, or None if they are not applied
+    yet."""
     tries: dict[int, TryFinished | None] = field(default_factory=dict[int, TryFinished | None])
-    """Candidates of the open pass that started, by number; None: not ended yet."""
+    """Candidates of the open pass that started, by number, or None if not ended yet."""
     measured: dict[int, TryMeasured] = field(default_factory=dict[int, TryMeasured])
     """Measurements of candidates, by number."""
     chosen: TryChosen | None = None
@@ -81,7 +82,7 @@ class PassFacts:
     """Position in the journal at which it started."""
     done: list[PassFinished] = field(default_factory=list[PassFinished])
     concluded: PassFinished | None = None
-    """The end of the newest pass; None: the run was resumed after its end, and no pass has ended since."""
+    """The end of the newest pass. None means that the run was resumed after its end, and no pass has ended since."""
     changes: dict[str, int] = field(default_factory=dict[str, int])
     """Hash of a change to the first pass that made it."""
     said: list[str] = field(default_factory=list[str])
@@ -125,7 +126,7 @@ class PassFacts:
 
     @property
     def best(self) -> float | None:
-        """The best score so far; None: none was measured."""
+        """The best score so far, or None if none was measured."""
         return self.scores[-1].best if self.scores else None
 
     def apply(self, stamped: Stamped) -> None:
@@ -263,7 +264,7 @@ class PassFacts:
 
 
 def passing_of(spec: RunSpec) -> PassFacts | None:
-    """Return the state of passes; None: the run's loop does not have such passes."""
+    """Return the state of passes, or None if the run's loop does not have such passes."""
     return PassFacts() if spec.loop.traits.has_passes or spec.tries is not None else None
 
 

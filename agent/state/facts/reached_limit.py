@@ -15,7 +15,7 @@ _NAMES: dict[str, LimitName] = {"step": "steps", "token": "tokens", "cost": "usd
 
 
 def reached_limit(ended: RunEnded | Outcome) -> LimitName | None:
-    """Return the limit that ended the run; None: no limit did, or not one alone."""
+    """Return the limit that ended the run. None means no limit did, or not one alone."""
     if ended.reason is not Reason.BUDGET:
         return None
     return ended.limit or limit_in(ended.detail)

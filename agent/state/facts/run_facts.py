@@ -133,7 +133,7 @@ class RunFacts(Conversations):
 
     @property
     def handoff(self) -> HandoffOpened | None:
-        """The hand-off that is still open; None: there is none."""
+        """The hand-off that is still open, or None if there is none."""
         return self.common.handoff.opened
 
     @property
@@ -147,7 +147,7 @@ class RunFacts(Conversations):
         return self.spending.margins
 
     def newest_prompt(self, model: str) -> tuple[int, int] | None:
-        """(our count, the provider's) of the newest prompt of this model; None: nothing was reported yet."""
+        """(our count, the provider's) of the newest prompt of this model, or None if nothing was reported yet."""
         return self.spending.newest_prompts.get(model)
 
     @property

@@ -90,7 +90,7 @@ class StepPlaces:
         self.pairs[at * _PAIR.size : end * _PAIR.size] = _PAIR.pack(number, seq)
 
     def get(self, number: int | None) -> int | None:
-        """Return the position at which the step started; None: there is no such step."""
+        """Return the position at which the step started, or None if there is no such step."""
         if number is None:
             return None
         at = self._find(number)
@@ -129,7 +129,7 @@ class Changes:
     undoing: dict[str, UndoAccepted] = field(default_factory=dict[str, UndoAccepted])
     """Undos of effects that were accepted and have no end in the journal yet, by their order."""
     stage: str | None = None
-    """Name of the folder of the open stage; None: what is changed is in the workspace."""
+    """Name of the folder of the open stage. None means that what is changed is in the workspace."""
     staged: set[str] = field(default_factory=set[str])
     """Paths of `files` that are as before in the workspace."""
     orders: list[str] = field(default_factory=list[str])
@@ -167,7 +167,7 @@ class Changes:
         return self.standing.after(seq)
 
     def since(self, step: int) -> Sequence[RecordedChange] | None:
-        """Return the changes since the start of a step that are not undone; None: there is no such step."""
+        """Return the changes since the start of a step that are not undone, or None if there is no such step."""
         return None if (start := self._steps.get(step)) is None else self.standing.after(start)
 
     def apply(self, stamped: Stamped) -> None:

@@ -76,7 +76,7 @@ class StepFacts(Settings):
         return next((number for number, work in self.open_steps.items() if work is None), None)
 
     def note_world(self, world: str | None) -> None:
-        """Note the fingerprint of the workspace now, before an event has it. None: unknown."""
+        """Note the fingerprint of the workspace now, before an event has it. Returns None if unknown."""
         self.world = world
 
     def apply_step(self, stamped: Stamped) -> None:

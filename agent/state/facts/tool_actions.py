@@ -35,7 +35,7 @@ class Action:
 
 
 def close_action(actions: list[Action], finished: ToolFinished, seq: int = 0, *, edited: bool = False) -> Action | None:
-    """Add the result to its call and return the updated call; None: there is no such call."""
+    """Add the result to its call and return the updated call, or None if there is no such call."""
     for i in range(len(actions) - 1, -1, -1):
         if actions[i].call_id == finished.call_id:
             done = actions[i] = replace(

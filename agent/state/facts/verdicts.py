@@ -81,7 +81,7 @@ def result_of(check: CheckFinished) -> str:
 
 
 def counts_of(check: CheckFinished) -> TestCounts | None:
-    """Return the test counts of a check; None: it counted nothing."""
+    """Return the test counts of a check, or None if it counted nothing."""
     if check.ran is None and check.failing is None:
         return None
     return TestCounts(check.ran, check.failing or 0)
@@ -99,14 +99,15 @@ class Verdicts:
     judged_seq: int = 0
     """Position of the newest verdict of a check or another predicate."""
     confirmation: ConfirmationFinished | None = None
-    """The newest confirmation; None: there was none since the last message or undo."""
+    """The newest confirmation, or None if there was none since the last message or undo."""
     confirmation_seq: int = 0
     judgement: Judged | None = None
-    """The newest judgement of the result; None: there was none since the last message, undo or decision of a person."""
+    """The newest judgement of the result, or None if there was none since the last message, undo or decision of a
+    person."""
     judgement_seq: int = 0
     """Position of the newest judgement in the journal."""
     kept: Judged | None = None
-    """The judgement of the newest pass that was kept; None: no pass is, it was not judged, or it was undone."""
+    """The judgement of the newest pass that was kept, or None if no pass is, it was not judged, or it was undone."""
     red_outputs: list[str] = field(default_factory=list[str])
     """Digests of the outputs of judgements that were red in place, too, since the last message or undo."""
     rejected: set[str] = field(default_factory=set[str])
@@ -132,11 +133,11 @@ class Verdicts:
     is_judge_planned: bool = False
     """Whether it was said what the judge will run."""
     holdout: HoldoutPrepared | None = None
-    """What was found out about the second check before the first call; None: there is none, or nothing was."""
+    """What was found out about the second check before the first call, or None if there is none, or nothing was."""
     setup: SetupPrepared | None = None
-    """What prepares a fresh checkout made before the first call; None: there is no setup, or it did not run."""
+    """What prepares a fresh checkout made before the first call, or None if there is no setup, or it did not run."""
     scope: ScopeSet | None = None
-    """What the run may change; None: nothing decides about it, or an older version began it."""
+    """What the run may change, or None if nothing decides about it, or an older version began it."""
     first_outputs: dict[str, str] = field(default_factory=dict[str, str])
     """Command to the output of its first run."""
     accepted: list[str] = field(default_factory=list[str])
@@ -146,7 +147,7 @@ class Verdicts:
     accepted_results: set[str] = field(default_factory=set[str])
     """The suspect results that the person accepted."""
     before_answer: tuple[dict[str, CheckFinished], dict[str, PredicateJudged]] | None = None
-    """Checks and predicates on the files with which the answers in a file format begin; None: not known."""
+    """Checks and predicates on the files with which the answers in a file format begin, or None if not known."""
     is_check_due: bool = False
     """Something was undone since the last verdicts, so they no longer hold."""
 
@@ -157,7 +158,10 @@ class Verdicts:
 
     @property
     def suspect_digest(self) -> str:
-        """Digest of the results that a person accepts, independent of when they ran. Empty: no check is suspect."""
+        """Digest of the results that a person accepts, independent of when they ran.
+
+        Empty means that no check is suspect.
+        """
         found = sorted((c.command, c.suspect, c.exit_code, c.missing_count, c.missing) for c in self.suspects)
         return hashlib.sha256(msgspec.json.encode(found)).hexdigest() if found else ""
 

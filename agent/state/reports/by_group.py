@@ -21,7 +21,7 @@ class GroupSpend(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 0
     tokens: int = 0
     usd: float | None = 0.0
-    """Cost in USD; None: at least one call had no known price."""
+    """Cost in USD. None means that at least one call had no known price."""
 
 
 class Part(msgspec.Struct, frozen=True):

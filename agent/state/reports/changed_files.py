@@ -19,7 +19,7 @@ class RunFile:
 
     path: str
     before: str | None
-    """Name of the blob. None: the file did not exist, or was too large to store."""
+    """Name of the blob. None means that the file did not exist, or was too large to store."""
     after: str | None
     kept: str = ""
     """Why the newest undo did not restore it; empty if it did."""

@@ -83,7 +83,7 @@ class ModelSpend(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
     usd: float | None
-    """Cost in USD; None: at least one call had no known price."""
+    """Cost in USD. None means that at least one call had no known price."""
     estimated: bool
 
 

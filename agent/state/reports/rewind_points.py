@@ -19,7 +19,7 @@ class Point:
     at: float
     """Unix seconds."""
     text: str | None
-    """Text of the message; None: a step."""
+    """Text of the message. None means a step."""
     step: int | None
 
 

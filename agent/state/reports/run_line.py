@@ -69,11 +69,11 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     started: float = 0.0
     """Unix seconds. For an unreadable journal: from its id, otherwise the time of its last change."""
     reason: Reason | None = None
-    """Reason of the outcome; None: the run has not ended."""
+    """Reason of the outcome. None means that the run has not ended."""
     detail: str = ""
     complete: bool = False
     evidence: str = ""
-    """Evidence for the outcome in one line; empty: there is none, or the run has not ended."""
+    """Evidence for the outcome in one line, or empty if there is none, or the run has not ended."""
     evidence_kind: EvidenceKind | Literal[""] = ""
     """Empty: the outcome is not complete."""
     grade: Grade | Literal[""] = ""
@@ -82,7 +82,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     restarts: int = 0
     """How often the run started over after an answer in a file format."""
     usd: float | None = 0.0
-    """Cost in USD; None: a call had no known price."""
+    """Cost in USD. None means that a call had no known price."""
     held: Held = Held()
     """What may have been billed in addition, because calls were cut or reported no usage."""
     staged: int = 0
@@ -92,9 +92,9 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     changed_since: list[str] = []
     """Judged files that somebody changed after the end: as with `undone_since`. Only of the newest judged run."""
     decided_files: str | None = None
-    """Blob of the files that were judged, in the journal. None: there are none."""
+    """Blob of the files that were judged, in the journal. None means that there are none."""
     verified: Confirmed | None = None
-    """Result of the newest `rundry verify` since the end; None: there was none."""
+    """Result of the newest `rundry verify` since the end, or None if there was none."""
     parent: str | None = None
     """Id of the parent, if this is a child run."""
     forked_from: str | None = None

@@ -65,13 +65,13 @@ class RunState:
     queue: Mapping[int, Queued]
     """Queued messages of the user, by their id."""
     handoff: HandoffOpened | None
-    """The hand-off that is still open; None: there is none."""
+    """The hand-off that is still open, or None if there is none."""
     ended: RunEnded | None
     """None: the run has not ended, or was resumed since."""
     is_staged: bool | None
-    """Whether its stage is open; False: it was applied, dropped or lost; None: the run has none."""
+    """Whether its stage is open; False: it was applied, dropped or lost. None means that the run has none."""
     asked_at: float
-    """Unix seconds of the newest hand-off, question or proposal; 0: there was none."""
+    """Unix seconds of the newest hand-off, question or proposal, or 0 if there was none."""
 
     def decidable_without_runner(self) -> dict[str, ProposalOpened]:
         """Return the proposals that can be decided without a runner."""

@@ -61,7 +61,7 @@ class RunTally(msgspec.Struct):
     handoffs: list[str] = []
     """The reason of each hand-off."""
     reason: Reason | None = None
-    """Reason of the outcome; None: the run has not ended."""
+    """Reason of the outcome. None means that the run has not ended."""
     limit: LimitName | None = None
     """The limit that ended the run, or None."""
     hooks: list[RunHookCount] = []

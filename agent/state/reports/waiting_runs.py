@@ -159,7 +159,7 @@ def _need(
 
 
 def _staged(line: RunLine, state: RunState) -> _Need | None:
-    """Return the decision on what the run staged; None: nothing is staged."""
+    """Return the decision on what the run staged, or None if nothing is staged."""
     ended = state.ended
     if not state.is_staged or ended is None or not (ended.staged or ended.reason is Reason.HANDOFF):
         return None

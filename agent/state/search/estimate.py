@@ -30,11 +30,12 @@ class Richness(msgspec.Struct, frozen=True):
 
 
 def richness(times_found: Sequence[int], looks: int) -> Richness | None:
-    """Estimate the total number of things from how many looks found each. None: too few looks, or they hardly overlap.
+    """Estimate the total number of things from how many looks found each.
 
-    Each look must be able to find each thing, with a chance that may differ from thing to thing (the model M_h). If
-    each looks for something else, nearly all things are found once, and any estimate grows without a thing being
-    missed; so there is none for looks that did not mostly find the same things.
+    None means too few looks, or they hardly overlap. Each look must be able to find each thing, with a chance that may
+    differ from thing to thing (the model M_h). If each looks for something else, nearly all things are found once, and
+    any estimate grows without a thing being missed; so there is none for looks that did not mostly find the same
+    things.
 
     The chances of the things have a beta distribution. Its mean and its spread are unknown and averaged over, as is
     the total with the prior 1/N; the result is the median, with the middle 95 % of the posterior. The lower bound of

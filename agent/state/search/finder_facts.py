@@ -63,7 +63,7 @@ class FinderFacts(ReadingFacts):
     critic_failures: int = 0
     critic_due: float = 0.0
     scanned: str | None = None
-    """migrate: result of the newest full scan; None: an item was worked or the run was resumed since."""
+    """migrate: result of the newest full scan. None means that an item was worked or the run was resumed since."""
     scan_pass: int = 0
     """Number of the pass in which that scan ran."""
     ended: bool = False
@@ -308,7 +308,7 @@ FINDER_EVENTS = FINDER_ONLY | {
 
 
 def pool_size(facts: FinderFacts, spec: FinderSpec) -> int | None:
-    """Return the total number of items if no item brings new ones. None: it is not known.
+    """Return the total number of items if no item brings new ones. Returns None if it is not known.
 
     A migration knows it after the first scan. A crawl never does, because each page can link to new ones.
     """

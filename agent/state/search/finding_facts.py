@@ -143,18 +143,18 @@ class Finding:
     reasons: list[str] = field(default_factory=list[str])
     duplicate_of: str | None = None
     wants_evidence: str | None = None
-    """Why a person asked for more evidence; None: nobody did."""
+    """Why a person asked for more evidence, or None if nobody did."""
     failures: dict[str, int] = field(default_factory=dict[str, int])
     """Name of a work about the finding to its number of failures."""
     due: dict[str, float] = field(default_factory=dict[str, float])
     was_unread: bool = False
     """The newest verifier that failed did not read the evidence."""
     place: str = ""
-    """The cited line; empty: no line is cited."""
+    """The cited line, or empty if no line is cited."""
     may_repeat: str | None = None
     """Key of a finding with another title at the same place."""
     counted_seq: int = 0
-    """Position at which the finding counted as new; 0: it did not count."""
+    """Position at which the finding counted as new, or 0 if it did not count."""
     counted_in: int = 0
     """Number of the pass in which it counted."""
     caught_by: list[str] = field(default_factory=list[str])
@@ -249,11 +249,12 @@ class FindingFacts(ItemCounts):
         return [finding for finding in self.findings.values() if finding.stands_alone]
 
     def estimate(self) -> Estimate | None:
-        """Estimate the findings that no lens found. None: the assumption of the estimate does not hold, or no finding.
+        """Estimate the findings that no lens found.
 
-        The sample consists of the lenses that ended a pass before they were shown a finding of another lens. They must
-        be repeated looks of one kind: lenses that look for different things find different things, however few there
-        are, which the estimate takes for many that nobody found.
+        Returns None if the assumption of the estimate does not hold, or no finding. The sample consists of the lenses
+        that ended a pass before they were shown a finding of another lens. They must be repeated looks of one kind:
+        lenses that look for different things find different things, however few there are, which the estimate takes for
+        many that nobody found.
         """
         if len({_kind(lens.prompt) for lens in self.lenses.values() if lens.by != "critic"}) != 1:
             return None
@@ -270,7 +271,7 @@ class FindingFacts(ItemCounts):
         return Estimate(unseen=unseen, low=low, high=high, sample=len(caught), lenses=lenses)
 
     def _root(self, finding: Finding) -> Finding | None:
-        """Return the finding that this one repeats, or itself; None: it was refuted."""
+        """Return the finding that this one repeats, or itself, or None if it was refuted."""
         seen = {finding.key}
         while finding.duplicate_of is not None:
             other = self.findings.get(finding.duplicate_of)
@@ -388,9 +389,9 @@ class ReadingFacts(FindingFacts):
     """Files that lenses read. The size depends on the number of files, not on the number of reads."""
 
     scope: ScopeCounted | None = None
-    """The files that lenses may read; None: they were not counted."""
+    """The files that lenses may read, or None if they were not counted."""
     placed: dict[str, str] = field(default_factory=dict[str, str])
-    """Path as a lens named it to the file in scope; empty: not in scope."""
+    """Path as a lens named it to the file in scope, or empty if not in scope."""
     open_reads: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
     """Calls of `read_file` that have no result so far."""
     served: dict[str, Served] = field(default_factory=dict[str, Served])

@@ -33,7 +33,7 @@ def lens_of(work: str | None) -> str | None:
 
 
 def path_called(called: ToolCalled) -> str | None:
-    """Return the normalized path that a call of `read_file` names; None: it is another call."""
+    """Return the normalized path that a call of `read_file` names, or None if it is another call."""
     if called.tool != "read_file" or not isinstance(called.arguments, dict):
         return None
     path = cast("dict[str, Any]", called.arguments).get("path")
@@ -41,7 +41,7 @@ def path_called(called: ToolCalled) -> str | None:
 
 
 def lines_shown(called: ToolCalled, finished: ToolFinished) -> tuple[int, int] | None:
-    """Return the first and the last line that the call showed; None: the file is empty."""
+    """Return the first and the last line that the call showed, or None if the file is empty."""
     found = _COUNT.match(finished.summary or "")
     if found is None:
         return None
@@ -65,7 +65,10 @@ def count_lines(ranges: Iterable[tuple[int, int]]) -> int:
 
 
 def in_scope(reads: Mapping[str, Ranges], placed: Mapping[str, str]) -> dict[str, Ranges]:
-    """Return the files in scope that were read. `placed` maps a path to its file; empty: the file is not in scope."""
+    """Return the files in scope that were read. `placed` maps a path to its file.
+
+    Empty means that the file is not in scope.
+    """
     found: dict[str, Ranges] = {}
     for path, ranges in reads.items():
         if name := placed.get(path, path):

@@ -21,7 +21,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def search_result(run_id: str, ended: RunEnded | None) -> SearchResult | None:
-    """Return the result of a search by lenses; None: the run has not ended, or is not such a search."""
+    """Return the result of a search by lenses, or None if the run has not ended, or is not such a search."""
     if ended is None or ended.coverage is None:
         return None
     return SearchResult(

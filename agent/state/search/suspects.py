@@ -24,7 +24,7 @@ class SuspectItem(msgspec.Struct, frozen=True):
 
     check: CheckFinished
     content: str
-    """Digest of the item's file; empty: the item does not wait for a decision."""
+    """Digest of the item's file. Empty means that the item does not wait for a decision."""
 
     @property
     def digest(self) -> str:
@@ -53,7 +53,7 @@ class SuspectItems:
 
     @property
     def digest(self) -> str:
-        """Digest of the results and files that a person accepts. Empty: no item waits."""
+        """Digest of the results and files that a person accepts. Empty means that no item waits."""
         found = sorted(one.digest for one in self.waiting.values())
         return hashlib.sha256(msgspec.json.encode(found)).hexdigest() if found else ""
 

@@ -51,8 +51,8 @@ def stored_view(journal: Journal, *, limit: int | None, finder: FinderFacts | No
 def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first: bool, with_facts: bool = True) -> int:
     """Store the state, its new pages and the run's facts in one commit. All must be of the same event.
 
-    `is_first`: discard what an earlier version stored. `with_facts`: a view of a search needs the facts.
-    Returns the size of the facts in bytes; 0: they were not stored. Raises JournalError.
+    `is_first`: discard what an earlier version stored. `with_facts`: a view of a search needs the facts. Returns the
+    size of the facts in bytes, or 0 if they were not stored. Raises JournalError.
     """
     size = 0
     pages = state.blocks.pages

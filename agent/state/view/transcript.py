@@ -28,7 +28,7 @@ class Page:
     seq: int
     """Its blocks are built from the events after this one."""
     state: bytes | None = None
-    """The packed state after that event; None: it is in the journal."""
+    """The packed state after that event. None means that it is in the journal."""
 
 
 class Blocks(Sequence[Block]):
@@ -42,7 +42,7 @@ class Blocks(Sequence[Block]):
         first: int = 0,
         still_open: dict[int, Block] | None = None,
     ) -> None:
-        """`limit`: number to keep in memory; None: all. `still_open`: older blocks that events can change."""
+        """`limit`: number to keep in memory. None means all. `still_open`: older blocks that events can change."""
         self.first = first
         """Index of the first block of the continuous range in memory."""
         self.limit = limit

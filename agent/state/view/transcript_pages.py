@@ -52,7 +52,7 @@ def unpack(packed: bytes, *, limit: int | None = None) -> ViewState:
 
 
 def stored_page(journal: Journal, page: Page) -> bytes | None:
-    """Return the stored packed state before a page; None: there is none. Raises JournalError."""
+    """Return the stored packed state before a page, or None if there is none. Raises JournalError."""
     rows = journal.rows("SELECT state FROM pages WHERE seq = ?", [page.seq]) if page.seq and page.state is None else []
     return bytes(rows[0][0]) if rows else None
 

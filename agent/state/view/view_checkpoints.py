@@ -45,12 +45,15 @@ class ViewCheckpoints:
             del self._seqs[::2], self._checkpoints[::2]
 
     def newest_until(self, seq: int) -> int:
-        """Return the last event up to this one that has a checkpoint; 0: none has."""
+        """Return the last event up to this one that has a checkpoint, or 0 if none has."""
         place = bisect_right(self._seqs, seq)
         return self._seqs[place - 1] if place else 0
 
     def state_at(self, seq: int) -> ViewState:
-        """Return a copy of the checkpoint of this event, to fold more events into; 0: the state before the first."""
+        """Return a copy of the checkpoint of this event, to fold more events into.
+
+        0 means the state before the first.
+        """
         if seq == 0:
             return ViewState()
         checkpoint = self._checkpoints[bisect_right(self._seqs, seq) - 1]

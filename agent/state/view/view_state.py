@@ -129,7 +129,7 @@ class Shown:
     window: int | None = None
     """Size of the context window in tokens."""
     sees_images: bool | None = None
-    """Whether the model accepts images; None: unknown."""
+    """Whether the model accepts images, or None if unknown."""
     sandbox: str | None = None
     network: bool = False
     """Commands can reach the network."""
@@ -157,7 +157,7 @@ class Shown:
     step: int | None = None
     activity: Activity = ""
     waiting: WaitsFor | Literal[""] = ""
-    """What the run waits for; empty: it does not wait for a person."""
+    """What the run waits for, or empty if it does not wait for a person."""
     paused: bool = False
     wrapping_up: bool = False
     progress: Progress = field(default_factory=Progress)
@@ -166,7 +166,7 @@ class Shown:
     pass_number: int = 0
     """Number of the pass, in an interval, paced or improve run."""
     pass_step: int | None = None
-    """The first step of the open pass; None: there is no open pass."""
+    """The first step of the open pass, or None if there is no open pass."""
     running_tries: dict[str, str] = field(default_factory=dict[str, str])
     """Work to `try 2 of 3`, for tries that have not ended."""
     edit_format: EditFormat = BY_TOOLS
@@ -176,9 +176,9 @@ class Shown:
     restarts: int = 0
     """How often the run started over after an answer in a file format."""
     most_restarts: int | None = None
-    """Limit of `restarts`; None: there is none."""
+    """Limit of `restarts`, or None if there is none."""
     newest_try: str = ""
-    """The try with the newest step; empty: no try is running."""
+    """The try with the newest step, or empty if no try is running."""
     rolling_back: PatchKept | None = None
     """The changes of a pass that are being rolled back."""
     scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
@@ -191,9 +191,9 @@ class Shown:
     child_count: int = 0
     """Number of findings of a fix run, each of which gets a child run."""
     child_phase: str = ""
-    """What the running child run does, in a few words; empty: none runs."""
+    """What the running child run does, in a few words, or empty if none runs."""
     parent: ParentRef | None = None
-    """The run that started this one; None: a person or a script did."""
+    """The run that started this one. None means that a person or a script did."""
     improve: ImproveSpec | None = None
     """Settings of an improve run."""
     dry: tuple[int, int] | None = None
@@ -202,7 +202,7 @@ class Shown:
     goals: list[str] = field(default_factory=list[str])
     """Commands of the checks, in the order in which they first ran."""
     scope: list[str] = field(default_factory=list[str])
-    """What the run may change, in lines; empty: nothing decides when it is done."""
+    """What the run may change, in lines, or empty if nothing decides when it is done."""
     check: CheckFinished | None = None
     failing_first: int | None = None
     """The check's first number of failures."""
@@ -349,7 +349,7 @@ class ViewState(Shown):
 
     @property
     def try_words(self) -> str:
-        """The try of a run that started over: `try 3`, with a limit `try 3/6`; empty: it did not start over."""
+        """The try of a run that started over: `try 3`, with a limit `try 3/6`, or empty if it did not start over."""
         if not self.restarts:
             return ""
         limit = f"/{self.most_restarts + 1}" if self.most_restarts is not None else ""

@@ -30,7 +30,7 @@ class Wait:
     since: float
     """Unix time at which it began."""
     until: float | None = None
-    """Unix time at which it ends; None: unknown."""
+    """Unix time at which it ends, or None if unknown."""
     others: int = 0
     """Number of further things that run at the same time."""
     line: str = ""
@@ -41,7 +41,8 @@ class Wait:
     def words(self, now: float, width: int = 0) -> str:
         """Return the line: `pytest -q  0:34  12 passed`, or with the time that is left: `... again in 0:12`.
 
-        `width`: cells for the line; a long name is shortened to leave a part of them to what it printed. 0: no limit.
+        `width`: cells for the line; a long name is shortened to leave a part of them to what it printed. 0 means no
+        limit.
         """
         more = f" (and {self.others} more)" if self.others else ""
         if self.until is not None:
@@ -54,7 +55,7 @@ class Wait:
 
 
 def waiting_for(state: ViewState) -> Wait | None:
-    """Return what the run has waited for longest; None: it waits for nothing, or text is arriving."""
+    """Return what the run has waited for longest, or None if it waits for nothing, or text is arriving."""
     if state.outcome is not None or state.sleeping is not None or state.last_seq == 0:
         return None
     if state.retrying is not None and not state.admitted:

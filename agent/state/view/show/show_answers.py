@@ -33,7 +33,7 @@ def show_answers(state: ViewState, stamped: Stamped, event: Answered) -> None:
 
 
 def answer_words(event: Answered) -> str:
-    """Return the line about an event; empty: there is nothing to say, because the change itself is shown."""
+    """Return the line about an event, or empty if there is nothing to say, because the change itself is shown."""
     match event:
         case EditFormatOffered(format=form, answers=0):
             return f"a model of this size may call no tool: {_after(form)}"

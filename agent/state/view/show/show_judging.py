@@ -125,7 +125,7 @@ def _title(event: JudgeStarted) -> str:
 
 
 def second_check_words(event: HoldoutPrepared) -> str:
-    """Return what somebody has to know about the second check before the run; empty: nothing."""
+    """Return what somebody has to know about the second check before the run, or empty if there is nothing."""
     if event.problem:
         return f"the second check cannot be started: {event.problem}"
     if not event.known:

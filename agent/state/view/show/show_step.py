@@ -159,7 +159,7 @@ def show_wait(state: ViewState, stamped: Stamped, event: WaitEvent) -> None:
 
 
 def _printing(state: ViewState, work: str | None, call_id: str) -> int | None:
-    """Return the index of the block of the command that printed; None: it has ended."""
+    """Return the index of the block of the command that printed, or None if it has ended."""
     if not call_id:
         return state.growing.get((work, "check"), state.growing.get((None, "confirm")))
     if call_id.startswith(SHELL_CALL):
