@@ -82,7 +82,8 @@ async def check(
 ) -> CheckFinished:
     """Run the check with its own time-out. The caller keeps the run's deadline. Several can run at the same time.
 
-    `compares`: record what it changes in the workspace itself; False: the caller does. Raises ChecksUnavailable.
+    `compares`: record what it changes in the workspace itself. False means that the caller does. Raises
+    ChecksUnavailable.
     """
     line = check_of(command, path)
     await refresh_unit(ctx, events)
@@ -106,7 +107,10 @@ def path_of(key: str, root: Path) -> str:
 
 
 def why_not_file(path: str, root: Path) -> str | None:
-    """Return why the path is not the regular file that it was; None: it is. A link in place of a folder counts, too."""
+    """Return why the path is not the regular file that it was.
+
+    Returns None if it is. A link in place of a folder counts, too.
+    """
     inside = not Path(path).is_absolute()
     here, parts = (root, Path(path).parts) if inside else (Path(path).parent, (Path(path).name,))
     for number, part in enumerate(parts, 1):

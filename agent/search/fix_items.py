@@ -44,8 +44,8 @@ def fixer_prompt(
     """Return the prompt before a step: first the file, then the result of the check.
 
     `person_answer`: a person's answer to the last result. `last_output`: the check's output that was sent to the model
-    last; None: nothing was sent yet.
-    `is_silent`: the model's last answer called no tool. `was_tried`: there was an earlier attempt.
+    last, or None if nothing was sent yet. `is_silent`: the model's last answer called no tool. `was_tried`: there was
+    an earlier attempt.
     """
     parts: list[str] = []
     if last_output is None:

@@ -25,7 +25,7 @@ class FinderState:
     ready: Sequence[Item]
     """Queued items that may be worked now, oldest first, at most one per worker."""
     item_in: float | None
-    """Seconds until the next item is due; None: none waits."""
+    """Seconds until the next item is due, or None if none waits."""
     now: float
     """Unix time."""
     busy: frozenset[str] = frozenset()
@@ -79,7 +79,7 @@ class FinderState:
 
     @property
     def due_in(self) -> float | None:
-        """Seconds until a failed lens, judgement or item is due; None: nothing waits."""
+        """Seconds until a failed lens, judgement or item is due, or None if nothing waits."""
         facts = self.facts
         late = (facts.findings[key] for key in facts.unjudged if facts.findings[key].due) if self.has_model else ()
         times = [finding.due.get(name, 0.0) for finding in late for name, _ in _pending(finding, self.spec)]

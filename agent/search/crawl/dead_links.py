@@ -11,7 +11,7 @@ _NOT_PUBLIC = frozenset({401, 402, 403, 407, 451})
 
 
 def dead_link(item: WorkItem, error: str, status: int | None = None) -> ReportedFinding | None:
-    """Return the finding for a URL that cannot be read; None: the page exists, but the crawl may not read it.
+    """Return the finding for a URL that cannot be read, or None if the page exists, but the crawl may not read it.
 
     The evidence is the page that has the link: the one that the crawl read first.
     """

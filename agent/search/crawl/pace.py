@@ -12,7 +12,7 @@ class Pace:
     """Let callers through in the order of their calls, at most one per `interval` seconds."""
 
     def __init__(self, interval: float, clock: Clock) -> None:
-        """Set the interval in seconds; 0: nobody waits."""
+        """Set the interval in seconds, or 0 if nobody waits."""
         self.interval = interval
         self._clock = clock
         self._next = 0.0

@@ -129,8 +129,8 @@ class Frontier(FrontierView):
     def note_move(self, key: str, target: str) -> list[str]:
         """Record that an item only leads to another one.
 
-        Returns the items that then lead to each other in a circle or into one, and forgets their moves; empty: the way
-        ends.
+        Returns the items that then lead to each other in a circle or into one, and forgets their moves, or empty if the
+        way ends.
         """
         with self._writing():
             self._journal.rows(item_tables.MOVES)
@@ -171,8 +171,9 @@ class Frontier(FrontierView):
             return self._move(key, before, State.QUEUED, **columns)
 
     def roll_back(self, keys: Iterable[str] | None = None) -> list[Item]:
-        """Return those items that were in work to the front of the queue, in order. None: all, because their runner
-        died.
+        """Return those items that were in work to the front of the queue, in order.
+
+        None means all, because their runner died.
         """
         wanted = None if keys is None else set(keys)
         with self._writing():

@@ -58,7 +58,7 @@ class Item(msgspec.Struct, frozen=True):
     attempts: int = 0
     """How often it failed."""
     due: float | None = None
-    """Unix time before which it is not worked; None: it can be worked immediately."""
+    """Unix time before which it is not worked. None means that it can be worked immediately."""
 
 
 class Surfaced(msgspec.Struct, frozen=True):

@@ -46,7 +46,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def why_no_place(evidence: str, workspace: Workspace, served: Iterable[str]) -> str | None:
-    """Return why the evidence cites no place that can be looked at, as text for the model; None: it does.
+    """Return why the evidence cites no place that can be looked at, as text for the model, or None if it does.
 
     `served`: files and pages that the reporter was shown.
     """

@@ -171,8 +171,9 @@ def _place(evidence: str, root: Path) -> tuple[str, str]:
 
 
 def _cited(path: str, number: int) -> tuple[tuple[str, str, str], int] | None:
-    """Return the line with the lines around it, and how often the same three occur before it. None:
-    it cannot be read.
+    """Return the line with the lines around it, and how often the same three occur before it.
+
+    Returns None if it cannot be read.
     """
     try:
         file = Path(path)
@@ -201,7 +202,7 @@ def _windows(lines: Iterator[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def answer_of(found: Collection[Finding]) -> str | None:
-    """Return the confirmed findings and those without a verdict as a text; None: there are none."""
+    """Return the confirmed findings and those without a verdict as a text, or None if there are none."""
     confirmed = [f for f in found if f.verdict == "confirmed" and (f.by != "none" or f.is_dead_link)]
     open_ = [f for f in found if f.verdict is None or (f.by == "none" and not f.is_dead_link)]
     lines = [_listed(f) for f in confirmed]

@@ -130,7 +130,7 @@ class Scope:
 
 
 def _count_lines(path: Path) -> int | None:
-    """Count lines as `read_file` numbers them. None: the file is binary or very large."""
+    """Count lines as `read_file` numbers them. Returns None if the file is binary or very large."""
     if path.stat().st_size > _LARGEST:
         return None
     lines, last = 0, b""

@@ -50,7 +50,8 @@ def remote_worker(
 ) -> RemoteWorker:
     """Return the worker for a search with an executor. Raises UserError if the executor cannot be parsed.
 
-    `crawler`: keeps robots.txt and the rate of a crawl in the runner; None: the items need a command or a function.
+    `crawler`: keeps robots.txt and the rate of a crawl in the runner. None means that the items need a command or a
+    function.
     """
     executor = read_executor(spec.executor or "")
     job = _page_job(ctx, spec, crawler) if crawler is not None else _command_job(ctx, spec, provider_key_names)
@@ -215,7 +216,7 @@ def sandbox_job(sandbox: Sandbox, gate: GatePolicy, rules: Sequence[Rule], runs:
 
 
 def names_not_held(sandbox: Sandbox, rules: Sequence[Rule]) -> list[str] | None:
-    """Return the names of the guarantees that a probed sandbox does not give; None: there is no sandbox."""
+    """Return the names of the guarantees that a probed sandbox does not give, or None if there is no sandbox."""
     if sandbox.kind is None:
         return None
     return [one.name for one in sandbox.missing(denied=bool(path_globs(rules)))]

@@ -270,7 +270,10 @@ class _Supply:
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def send(self, connection: Connection, worker: str, tree: WorkspaceTree, needs: Sequence[str]) -> str:
-        """Send the worker what it lacks of `needs`. Returns why that failed; empty: it has them. Raises TreeChanged."""
+        """Send the worker what it lacks of `needs`. Returns why that failed.
+
+        Returns empty if it has them. Raises TreeChanged.
+        """
         async with self._turns[worker]:
             try:
                 message: list[tuple[str, bytes]] = []

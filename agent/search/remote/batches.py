@@ -37,7 +37,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     is_alone: bool = False
     """Whether its batch has no other order: it may be what ends its worker."""
     tree: WorkspaceTree | None = None
-    """The files that the worker needs; None: it shares the workspace, or needs none."""
+    """The files that the worker needs. None means that it shares the workspace, or needs none."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +74,7 @@ class Batch:
     name: str
     members: list[Waiting]
     workers: list[str] | None
-    """Addresses of the workers that may work it; None: any."""
+    """Addresses of the workers that may work it. None means any."""
     is_stranded: bool = False
     """None of its workers is there any more."""
     task: asyncio.Task[None] | None = field(default=None)
@@ -90,7 +90,7 @@ class BatchSize:
 
     def __init__(self) -> None:
         self.seconds: float | None = None
-        """Average duration of an item; None: no item was worked yet."""
+        """Average duration of an item, or None if no item was worked yet."""
 
     def note(self, items: int, seconds: float) -> None:
         """Take the duration of a finished batch into account."""

@@ -93,7 +93,7 @@ class _Joined:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._why: dict[str, str] = {}
-        """Why a worker is refused, by address; empty: it is not."""
+        """Why a worker is refused, by address, or empty if it is not."""
 
     async def compared(self, connection: Connection, loads: Sequence[WorkerLoad]) -> list[WorkerLoad]:
         """Return the workers with the reason why one is not used. Raises ConnectionLost."""

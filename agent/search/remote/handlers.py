@@ -41,7 +41,7 @@ class Handler(Protocol):
     """Works the orders of one job."""
 
     async def answer(self, order: object, tree: str) -> bytes:
-        """Return the encoded answer to a decoded order. `tree`: digest of its files; empty: none."""
+        """Return the encoded answer to a decoded order. `tree`: digest of its files. Empty means none."""
         ...
 
     async def close(self) -> None:

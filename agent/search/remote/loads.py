@@ -22,7 +22,7 @@ class WorkerLoad(msgspec.Struct, frozen=True):
     memory: int
     """Bytes."""
     refused: str | None = ""
-    """Why it is not used; None: it is not compared with the runner yet."""
+    """Why it is not used, or None if it is not compared with the runner yet."""
 
 
 def described(loads: Sequence[WorkerLoad], labels: Mapping[str, Sequence[str]]) -> list[ClusterWorker]:

@@ -39,7 +39,7 @@ _CANCELLED = 1_000
 def work_batch(job: bytes, orders: bytes, batch: str, tree: str) -> bytes:
     """Return the results of the orders. Never raises: Dask would print the arguments into the log of the worker.
 
-    `tree`: digest of the files that they need; empty: none, or the worker shares the workspace.
+    `tree`: digest of the files that they need. Empty means none, or the worker shares the workspace.
     """
     from distributed import get_worker  # only here: Dask has imported it in this process
 

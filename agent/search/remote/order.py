@@ -40,9 +40,8 @@ class SandboxJob(msgspec.Struct, frozen=True, kw_only=True):
     is_required: bool
     """Whether the runner has a sandbox: then a worker without one refuses the items."""
     not_held: list[str] | None = None
-    """Names of the guarantees that the runner's sandbox does not give: a worker's sandbox must give all others. None:
-    any sandbox will do.
-    """
+    """Names of the guarantees that the runner's sandbox does not give: a worker's sandbox must give all others. None
+    means that any sandbox will do."""
     network: bool
     hosts: list[str]
     own: list[str]
@@ -113,7 +112,7 @@ class Answer(msgspec.Struct, frozen=True):
     """The result of one order of a batch."""
 
     worked: msgspec.Raw = msgspec.Raw(b"")
-    """The encoded result. Empty: the order was not worked."""
+    """The encoded result. Empty means that the order was not worked."""
     seconds: float = 0.0
     error: str = ""
     """Why the order could not be worked. Both empty: it was not begun, which does not cost an attempt."""
@@ -133,7 +132,7 @@ class BatchResult(msgspec.Struct, frozen=True):
     needs: list[str] = []
     """Digests of what the worker needs before it can begin the batch."""
     refuses: str = ""
-    """Why this worker cannot work any order of this search. Empty: it can."""
+    """Why this worker cannot work any order of this search. Empty means that it can."""
 
 
 def own_versions() -> Versions:

@@ -31,7 +31,7 @@ class RemoteTools:
     def __init__(self, pool: BatchPool, job: Callable[[], Job], reader: TreeReader | None) -> None:
         """`job`: returns the job with the present rules.
 
-        `reader`: reads the files that are sent; None: the workers share them.
+        `reader`: reads the files that are sent. None means that the workers share them.
         """
         self._pool, self._job, self._reader = pool, job, reader
 

@@ -137,7 +137,7 @@ class TreeReader:
     def _entry(
         self, path: str, found: os.DirEntry[str], known: dict[str, tuple[_Stamp, list[str]]]
     ) -> tuple[Entry | None, os.stat_result | None]:
-        """Return the entry and status of a file or link; None: it is gone, unreadable or special."""
+        """Return the entry and status of a file or link, or None if it is gone, unreadable or special."""
         try:
             status = found.stat(follow_symlinks=False)
             if stat.S_ISLNK(status.st_mode):
