@@ -37,7 +37,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     worst_tokens: int
     """The prompt with its margin, plus `max_tokens`."""
     seconds: float | None
-    """Seconds after which the stream is cut; None: no limit."""
+    """Seconds after which the stream is cut. None means no limit."""
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,7 +44,7 @@ class ModelUsage:
 
     @property
     def usd(self) -> float | None:
-        """Cost in USD; None: at least one call had no known price."""
+        """Cost in USD. None means that at least one call had no known price."""
         return None if self.spent.unpriced else self.spent.usd
 
     def add(self, calls: int, spent: Spent) -> None:
@@ -72,7 +72,7 @@ class Spending:
     has_message_budgets: bool = False
     """The limits are those of one message, not of the whole run: the run is a chat."""
     message_at: int = 0
-    """Position of that message in the journal; 0: there was none."""
+    """Position of that message in the journal, or 0 if there was none."""
     is_damaged: bool = False
     """An event could not be read and may have been a charge."""
     model: str = ""

@@ -32,11 +32,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """The text of the model's answer."""
     world: str | None = None
-    """Fingerprint of the workspace after the step; None: it did not change."""
+    """Fingerprint of the workspace after the step, or None if it did not change."""
     score: float | None = None
-    """A measure of the work after the step, such as the number of failing tests; None: not measured."""
+    """A measure of the work after the step, such as the number of failing tests, or None if not measured."""
     new: int | None = None
-    """Number of new keys in a search's pass; None: the run is not a search."""
+    """Number of new keys in a search's pass. None means that the run is not a search."""
     at: float = 0.0
     """Seconds of any monotonic clock."""
     step: int | None = None
