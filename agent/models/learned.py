@@ -25,7 +25,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known about one model on one server. It never contains a key or a text of the user."""
 
     refused: dict[str, str] = {}
-    """Request parameters that the server refuses, and the value or parameter sent instead. Empty means that it is left out."""
+    """Request parameters that the server refuses, and what is sent instead: empty, it is left out."""
     edit_format: str | None = None
     """The edit format that worked with this model, or None if not known."""
     read_speed: float | None = None

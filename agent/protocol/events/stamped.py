@@ -74,7 +74,7 @@ _decoders: dict[str, msgspec.json.Decoder[Any]] = {}
 
 
 def _decoder(kind: str) -> msgspec.json.Decoder[Any] | None:
-    """Return the decoder of an event type, or None if the type is unknown. Created on first use: all together take 30 ms."""
+    """Return the decoder of an event type, or None if it is unknown. Created on first use: all take 30 ms."""
     if kind not in _kinds:
         return None
     return _decoders.setdefault(kind, msgspec.json.Decoder(_kinds[kind]))

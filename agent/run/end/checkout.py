@@ -154,7 +154,7 @@ async def _write_files(result: Result, folder: Path) -> None:
 
 
 def _write_past(past: Mapping[str, Past | None], folder: Path) -> None:
-    """Let these paths of a checkout be as they were; None stands for a path where nothing was. No process runs in it yet.
+    """Restore these paths of a checkout; None stands for a path where nothing was. No process runs in it.
 
     Raises OSError.
     """

@@ -154,7 +154,7 @@ def with_digest(body: bytes) -> bytes:
 
 
 def without_digest(stored: bytes) -> bytes | None:
-    """Return the bytes without the digest that `with_digest` added. Returns None if they are damaged, or have no digest."""
+    """Return the bytes without the digest that `with_digest` added, or None if it is wrong or missing."""
     body = stored[:-_DIGEST_BYTES]
     return body if stored[-_DIGEST_BYTES:] == _digest(body) else None
 

@@ -44,7 +44,7 @@ class InScope(Protocol):
         ...
 
     def with_old_tests(self, path: str, old: str | None, new: str) -> str | None:
-        """Return a new text with the tests that the old one has inside. Returns None if one of them has no place in it."""
+        """Return a new text with the tests that the old one has inside, or None if one has no place in it."""
         ...
 
 
