@@ -33,7 +33,7 @@ _WHOLE = EntryRuling()
 
 
 def refused_to_client(command: Decide, *, needs_person: bool) -> str | None:
-    """Return why this client cannot decide so, or None. A person can decide everything.
+    """Return why this client cannot make this decision, or None. A person can make every decision.
 
     `needs_person`: the proposal concerns something guarded or protected, or asks for more than the sandbox allows.
     """
@@ -207,7 +207,7 @@ def _entries_part(command: Decide, draft: EffectsDraft) -> Ruling | str:
 
 
 def _chosen(entry: EntryDraft, choice: EntryChoice) -> EntryRuling | str | None:
-    """Return the ruling on an entry; None: it is accepted as proposed; a text: why the choice is not possible."""
+    """Return the ruling on an entry, None if it is accepted as proposed, or a text that says why it is not possible."""
     if choice.skip:
         return EntryRuling(skipped=True, reason=choice.reason, left=dict(choice.hunk_reasons), cuts=choice.cuts)
     if entry.shown.conflict:

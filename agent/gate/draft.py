@@ -62,7 +62,7 @@ class CommandDraft(msgspec.Struct, frozen=True, kw_only=True):
     network: bool = False
     """Whether that run may use the network."""
     writable: tuple[Path, ...] = ()
-    """Paths outside the workspace that that run may write."""
+    """Paths outside the workspace that this second run may write."""
     unsandboxed: bool = False
     """Whether that run has no sandbox at all."""
 

@@ -37,12 +37,12 @@ class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EffectsDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command that has ended would change, as far as somebody has to decide on it."""
+    """The part of what an ended command would change that somebody has to decide on."""
 
     tool: str = "run_command"
     command: str
     heading: str = ""
-    """Why it is asked, if no command waits for the decision."""
+    """Why the gate asks, if no command waits for the decision."""
     entries: tuple[EntryDraft, ...]
     along: str = ""
     """What is applied without a choice, in words."""

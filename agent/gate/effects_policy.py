@@ -18,12 +18,12 @@ ASKS_ALWAYS = frozenset[str]({"protected", "install", "ignored_existed"})
 """Classes that ask in every mode."""
 _BY_MODE = frozenset[str]({"ordinary", "git"})
 _TOOLS = ("edit_file", "write_file")
-"""Rules for these are rules for a file, whoever changes it."""
+"""Rules for these tools apply to a file, whether a tool or a command changes it."""
 _MOST_NAMED = 5
 
 
 HELD_BY_MODE = "the gate is set to `effects`: what commands change waits"
-"""Why a proposal waits that nothing but the mode holds back."""
+"""The reason of a proposal that waits only because of the mode."""
 
 
 def judge_effect(kind: Class, paths: Sequence[str], context: PolicyContext, *, is_setup: bool = False) -> Verdict:
@@ -79,7 +79,7 @@ def judge_effects(draft: EffectsDraft, context: PolicyContext) -> Verdict:
 
 
 def _spoken(rules: Sequence[Rule], paths: Sequence[str]) -> list[Rule]:
-    """Return the rules that name one of these paths, whatever tool of the two they are for."""
+    """Return the rules for either of the two tools that name one of these paths."""
     found = list[Rule]()
     for rule in rules:
         tool = rule.tool if rule.tool in _TOOLS else _TOOLS[0]

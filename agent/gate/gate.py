@@ -41,7 +41,7 @@ _CHECK_EVERY = 1.0
 
 
 class Attendance(Protocol):
-    """Whether a person can be asked. The `AttachedViews` of a journal say so."""
+    """Whether a person can be asked. Implemented by the `AttachedViews` of a journal."""
 
     def is_attended(self) -> bool:
         """Return whether somebody is there to decide."""
@@ -104,7 +104,7 @@ class Gate:
 
     @property
     def asks_for_effects(self) -> bool:
-        """Whether the mode lets what commands change wait."""
+        """Whether changes by commands wait for a decision in this mode."""
         return self.policy.mode is GateMode.EFFECTS
 
     @property

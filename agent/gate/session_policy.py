@@ -42,7 +42,7 @@ class GatedTree:
     reviews_result: bool = False
     """The gate shows the whole change before it reaches the workspace, so that single edits in it do not wait."""
     shows_result: bool = False
-    """This gate does that."""
+    """Whether this is the gate that shows it."""
     scope: Sequence[str] = ()
     """The globs of `--scope`."""
     setup: str = ""

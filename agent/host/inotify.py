@@ -14,7 +14,7 @@ WRITTEN = 0x2
 """IN_MODIFY: a file was written to or truncated."""
 OPENED, MOVED_IN, CREATED = 0x20, 0x80, 0x100
 OVERFLOW, IS_FOLDER, NO_LONGER_WATCHED = 0x4000, 0x40000000, 0x8000
-"""What an event can say besides: further events were dropped; it is about a folder; nothing follows of its watch."""
+"""Flags of an event: further events were dropped; it is about a folder; it is the last event of its watch."""
 _ANY = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
 """Written, attributes changed, closed after writing, moved, created, removed; also for the watched path itself."""
 _CLOSE_ON_EXEC, _NON_BLOCKING = 0o2000000, 0o4000

@@ -97,7 +97,7 @@ def _remove(folder: Path, lock: int) -> None:
 
 
 def remove_entry(path: Path) -> None:
-    """Remove a file, or a folder with all in it, of such a folder. What cannot be removed stays."""
+    """Remove a file, or a folder with its content, from a temporary folder. What cannot be removed stays."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 def quick_imports() -> Generator[None, None, None]:
     """Import without the garbage collector, which would look at every new object several times (60 ms at a start).
 
-    What was imported is never looked at again.
+    The garbage collector never looks at the imported objects again.
     """
     collects = gc.isenabled()
     gc.disable()

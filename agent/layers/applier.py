@@ -51,7 +51,7 @@ class Applier:
         return self.orders.carry_out(name)  # its outcome; if the process was killed, the rest of the order
 
     def close(self) -> None:
-        """Let the process end."""
+        """End the process."""
         with self._lock:
             process, self._process = self._process, None
             if process is not None:

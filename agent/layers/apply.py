@@ -1,4 +1,4 @@
-"""Carry accepted effects out in the workspace, each decided by what the workspace holds at that moment.
+"""Apply accepted effects to the workspace. Each depends on what is at its path at that moment.
 
 A row is done if the path already is as it should be, is carried out if the path is as it was, and is a conflict
 otherwise. So rows can be repeated after a crash, and what somebody else wrote is never replaced. A row that was carried
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 CHANGED = "somebody changed it meanwhile"
 MADE = "somebody else has made it"
-"""Why a row is not carried out whose path is neither as it was nor as it should be."""
+"""The conflict of a row whose path is neither as it was nor as it should be."""
 _RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 _READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
-"""Everybody who may read a program may run it."""
+"""Permissions to read. A program may be run by everybody who may read it."""
 _BOOT_LENGTH = 36
 _GOES, _COMES = 1, 2
 """The steps of a row."""
@@ -118,8 +118,8 @@ def carry_out(
 
     Raises OSError if the workspace is gone, or the disk does not keep what was written.
 
-    What is deleted goes first, the deepest first, so that a path can change its type; then what is new or changed, a
-    folder before what is in it. At the end all of it is forced out to the disk, if it has to be `durable`.
+    Deletions come first, the deepest first, so that a path can change its type. New and changed paths follow, each
+    folder before its content. With `durable`, everything is flushed to the disk at the end.
     """
     progress = progress or Progress.of_rows(len(rows))
     numbered = list(enumerate(rows))
@@ -385,7 +385,7 @@ def _state(ws: Workspace, real: Path, side: Side | None) -> FileState:
 
 
 def force_out(folder: Path) -> None:
-    """Force the file system of a folder out to the disk. Raises OSError."""
+    """Flush the file system of a folder to the disk. Raises OSError."""
     opened = os.open(folder, FOLDER | os.O_CLOEXEC)
     try:
         if ctypes.CDLL(None, use_errno=True).syncfs(ctypes.c_int(opened)):

@@ -1,8 +1,8 @@
-"""Files of a unit of work that were only copied up, so that they need not hide what the user makes of them later.
+"""Files of a unit of work that were only copied up: they must not hide later changes by the user.
 
 A second name, a change of the mode and back, or a file that is opened for writing and not written makes the overlay
-copy a file. Its bytes and its time are those of the workspace then, and once the workspace has others nobody can tell
-that the unit did not write it: it has to be noted before.
+copy a file. The copy then has the bytes and the time of the workspace's file. After the workspace's file changes,
+nothing shows that the unit did not write its copy, so it is noted before.
 """
 
 from __future__ import annotations

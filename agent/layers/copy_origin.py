@@ -1,4 +1,4 @@
-"""Tell which folder or file an overlay copied, from the handle of its inode that the kernel wrote down in the copy.
+"""Find out which folder or file an overlay copied, by the handle of its inode that the kernel stores in the copy.
 
 A command in the layer can neither read nor write the attribute (overlayfs.rst, "user.overlay."). Where the file system
 has no handles, the kernel leaves it empty (`ovl_set_origin` in fs/overlayfs/copy_up.c), so that a copy still differs
@@ -31,7 +31,7 @@ class _FileHandle(ctypes.Structure):
 def is_copy_of(upper: int, path: bytes, below: int) -> bool:
     """Return whether the folder of a layer is a copy of the one that lies below it now. Raises OSError.
 
-    If nobody can tell, it is not.
+    Returns False if this cannot be determined.
     """
     origin = origin_of(upper, path, FOLDER)
     return origin is not None and handle_of(below, path) == origin
@@ -40,7 +40,7 @@ def is_copy_of(upper: int, path: bytes, below: int) -> bool:
 def is_copy(upper: int, path: bytes) -> bool:
     """Return whether the folder of a layer was there before, and the overlay copied it. Raises OSError.
 
-    If nobody can tell, it was.
+    Returns True if this cannot be determined.
     """
     return _attribute(upper, path, FOLDER) is not None
 

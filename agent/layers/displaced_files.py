@@ -1,7 +1,7 @@
 """Files that applied changes displaced, kept for an undo: 2 GB for a workspace, for 30 days.
 
 Each order has a folder of its own, in which a file is named by the digest of its content. A program may still have the
-file open, so its content is compared when it is used. Nothing that is kept goes before its time to make room.
+file open, so its content is compared when it is used. No file is deleted earlier to make room for another.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     made: frozenset[str] = frozenset()
     """Paths that this run made, and that nobody else changed since."""
     room: int = 0
-    """Bytes that the folder of displaced files still takes."""
+    """Bytes that still fit into the folder of displaced files."""
     problem: str = ""
     """Why git's settings or index are not known; then everything asks."""
 

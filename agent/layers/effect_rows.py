@@ -17,7 +17,7 @@ _Line = tuple[bytes, Side | None, Side | None]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One path, as it was and as it should be. None means nothing.
+    """One path, as it was and as it should be. None stands for a path where nothing is.
 
     A file gets the time of `after`; if that is 0, it keeps the time at which it is written.
     """

@@ -1,4 +1,4 @@
-"""Find out whether commands in this workspace can run in layers, by trying each step in it.
+"""Find out whether commands can run in layers in this workspace, by trying each step.
 
 Nothing of the user's is changed: files are copied up, written and deleted in a trial layer, and what must work on the
 workspace's file system is tried next to that layer, in rundry's own folder.

@@ -1,4 +1,4 @@
-"""Prepare a layer, or a copy without layers, in which given paths are as they were, and all others as they are.
+"""Prepare a layer or a copy in which given paths are as they were before, and all others as they are now.
 
 In a layer this happens from outside, before it is mounted: what was not there becomes a whiteout, a folder that covers
 something else becomes opaque (overlayfs.rst), and old contents are written with their times and their execute bit.
@@ -47,7 +47,7 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def put_past(layer: Layer, past: Mapping[str, Past | None]) -> None:
-    """Let these paths of a layer that is not mounted yet be as they were. Raises OSError.
+    """Restore these paths in a layer that is not mounted yet. Raises OSError.
 
     `past`: relative paths, as effects name them, or None if nothing was there. If a folder was not there, or was
     something else, what lies in it now may be left out. Raises ValueError for paths that lead out of the workspace or
@@ -66,7 +66,7 @@ def put_past(layer: Layer, past: Mapping[str, Past | None]) -> None:
 
 
 def put_in_copy(copy: CopyLayer, past: Mapping[str, Past | None]) -> None:
-    """Let these paths of a copy be as they were. Raises OSError, and ValueError and TooMuch as `put_past`."""
+    """Restore these paths in a copy. Raises OSError, and ValueError and TooMuch as `put_past`."""
     with CopyFolders(copy.workspace, copy.tree) as folders:
         for path, was in _shown_past(past):
             if was is not None and was.type == "folder":
@@ -90,7 +90,7 @@ def put_in_copy(copy: CopyLayer, past: Mapping[str, Past | None]) -> None:
 def put_start_in_copy(
     copy: CopyLayer, start: StartCopy, past: Mapping[str, Past | None], outputs: Collection[str]
 ) -> dict[str, Past | None]:
-    """Let what nobody can decide on be as at the start: git, byte-code, and output. Returns the rest of `past`.
+    """Restore what nobody can decide on as it was at the start: git, byte-code, and output. Returns the rest of `past`.
 
     Raises OSError.
     """

@@ -11,7 +11,7 @@ LimitName = Literal["steps", "tokens", "usd", "seconds", "deadline", "quota"]
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of one run (of one message, in a chat). None: no limit; the user wrote `none`."""
+    """Limits of one run (of one message, in a chat). None means no limit: the user wrote `none`."""
 
     steps: int | None = 40
     tokens: int | None = 200_000

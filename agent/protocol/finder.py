@@ -100,7 +100,8 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """How often a failed item is tried again before it has failed permanently."""
     dry_passes: int = 2
     sceptics: int = 3
-    """Verifiers for each new finding. 0: findings are confirmed without a verdict, and are reported as such."""
+    """Number of verifiers for each new finding. With 0, findings are confirmed and reported as such, without a
+    verdict."""
     critic: bool = True
     """A model may propose another lens before the run accepts that passes find nothing new."""
     paths: list[str] = []

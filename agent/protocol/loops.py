@@ -182,7 +182,7 @@ class ImproveSpec(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int = 1
     """Number of measurements of each score; the median counts."""
     tries: int = 1
-    """Candidates per pass, each in its own worktree; the best one is kept."""
+    """Tries per pass, each in files of its own; the best one is kept."""
     concurrency: int = 8
     """Maximum number of tries that run at the same time."""
     bounded: bool = False
@@ -195,7 +195,7 @@ class ImproveSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoalTries(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of a goal run with `--tries N`: candidates in worktrees, of which the check selects one."""
+    """Settings of a goal run with `--tries N`: each works in files of its own, and the check selects one."""
 
     tries: int
     concurrency: int = 8

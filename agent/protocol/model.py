@@ -1,4 +1,7 @@
-"""The model interface that the core uses: count tokens, stream an answer, compute a price. `model/` implements it."""
+"""The model interface that the core uses: count tokens, stream an answer, compute a price.
+
+`agent/models/` implements it.
+"""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ class HandoffTier(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: TierKind
     after: float | None = None
-    """Seconds until the next tier is asked. None: never, as long as somebody can still answer."""
+    """Seconds until the next tier is asked. None means never, as long as somebody can still answer."""
     model: ModelSpec | None = None
     """The model of a `model` tier."""
     run: str | None = None
@@ -288,7 +288,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     edit_format: EditFormat = BY_TOOLS
     """In a file format, the program chooses the file."""
     restarts: int | None = None
-    """How often the run may start over after an answer that does not pass the check; None: as its limits allow."""
+    """How often the run may start over after an answer that does not pass the check. None means as often as its limits
+    allow."""
     commit: bool = False
     """Each approved edit of the model becomes its own git commit."""
     commit_hooks: bool = False

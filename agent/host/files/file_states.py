@@ -124,7 +124,7 @@ def state_of(path: Path, real: Path, data: bytes, status: os.stat_result) -> Fil
 
 
 def stored_state(path: Path, real: Path, data: bytes | None) -> FileState:
-    """Make a state from stored bytes only, for comparisons, or None if there was no file."""
+    """Make a state from stored bytes only, for comparisons. `data` is None if there was no file."""
     if data is None:
         return FileState(path=path, real=real, exists=False)
     return state_of(path, real, data, os.stat_result([0] * 10, {"st_mtime_ns": 0}))  # without it, it is None

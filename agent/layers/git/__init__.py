@@ -1,1 +1,1 @@
-"""Take over what git did in a layer, as from an untrusted remote (decision 0039)."""
+"""Import what git did in a layer, as from an untrusted remote (decision 0039)."""

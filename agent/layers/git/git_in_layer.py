@@ -47,11 +47,11 @@ class InsideFailed(Exception):
 
 
 class _NotSetUp(InsideFailed):
-    """bubblewrap says so, or git pretends it: then it only runs once more."""
+    """bubblewrap could not set up the sandbox, or git claims so. Then git only runs once more."""
 
 
 class InsideGit:
-    """Runs git in the sandbox of a layer in which nothing else runs. Nothing that it says is believed."""
+    """Runs git in the sandbox of a layer in which nothing else runs. Its output is never trusted."""
 
     def __init__(self, words: Inside, own: Path, layer: Layer) -> None:
         """`own`: the git folder of the working tree."""

@@ -1,4 +1,4 @@
-"""Say in plain words what a repository gains."""
+"""Describe in words what a repository gains."""
 
 from __future__ import annotations
 

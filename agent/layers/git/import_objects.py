@@ -1,4 +1,4 @@
-"""Take objects into a repository as git's receive-pack does: hashed and checked in a folder apart, then moved in."""
+"""Import objects into a repository as git's receive-pack does: check them in a separate folder, then move them in."""
 
 from __future__ import annotations
 

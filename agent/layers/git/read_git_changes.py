@@ -77,7 +77,7 @@ _QUIET = re.compile(
     rb"|packed-refs|HEAD|branches/.*|lfs/.*|hooks/.*\.sample|next-index-.*",
     re.DOTALL,
 )
-"""What git writes by the way and reads for nothing that matters, or what is compared by itself."""
+"""Files that git writes and does not need, or that are compared separately."""
 
 
 class GitReport(NamedTuple):

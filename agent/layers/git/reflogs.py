@@ -15,7 +15,7 @@ _LONGEST = 1_000
 def new_lines(before: bytes, after: bytes) -> tuple[str, ...] | None:
     """Return the lines of a reflog that another version of it lacks, without control characters.
 
-    None: a line is not as git writes it.
+    Returns None if a line is not as git writes it.
     """
     was, now = _lines(before), _lines(after)
     known, found = set[bytes](), list[str]()

@@ -1,4 +1,4 @@
-"""Which paths of a workspace are git's own."""
+"""Decide which paths of a workspace are git's own."""
 
 from __future__ import annotations
 

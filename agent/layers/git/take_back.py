@@ -1,4 +1,4 @@
-"""Let a repository of a layer be as it was before some of its changes. What the workspace has stays as it is."""
+"""Revert some changes of a repository in a layer. The workspace itself is not changed."""
 
 from __future__ import annotations
 

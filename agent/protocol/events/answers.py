@@ -41,7 +41,7 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerRead(EventBase, frozen=True, kw_only=True):
-    """What an answer in a file format gives: a candidate, or the reason why it gives none."""
+    """What an answer in a file format gives: a try, or the reason why it gives none."""
 
     number: int
     """Number of the answer in the run, from 1."""
@@ -55,7 +55,7 @@ class AnswerRead(EventBase, frozen=True, kw_only=True):
     same_as: int = 0
     """The earlier answer that gave the same program and was checked, or 0 if there is none."""
     digest: str = ""
-    """Equal for candidates that are the same program, or empty if there is no candidate."""
+    """Equal for answers that give the same program, or empty if the answer gives none."""
     files: list[AnswerFile] = []
     part: int = 0
     """The number of the part of the file that was asked for, from 1. 0 means the file."""

@@ -167,7 +167,7 @@ class ScoreMeasured(EventBase, frozen=True, kw_only=True):
     within_noise: bool = False
     """The difference to the best earlier score is not larger than the larger noise of the two."""
     tries: int = 1
-    """Number of candidates in the pass."""
+    """Number of tries in the pass."""
     candidate: int = 0
     """Number of the try with this score, from 1. 0 means that the pass has no tries."""
     line: str = ""

@@ -14,7 +14,7 @@ WorkKind = Literal[
     "begin",  # a pass starts; it calls no model, like `close` and `measure`
     "close",
     "measure",
-    "try",  # one candidate of a pass
+    "try",  # one of several tries of a pass
     "child",  # a run of its own
     "item",  # in a search, like those below
     "lens",

@@ -44,7 +44,7 @@ class PassStarted(EventBase, frozen=True, kw_only=True):
     """Folder of the layer or copy in which the pass works. None means that it has tries, or an older version ran it in
     place."""
     tries: int = 1
-    """Number of candidates in the pass, each with files of its own."""
+    """Number of tries in the pass, each with files of its own."""
 
 
 class PatchKept(EventBase, frozen=True, kw_only=True):

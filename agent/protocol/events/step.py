@@ -251,7 +251,7 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     """Blob of the old content, or None if the file did not exist, or is too large to store."""
     after: str | None
     unstored_before: NotStored | None = None
-    """The old content, if it is not stored. None: it is, or the file did not exist; older versions do not say which."""
+    """The old content, if it is not stored. None means that it is stored, or that the file did not exist."""
     unstored_after: NotStored | None = None
     """The new content, if it is not stored."""
     added: int = 0

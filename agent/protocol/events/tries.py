@@ -1,4 +1,4 @@
-"""Events about the tries of a pass: candidates that each work in a layer or copy of their own."""
+"""Events about the tries of a pass, each of which works in a layer or copy of its own."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ _PREFIX = "try:"
 
 
 class TryStarted(EventBase, frozen=True, kw_only=True):
-    """A candidate starts. All its events have its name as their `work`."""
+    """A try starts. All its events have its name as their `work`."""
 
     number: int
     """Number of the pass."""
     candidate: int
-    """Number of the candidate, from 1."""
+    """Number of the try, from 1."""
     tries: int
-    """Number of candidates in the pass."""
+    """Number of tries in the pass."""
     place: str
     """The folder of its layer or copy."""
     layer: bool = False
@@ -23,13 +23,13 @@ class TryStarted(EventBase, frozen=True, kw_only=True):
 
 
 class TryFinished(EventBase, frozen=True, kw_only=True):
-    """A candidate ended, and its changes are kept as a git patch."""
+    """A try ended, and its changes are kept as a git patch."""
 
     number: int
     candidate: int
     tries: int
     why: str
-    """Why the candidate ended."""
+    """Why the try ended."""
     said: str = ""
     """Summary of what it did, in one line."""
     patch: str | None = None
@@ -45,13 +45,13 @@ class TryFinished(EventBase, frozen=True, kw_only=True):
     """Why it failed, or None if it did not fail."""
     retryable: bool = False
     lost: bool = False
-    """The runner died while the candidate was working. The candidate is started again."""
+    """The runner died while the try was working. The try is started again."""
     exhausted: bool = False
     """A limit of the budget ended it."""
 
 
 class TryMeasured(EventBase, frozen=True, kw_only=True):
-    """The score of a candidate in its own files, or why it cannot be chosen."""
+    """The score of a try in its own files, or why it cannot be chosen."""
 
     number: int
     candidate: int
@@ -59,7 +59,7 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
     score: float | None
     """None: not measured, or the command printed no usable number, or the run has no score."""
     why: str = ""
-    """Why the candidate cannot be chosen. Empty means that it can be chosen."""
+    """Why the try cannot be chosen. Empty means that it can be chosen."""
     not_measured: bool = False
     """The score command printed no usable number."""
     values: list[float] = []
@@ -71,7 +71,7 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
 
 
 class TryChosen(EventBase, frozen=True, kw_only=True):
-    """The best candidate. Its changes are those of the pass from here on."""
+    """The best try. Its changes are those of the pass from here on."""
 
     number: int
     candidate: int
@@ -92,17 +92,17 @@ class TryChosen(EventBase, frozen=True, kw_only=True):
 
 
 def try_name(number: int, candidate: int) -> str:
-    """Return the `work` name of a candidate."""
+    """Return the `work` name of a try."""
     return f"{_PREFIX}{number}.{candidate}"
 
 
 def is_try(work: str | None) -> bool:
-    """Return whether events with this `work` belong to a candidate."""
+    """Return whether events with this `work` belong to a try."""
     return work is not None and work.startswith(_PREFIX)
 
 
 def candidate_of(work: str | None) -> int | None:
-    """Return the number of the candidate with this `work`, or None if it is not a candidate."""
+    """Return the number of the try with this `work`, or None if it is not a try."""
     return int(work.rpartition(".")[2]) if work is not None and is_try(work) else None
 
 

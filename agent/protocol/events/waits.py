@@ -5,7 +5,7 @@ from __future__ import annotations
 from .base import EventBase
 
 SHELL_CALL = "shell_"
-"""Begin of the `call_id` of a person's own command; its `shell_id` follows."""
+"""Beginning of the `call_id` of a person's own command; its `shell_id` follows."""
 
 
 class OutputArrived(EventBase, frozen=True, kw_only=True):
