@@ -40,7 +40,7 @@ class Inbox:
     def take(self) -> list[tuple[int, Command | None]]:
         """Take and return the untaken commands, oldest first.
 
-        Returns None if this version does not know the command.
+        A command that this version does not know is None.
         """
         with self._handle as db:
             if not db.execute(f"{_UNTAKEN} LIMIT 1").fetchone():

@@ -27,7 +27,7 @@ class Version(NamedTuple):
 
 
 def file_patch(path: str, before: Version | None, after: Version | None, hash_name: str = "sha1") -> bytes:
-    """Return the patch of one path; empty if nothing differs. Returns None if there is nothing on this side.
+    """Return the patch of one path, or empty if nothing differs. A side is None if nothing is there.
 
     `path`: with `/`; bytes that are not UTF-8 as surrogates. `hash_name`: that of the repository (`sha1`, `sha256`),
     for binary files.

@@ -126,7 +126,8 @@ class Repository:
     async def commit(self, paths: Sequence[str], message: str, hooks: Hooks | None = None) -> str | None:
         """Commit these files as they are on the disk, on the current branch. Return the id of the commit.
 
-        None: there was nothing to commit. Ignored files are left out. Raises GitFailed if nothing was committed.
+        Returns None if there was nothing to commit. Ignored files are left out. Raises GitFailed if nothing was
+        committed.
         """
         head = await self.head()
         tree = await self.stage(paths)

@@ -22,7 +22,7 @@ _KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$|[#;])")
 def setting_lines(text: str) -> Iterator[tuple[str | None, str]]:
     """Yield key (`section.subsection.name`) and text of each line that sets something.
 
-    Returns None if it has no plain key.
+    The key is None if it is not a plain one.
     """
     section = ""
     for line in text.splitlines():

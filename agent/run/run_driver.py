@@ -181,7 +181,7 @@ class RunDriver:
         if passes is None:
             return None
         if decision.reason in (Reason.HANDOFF, Reason.ERROR):
-            await passes.candidates.finish_all(decision.detail)
+            await passes.tries.finish_all(decision.detail)
             return None
         result = await passes.end(judged=stop != "now", asks=stop is None)
         if result.handoff is not None and stop is None:
@@ -222,7 +222,7 @@ class RunDriver:
         await run.pool.cancel()
         await self._ctx.background.end_all("the run ended")
         if run.passes is not None:
-            await run.passes.candidates.close()
+            await run.passes.tries.close()
             await run.passes.close_unit()
         if run.finder is not None:
             await run.finder.close()

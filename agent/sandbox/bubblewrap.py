@@ -57,7 +57,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that appears as /tmp."""
     hidden_places: HiddenPlaces
     readable: Sequence[Path] = ()
-    """What commands see besides, read-only: existing places with links resolved, none inside another."""
+    """What else commands see, read-only: existing places with links resolved, none inside another."""
     links: Sequence[tuple[str, str]] = ()
     """Links outside of `readable`, with their targets."""
     socket_folders: Sequence[Path] = ()

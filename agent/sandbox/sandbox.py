@@ -177,7 +177,7 @@ class Sandbox(Confinement):
     ) -> Finished:
         """Call `run_process` in the sandbox.
 
-        The command works in the repository of the workspace. What it changed there, the caller finds out.
+        The command works in the repository of the workspace. The caller finds out what it changed there.
         """
         ws, access, cwd = self._placed(ws, access, cwd)
         argv = shell(command, ws) if isinstance(command, str) else command

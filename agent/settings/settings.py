@@ -139,7 +139,7 @@ class Settings:
 
     @property
     def notify(self) -> str | None:
-        """`none`: no notification; a command: run it and notify on the terminal; None: notify only on the terminal."""
+        """How to notify: not at all (`none`), by this command and on the terminal, or only on the terminal (None)."""
         return self.get("notify", str)
 
     @property

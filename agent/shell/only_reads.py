@@ -1,4 +1,4 @@
-"""Tell command lines that only read from others."""
+"""Decide which command lines only read."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ async def carry_out(
 ) -> ToolResult:
     """Carry out exactly what was approved; if nothing was approved, return the reason.
 
-    `on_output` receives a command's output while it runs. `layer`: where a command writes; None: in the workspace.
-    `keeps_workspace`: whether the workspace is read-only for a command.
+    `on_output` receives a command's output while it runs. `layer`: where a command writes. None means the workspace
+    itself. `keeps_workspace`: whether the workspace is read-only for a command.
     """
     if not ruling.approved:
         return failure(ruling.note_for_model, _REFUSED.get(ruling.refused_by or "", "refused"))

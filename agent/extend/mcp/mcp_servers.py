@@ -110,7 +110,7 @@ class McpServers:
         client.tools = {tool.offered: tool for tool in listing.tools if kept.get(tool.name) == tool.digest}
 
     def _difference(self, client: McpClient, listing: Listing) -> ListChange | None:
-        """Return how the list differs from the accepted tools; None: only in what was declined before."""
+        """Return how the list differs from the accepted tools, or None if only in what was declined before."""
         kept, declined = self._kept.get(client.name, {}), self._declined.get(client.name, {})
         other = [t for t in listing.tools if kept.get(t.name) != t.digest and declined.get(t.name) != t.digest]
         return (

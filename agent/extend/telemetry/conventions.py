@@ -47,7 +47,7 @@ _PROVIDERS = {
 }
 """The provider in a model's name, and its name in the conventions. Others keep their own name."""
 _FAMILIES = {"claude": "anthropic", "gemini": "gcp.gemini"}
-"""Begin of a model's name without a provider. Any other such model is served in OpenAI's format."""
+"""Beginning of a model's name without a provider. Any other such model is served in OpenAI's format."""
 
 
 def provider_and_model(name: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ _TIMEOUTS = ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
 
 
 class SpanSender:
-    """Sends spans. Its thread ends with the process, whatever the collector does."""
+    """Sends spans. Its thread ends with the process, even if the collector hangs."""
 
     def __init__(self, target: Target, on_failure: Callable[[str], None]) -> None:
         """`on_failure` is called once, in the thread, with why a request failed."""

@@ -24,7 +24,7 @@ _ACTIVE = "[submodule]\n\tactive = .\n"
 async def create_git_folder(workspace: Path, folder: Path, env: Mapping[str, str], objects: Path | None) -> Path | None:
     """Create `.git` in the checkout `folder` from the present state of the workspace's repository.
 
-    `workspace`: a resolved path. `objects`: where the check sees the original objects; None: at their real path.
+    `workspace`: a resolved path. `objects`: where the check sees the original objects. None means at their real path.
     Returns that real path, or None if the workspace is not the top of a git repository. Raises GitFailed, OSError.
     """
     if not (workspace / ".git").exists():

@@ -112,7 +112,7 @@ def _walk(folder: Path, caches: Sequence[str]) -> Iterator[tuple[str, os.stat_re
 
 
 def _file_record(path: str, status: os.stat_result, now: int) -> FileRecord:
-    """Read one entry. `now`: the time when reading began, in ns; 0: do not store the change time."""
+    """Read one entry. `now`: the time when reading began, in ns. With 0, the change time is not stored."""
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         digest = hashlib.sha256(os.fsencode(os.readlink(path))).hexdigest()  # noqa: PTH115 - 100,000 of them

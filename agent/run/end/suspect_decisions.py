@@ -26,7 +26,7 @@ class PersonsAnswer(NamedTuple):
 
 
 async def ask_about_suspects(run: LiveRun) -> bool:
-    """Ask the person about suspect results, and act on the answer. Returns false if there was no user to answer."""
+    """Ask the person about suspect results, and act on the answer. Returns False if nobody was there to answer."""
     facts = run.facts
     found = suspects_of(facts)
     if not found:

@@ -1,4 +1,4 @@
-"""A goal run with tries: one pass of candidates in worktrees, of which one that passes the check is applied."""
+"""A goal run with tries: one pass with several tries, of which one that passes the check is applied."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ async def _drive_to_end(
     if is_resumed:
         results += await resume(run, beginning)
         if run.passes is not None:
-            await run.passes.candidates.sweep()
+            await run.passes.tries.sweep()
         if run.children is not None:
             run.children.reconcile()
     else:

@@ -71,7 +71,7 @@ class Committed(NamedTuple):
     """A commit that no branch has yet."""
 
     commit: str | None
-    """None: there was nothing to commit."""
+    """Returns None if there was nothing to commit."""
     git: Sequence[GitChanges]
     """The rows that move the branch to it and update the index, and what else repositories gain."""
     remark: str

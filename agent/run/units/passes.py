@@ -48,7 +48,7 @@ from .pass_end import finish_pass
 from .pass_texts import COPY_WORDS, describe_failure, first_message
 from .pass_unit import PassUnit, begin_pass_unit, left_pass_unit, pass_unit_of_try
 from .unit_end import UnitEnd
-from .work_tries import Candidates
+from .work_tries import PassTries
 
 if TYPE_CHECKING:
     from ...layers.run_layers import RunLayers
@@ -70,7 +70,7 @@ class Passes:
 
     def __init__(self, ctx: RunContext, tools: Sequence[str]) -> None:
         self.ctx = ctx
-        self.candidates = Candidates(ctx, tools)
+        self.tries = PassTries(ctx, tools)
         self._end = UnitEnd(ctx, lambda: self._branch, self._judge)
         self._locks = LockEvents(ctx.events.bound(None, None))
         self._watch = UnitWatch(ctx.workspace)
@@ -129,7 +129,7 @@ class Passes:
         """Perform a work order that is not a step. The person can interrupt it."""
         try:
             if work.kind == TRY:
-                return await self.candidates.work(work)
+                return await self.tries.work(work)
             if work.kind == BEGIN:
                 await self._begin()
             elif work.kind == CLOSE:
@@ -279,7 +279,7 @@ class Passes:
         assert started is not None  # only an open pass is closed
         found = await self._choose(started, why, judged=judged) if self._unit is None else None
         if found is not None:
-            await self.candidates.clear()
+            await self.tries.clear()
             changed = any(end is not None and end.files for end in self.facts.tries.values())
             if found.ends is Reason.HANDOFF:
                 finish_pass(self.ctx, started, "undecided", found.why, left=[found.why], ends=found.ends)
@@ -295,12 +295,12 @@ class Passes:
 
     async def _choose(self, started: PassStarted, why: str, *, judged: bool) -> Measured | None:
         """Choose a try, and let its unit be that of the pass. Returns why none is chosen. Raises PersonInterrupted."""
-        found = await self.candidates.choose(started, why, judged=judged)
+        found = await self.tries.choose(started, why, judged=judged)
         if found is not None:
             return found
-        chosen = await self.candidates.take_chosen()
+        chosen = await self.tries.take_chosen()
         self._unit = pass_unit_of_try(self.ctx, self._units, self._watch, *chosen)
-        await self.candidates.clear()
+        await self.tries.clear()
         return None
 
     async def _judge(self, ctx: RunContext, started: PassStarted, why: str, is_whole: bool) -> Measured | None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ...step.resources.run_context import RunContext
 
 
-class Candidates:
+class PassTries:
     """The tries of the open pass."""
 
     def __init__(self, ctx: RunContext, tools: Sequence[str]) -> None:

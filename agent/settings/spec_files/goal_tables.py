@@ -39,7 +39,8 @@ class GoalFile(Table, frozen=True):
     holdout: Annotated[Text | None, Meta(description="A second check, which the model never sees.")] = None
     holdout_files: Annotated[list[Text], Meta(description="Globs of the files that only `holdout` may read.")] = []
     tries: Annotated[
-        Annotated[int, Meta(ge=2, le=16)] | None, Meta(description="Candidates in worktrees; the check selects one.")
+        Annotated[int, Meta(ge=2, le=16)] | None,
+        Meta(description="Tries with files of their own; the check selects one."),
     ] = None
     tools: Annotated[
         list[Text], Meta(description="The only tools that the model gets, with `finish`; default: all.")

@@ -68,15 +68,15 @@ class PassFacts:
     """What of these changes was not applied, because somebody changed it meanwhile, or None if they are not applied
     yet."""
     tries: dict[int, TryFinished | None] = field(default_factory=dict[int, TryFinished | None])
-    """Candidates of the open pass that started, by number, or None if not ended yet."""
+    """Tries of the open pass that started, by number. None means that the try has not ended."""
     measured: dict[int, TryMeasured] = field(default_factory=dict[int, TryMeasured])
-    """Measurements of candidates, by number."""
+    """Measurements of tries, by number."""
     chosen: TryChosen | None = None
     """The try whose changes are those of the pass: they wait for its verdict."""
     lost: list[TryStarted] = field(default_factory=list[TryStarted])
-    """Candidates whose runner died while they worked; their layers may still exist."""
+    """Tries whose runner died while they worked; their layers may still exist."""
     left_layers: list[str] = field(default_factory=list[str])
-    """Folders of the layers of candidates of an earlier runner that had ended; they may still exist."""
+    """Folders of the layers of ended tries of an earlier runner; they may still exist."""
     last: PassStarted | None = None
     began: int = 0
     """Position in the journal at which it started."""
@@ -116,7 +116,7 @@ class PassFacts:
 
     @property
     def unfinished(self) -> list[TryStarted]:
-        """Candidates that have started and not ended, also of an earlier runner."""
+        """Tries that have started and not ended, also of an earlier runner."""
         return [*self.lost, *(one for number, one in self._started.items() if self.tries.get(number) is None)]
 
     @property

@@ -178,7 +178,7 @@ class FileEdits(TextEdits):
             self._longest = 2 * space.count(text_of(shown, self._part)) + _PART
 
     def is_complete(self, said: str) -> bool:
-        """Return whether the answer so far is a candidate to which nothing more has to be added."""
+        """Return whether the answer so far is complete, so that nothing more has to be added."""
         if self._part is not None:
             return part_is_complete(said, self._shown, self._part)
         return is_complete(self.format, said, self._shown)

@@ -117,7 +117,7 @@ def read_block(block: str, shown: ShownFile) -> Reading | None:
 
 
 def is_complete(form: FileFormat, said: str, shown: ShownFile) -> bool:
-    """Return whether the answer so far already is a candidate to which nothing more has to be added.
+    """Return whether the answer so far is already complete, so that nothing more has to be added.
 
     That is so at the closing fence, and in a Python file where something else than definitions begins.
     """

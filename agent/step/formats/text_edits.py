@@ -89,7 +89,7 @@ class TextEdits(ABC):
 
     @abstractmethod
     def is_complete(self, said: str) -> bool:
-        """Return whether the answer so far is a candidate to which nothing more has to be added."""
+        """Return whether the answer so far is complete, so that nothing more has to be added."""
 
     @abstractmethod
     def read(self, said: str) -> tuple[AnswerRead | None, list[ToolCall]]:

@@ -33,7 +33,7 @@ class FileContents(NamedTuple):
 
 
 def contents_of(row: Row, before: bytes | None, after: bytes | None) -> FileContents:
-    """Return the contents of a row. Returns None if what it has on that side is not stored."""
+    """Return the contents of a row. A content is None if it is not stored."""
     return FileContents(row.path, before, after, _unstored(row.before, before), _unstored(row.after, after))
 
 
