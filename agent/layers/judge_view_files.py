@@ -159,7 +159,7 @@ class _View:
         """Folders of the upper one, with the status of the workspace's folder below each."""
 
     def put(self, parts: tuple[bytes, ...], was: Past | None) -> None:
-        """Let a path be as it was."""
+        """Restore a path as it was."""
         path = b"/".join(parts)
         now = status_at(self._live, path)
         if was is None and now is None:
@@ -195,7 +195,7 @@ class _View:
                     os.close(opened)
 
     def finish(self) -> None:
-        """Give the folders the rights and times of the workspace's, the inner ones first."""
+        """Give the folders the rights and times that they have in the workspace, the inner ones first."""
         for path in sorted(self._made, reverse=True):
             now = self._made[path]
             opened = open_below(self._upper, path, FOLDER)

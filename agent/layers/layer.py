@@ -49,7 +49,7 @@ class Layer:
     """
 
     _limits: Limits | None = None
-    """Of the first command."""
+    """The limits of the first command."""
     caches: Sequence[Path] = ()
     """Caches outside of the workspace that its commands may write, too. What they write there is dropped with it."""
 
@@ -107,7 +107,7 @@ class Layer:
         return self
 
     def _caches_covered(self) -> list[Cover]:
-        """Return how the caches are covered: with new folders, because a used one of the kernel is refused."""
+        """Return how the caches are covered: with new folders, because the kernel refuses used ones."""
         own, covers = self.folder.name, list[Cover]()
         for n, place in enumerate(self.caches):
             upper, work = f"{_CACHE}{n}", f"{_CACHE_WORK}{n}"
@@ -189,7 +189,7 @@ class Layer:
             os.close(upper)
 
     def outside(self, path: Path) -> Path:
-        """Return the path that commands know, of one in the workspace."""
+        """Return the path that commands know for a path in the workspace."""
         return path
 
     @property
@@ -229,7 +229,10 @@ class Layer:
         seal(self._namespaces, self._open, seconds)
 
     def next_tick(self, name: str) -> int:
-        """Return a change time of its file system that is later than all until now. `name`: of a file in its folder."""
+        """Return a change time of its file system that is later than all earlier ones.
+
+        `name`: of a file in its folder.
+        """
         return next_tick(self.folder / name)
 
     def moment(self, name: str) -> LayerMoment:
@@ -275,7 +278,7 @@ class Layer:
         return Written(self.upper, self.folder / _STAGING)
 
     def unmount(self) -> None:
-        """Let go of the mount; it ends with its last process."""
+        """Release the mount; it ends with its last process."""
         while self.indexes:
             os.close(self.indexes.popitem()[1])
         if self._mounted is not None:
@@ -307,7 +310,8 @@ def wait_for_end(folder: Path, namespaces: Namespaces, seconds: float) -> None:
 def wait_until_unused(folder: Path, namespaces: Namespaces | None, seconds: float) -> None:
     """Wait until nobody works in the layer or copy that another runner left in this folder.
 
-    `namespaces`: None: nobody can tell whether a layer is used. Raises Occupied, NamespacesRefused and OSError.
+    `namespaces` is None if it cannot be found out whether a layer is used. Raises Occupied, NamespacesRefused and
+    OSError.
     """
     if has_copy(folder):
         wait_for_copy(folder, seconds)

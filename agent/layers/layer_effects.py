@@ -1,6 +1,6 @@
 """List the effects of a layer: what differs in it from what lies below, after its last process has ended.
 
-The layer is read as the work of somebody hostile: by descriptors, without following a link, with limits. What the
+The content of the layer is never trusted: it is read by descriptors, without following a link, with limits. What the
 command could set itself (times, attributes, owners) decides nothing. Three things come from the kernel alone: change
 times of files in the workspace, inodes, and the marks of the overlay (overlayfs.rst), which a command in it cannot set.
 """
@@ -213,8 +213,8 @@ def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
 def _find_deleted(walk: _Walk) -> None:
     """Call a new file a conflict if it is the copy of a file that somebody deleted or moved while the command ran.
 
-    A copy of a file that the command itself moved is none: that file still lies below, at its old path. Only folders
-    below which changed are looked into.
+    A copy of a file that the command itself moved is not a conflict: that file still lies below, at its old path. Only
+    changed folders of the workspace are searched.
     """
     below = walk.ground.below
     copies = list[tuple[int, tuple[int, bytes]]]()
@@ -309,7 +309,7 @@ def side_at(folder: int, path: bytes, *, hashes: bool = True, status: os.stat_re
 
 
 def _lying_below(ground: Ground, path: bytes) -> Seen | None:
-    """Return what lies below the layer at a path. A file that the user cannot read is the same as nothing else."""
+    """Return what lies below the layer at a path. A file that the user cannot read is equal to no other one."""
     try:
         return side_at(ground.below, path)
     except PermissionError:

@@ -1,4 +1,4 @@
-"""What lies on the disk besides units of work: layers of commands, copies, and files that are kept for an undo."""
+"""Files on the disk besides units of work: layers of commands, copies, and files that are kept for an undo."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def kept_files(workspace: Path, state: Path) -> LeftFiles:
 
 
 def remove_left_layers(left: LeftFiles, namespaces: Namespaces | None) -> int:
-    """Delete the layers in which no process works, and return their number. `namespaces`: None: all are copies.
+    """Delete the layers in which no process works, and return their number. `namespaces` is None if all are copies.
 
     Raises OSError.
     """

@@ -1,4 +1,4 @@
-"""What units of work left on the disk: listed with their sizes, and removed; and what a restart made useless."""
+"""List what units of work left on the disk, with their sizes, remove it, and find what a restart made useless."""
 
 from __future__ import annotations
 

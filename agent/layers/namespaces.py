@@ -1,4 +1,4 @@
-"""The namespaces of one run: where its commands find the user, the network and the layers that are theirs."""
+"""The namespaces of one run: the user, the network and the layers of its commands."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Mounted:
         return self._namespace
 
     def close(self) -> None:
-        """Let go of the layer. It is unmounted when its last process has ended."""
+        """Release the layer. It is unmounted when its last process has ended."""
         for one in (*self.roots, self._namespace):
             if one >= 0:
                 os.close(one)

@@ -63,7 +63,7 @@ def workspace_key(workspace: Path) -> str:
 
 
 def becomes(is_so: Callable[[], bool], seconds: float) -> bool:
-    """Ask again and again until it is so; False after `seconds`."""
+    """Ask repeatedly until it is so. Returns False after `seconds`."""
     until, pause = time.monotonic() + seconds, _FIRST_PAUSE
     while not is_so():
         if time.monotonic() >= until:

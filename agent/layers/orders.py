@@ -1,4 +1,4 @@
-"""Orders to change a workspace: files that say what is applied, so that what a kill cut off can be carried out later.
+"""Orders to change a workspace: files that say what is applied, so that another process can finish it after a kill.
 
 An order lies in the layers' folder of its workspace from before its first change until its outcome is in the journal.
 """
@@ -108,7 +108,7 @@ class Orders:
         crash_point("order: given")
 
     def carry_out(self, name: str) -> list[Result]:
-        """Carry an order out, or finish it, unless that was done. Raises OSError and ValueError (a damaged file)."""
+        """Carry out an order, or finish it, unless that was done. Raises OSError and ValueError (a damaged file)."""
         own = self._folder / name
         with self.locked():
             done = self.outcome(name)
@@ -154,7 +154,7 @@ class Orders:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Let no other process apply anything in this workspace during the block."""
+        """Prevent other processes from applying anything in this workspace during the block."""
         lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)

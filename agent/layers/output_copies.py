@@ -20,7 +20,7 @@ from .removing import remove_tree
 from .workspace_copies import copy_file, size_of
 
 _MOST_BYTES, _MOST_FILES = 500 << 20, 20_000
-"""Of a copy that shares no blocks with its source."""
+"""Limits of a copy that shares no blocks with its source."""
 _MOST_SECONDS = 30 * 86_400.0
 _FOLDER = "outputs"
 

@@ -1,4 +1,4 @@
-"""What is at given paths now. A file is read again only if the kernel says that it was touched since."""
+"""Find out what is at given paths now. A file is read again only if the kernel reports that it was touched since."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Present:
     def sides(self, paths: Iterable[str]) -> Iterator[tuple[str, Side | None]]:
         """Yield each path with what is there.
 
-        Returns None if there is nothing. Raises OSError if the folder cannot be opened.
+        A path where nothing is has None. Raises OSError if the folder cannot be opened.
         """
         root = os.open(self._root, FOLDER | os.O_CLOEXEC)
         try:

@@ -1,4 +1,4 @@
-"""How a person lifts what keeps layers from working, by its cause on this machine."""
+"""Find how a person can remove what prevents layers, by its cause on this machine."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Remedy(msgspec.Struct, frozen=True):
     text: str = ""
     """A sentence, or empty if nothing is known."""
     commands: tuple[str, ...] = ()
-    """Command lines that do it."""
+    """Command lines with which to do it."""
 
 
 class LayerRefused(Exception):
-    """No layer could be opened in the middle of a run. The message says why, and how a person mends it."""
+    """No layer could be opened in the middle of a run. The message says why, and how a person can fix it."""
 
     def __init__(self, error: NamespacesRefused | OSError, base: Path) -> None:
         """`base`: the layers' folder."""
         why = " ".join(str(error).split())
-        super().__init__(". ".join([f"no layer could be opened ({why})", *mend(error, base)]))
+        super().__init__(". ".join([f"no layer could be opened ({why})", *how_to_fix(error, base)]))
 
 
 _ALWAYS = {
@@ -57,7 +57,7 @@ class Refusal(Exception):
 
 
 class Machine:
-    """What its files tell about a machine."""
+    """A machine, as its files describe it."""
 
     def __init__(self, root: Path = Path("/"), system: str = sys.platform, release: str = platform.release()) -> None:
         """`root`: where its files begin. `release`: of the kernel."""
@@ -102,8 +102,8 @@ def remedy_for(refusal: Refusal, machine: Machine, workspace: Path, state: Path,
     return _file_system(machine, kind) if step in _OF_FILE_SYSTEMS else Remedy()
 
 
-def mend(error: NamespacesRefused | OSError, base: Path) -> list[str]:
-    """Return how a person lets layers work again that worked before, one sentence each, without a full stop.
+def how_to_fix(error: NamespacesRefused | OSError, base: Path) -> list[str]:
+    """Return how a person can fix layers that worked before: sentences without a full stop.
 
     `base`: the layers' folder.
     """

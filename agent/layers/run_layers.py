@@ -115,9 +115,9 @@ class RunLayers:
         """Operations of git that the run's commands began and may continue."""
         self._lock = threading.Lock()
         self.named = set[str]()
-        """Paths of files of which the user knows that a check's changes were dropped."""
+        """Files about which the user was already informed that a check's changes of them were dropped."""
         self.others_write = False
-        """Whether something of this run wrote to the workspace itself, so that its layers do not tell all changes."""
+        """Whether something of this run wrote to the workspace itself, so that its layers do not show all changes."""
         self.contents_base = base
         """The layers' folder in which runs kept old contents. It differs from `base` only for copies."""
         self.start: StartCopy | None = None
@@ -153,9 +153,9 @@ class RunLayers:
         return said
 
     def _remove_if_left(self, folder: Path) -> list[str]:
-        """Remove the layer of a killed runner, unless something still runs in it, or somebody decides on it later.
+        """Remove the layer of a killed runner, unless something still runs in it, or somebody can still decide on it.
 
-        Returns a line if somebody cannot decide on it any more.
+        Returns a line if nobody can decide on it any more.
         """
         with suppress(OSError, Occupied, NamespacesRefused):
             record = read_record(folder)
@@ -172,7 +172,7 @@ class RunLayers:
     def open(self, kind: str = "", prepare: Callable[[Layer], object] = lambda _: None, *, line: str = "") -> Layer:
         """Mount a layer. `kind`: of a unit of work. `prepare`: called before it is mounted. Raises LayerRefused.
 
-        `line`: the command line for which alone it is.
+        `line`: the only command line for which it is.
         """
         with self._lock:
             self._count += 1
@@ -256,7 +256,7 @@ class RunLayers:
         git: Sequence[GitChanges],
         keep: frozenset[str],
     ) -> None:
-        """Store durably that these rows are to be applied, under a new name. Raises OSError.
+        """Store an order to apply these rows durably, under a new name. Raises OSError.
 
         `keep`: SHA-256 of displaced files that are kept for an undo.
         """
@@ -345,7 +345,7 @@ class RunLayers:
         self.orders.forget(name)
 
     def close(self) -> None:
-        """End what the run's layers need."""
+        """End the processes that the layers of the run need."""
         self._applier.close()
         self._copies.close()
         if self.start is not None:

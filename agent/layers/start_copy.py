@@ -81,8 +81,8 @@ class StartCopy:
     def left(cls, base: Path, run: str, workspace: Path, hidden: Path | None) -> Self | None:
         """Return the copy that an earlier runner made.
 
-        Returns None if it is gone, or the machine was restarted. Raises OSError. A copy is not forced out to the disk,
-        so after a crash of the machine some of it may be lost.
+        Returns None if it is gone, or the machine was restarted. Raises OSError. A copy is not flushed to the disk, so
+        a crash of the machine can lose some of it.
         """
         folder = _folder(base, run)
         try:
@@ -111,14 +111,14 @@ class StartCopy:
         return frozenset(dependency_folders(self.root))
 
     def unchanged_dependencies(self, now: Tree) -> list[str]:
-        """Return the dependency folders that the workspace still has as it had them. `now`: of the workspace."""
+        """Return the dependency folders that are unchanged since the start. `now`: those of the workspace."""
         changed = differing_paths(self.layer.source, now)
         below = [os.fsencode(folder) for folder in self.dependencies]
         touched = {folder for folder in below for path in changed if path == folder or path.startswith(folder + b"/")}
         return sorted(os.fsdecode(folder) for folder in below if folder not in touched)
 
     def changed(self) -> list[Row]:
-        """Return what the workspace has otherwise than at the start, without git and byte-code. Raises OSError."""
+        """Return what differs in the workspace from the start, without git and byte-code. Raises OSError."""
         copy, found = self.layer, list[Row]()
         now = read_tree(copy.workspace, skipped=copy.skipped, settled=True)
         root = os.open(copy.tree, FOLDER | os.O_CLOEXEC)
@@ -136,7 +136,7 @@ class StartCopy:
         return found
 
     def close(self) -> None:
-        """Let go of it. It stays, for a runner that resumes the run."""
+        """Release the copy. It stays on the disk, for a runner that resumes the run."""
         self.layer.unmount()
 
 
@@ -157,7 +157,7 @@ def _folder(base: Path, run: str) -> Path:
 
 
 def _no_copies(base: Path) -> Copies:
-    """Return where the copy would look for one that is not used; there is none, and nothing is restored from it."""
+    """Return an empty pool of copies, from which nothing is ever restored."""
     return Copies(base / _STARTS / "unused", at_workspace=False)
 
 

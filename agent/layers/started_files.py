@@ -2,7 +2,7 @@
 
 The settings of git (all that git itself reads, with includes), variables of the environment, hooks, and the scripts
 that a shell runs when it enters a folder are read, not listed in a table: `core.fsmonitor = tools/watch` makes
-`tools/watch` as dangerous as `.git/config`. A word in doubt counts as a name. What a named program starts in turn is
+`tools/watch` as dangerous as `.git/config`. A doubtful word counts as a name. Programs that a named program starts are
 not followed.
 """
 

@@ -137,7 +137,7 @@ class Unit:
         return self.layer.access
 
     def outside(self, path: Path) -> Path:
-        """Return the path that commands and people know, of what this process finds in the view."""
+        """Return the path that commands and people know for a path in the view."""
         live = self.layer.workspace / path.relative_to(self.root) if path.is_relative_to(self.root) else path
         return self.layer.outside(live)
 
@@ -173,7 +173,7 @@ class Unit:
             os.dup2(self.layer.root, self._root, inheritable=False)
 
     def _close_view(self) -> None:
-        """Let the view end, and keep the number of its descriptor: in a deleted folder nothing can be made."""
+        """Close the view, and keep the number of its descriptor: in a deleted folder nothing can be made."""
         if self._root < 0:  # a copy stays where it is
             return
         closed = self.folder / _CLOSED
@@ -231,18 +231,18 @@ class Unit:
         self._write(self._record.boot)
 
     def force_out(self) -> None:
-        """Force all that was written out to the disk, so that it outlasts the machine. No process may run in it.
+        """Flush everything that was written to the disk, so that it survives a crash of the machine.
 
-        To write more, call `mount_again`. Raises OSError.
+        No process may run in it. To write more, call `mount_again`. Raises OSError.
         """
         force_out(self.folder)
         self._record = msgspec.structs.replace(self._record, boot="")
         write_record(self.folder, self._record)
 
     def leave(self) -> None:
-        """Make it final and force it out, then let go of it; it can be mounted again later.
+        """Make it final and flush it to the disk, then release it. It can be mounted again later.
 
-        Raises Occupied, NamespacesRefused and OSError; then it is let go of, too.
+        Raises Occupied, NamespacesRefused and OSError; then it is released, too.
         """
         try:
             if self.layer.copy is None:  # that is listed when somebody looks at it
@@ -265,7 +265,7 @@ class Unit:
         write_record(self.folder, self._record)
 
     def close(self) -> None:
-        """Let go of it, as the kernel does at a kill. What was written stays, as long as `lasts` says so."""
+        """Release it, as the kernel does at a kill. What was written stays if `lasts` is set."""
         self.layer.unmount()
         if self._root >= 0:
             os.close(self._root)

@@ -1,4 +1,4 @@
-"""What is known of a unit of work on the disk: a small file in its layer's folder, for the processes after its own."""
+"""The record of a unit of work on the disk: a small file in the folder of its layer, for later processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOST = "the machine was restarted before all of it was on the disk"
 
 
 class UnitRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process needs that mounts the layer of a unit again."""
+    """What a process needs to mount the layer of a unit again."""
 
     run: str
     kind: UnitKind
@@ -32,13 +32,13 @@ class UnitRecord(msgspec.Struct, frozen=True, kw_only=True):
     older: dict[bytes, int] = {}
     """Paths that were written before the last mount, with the stamp of the mount."""
     indexes: dict[bytes, str] = {}
-    """Git's indexes as they were at the start, by their paths: names of copies in the folder."""
+    """Path of each of git's indexes to the name of its copy in the folder, as it was at the start."""
     boot: str = ""
     """The boot of the machine in which it was written last. Empty means that all of it is on the disk."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of it can be lost: an overlay forces nothing out, so a crash of the machine loses bytes."""
+        """Whether nothing of it can be lost: an overlay flushes nothing, so a crash of the machine loses bytes."""
         return not self.boot or self.boot == boot_id()
 
 
@@ -80,5 +80,5 @@ def read_record(folder: Path) -> UnitRecord | None:
 
 
 def forget_record(folder: Path) -> None:
-    """Delete the record, so that nobody takes a folder for a unit from which some files are removed already."""
+    """Delete the record, so that a folder with some files removed is not used as a unit."""
     (folder / _RECORD).unlink(missing_ok=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..host.processes.process_tree import ProcessTree
 
 _KEPT_BYTES, _KEPT_FILES, _KEPT_PART = 1_000_000_000, 20_000, 0.05
-"""What stays free on the file system: this many, or this part of it, whichever is less."""
+"""What stays free on the file system: these bytes and files, or this part of it if that is less."""
 _FASTEST_BYTES, _FASTEST_FILES = 4_000_000_000, 500_000
 """What a command can write in a second. The fuller the disk, the more often its free space is read."""
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5

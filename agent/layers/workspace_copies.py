@@ -2,8 +2,8 @@
 
 It is made equal to the workspace before each unit, and again when the workspace changed: what differs by inode, change
 time and size, in the workspace or in the copy, is copied again, with shared blocks where the file system has them. At
-the end, what differs in it is written down as an overlay does it, so that all else is the same code. The copy is read
-as the work of somebody hostile.
+the end, the differences are stored as an overlay stores them, so that all other code is the same. The content of the
+copy is never trusted.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class CopyLayer(Layer):
     def __init__(
         self, folder: Path, workspace: Path, copies: Copies, hidden: Path | None = None, *, is_left: bool = False
     ) -> None:
-        """As of a layer. A git folder elsewhere is not copied, so commands in the copy have none. Raises OSError."""
+        """Like a `Layer`. A git folder elsewhere is not copied, so commands in the copy have none. Raises OSError."""
         self.folder, self.workspace, self._hidden, self._copies = folder, workspace, hidden, copies
         git = git_folders_of(workspace)
         self.git = git if git is not None and git.common.is_relative_to(workspace) else None
@@ -203,11 +203,11 @@ class CopyLayer(Layer):
         self._refresh(written, keeps=True)
 
     def hold(self) -> None:
-        """Take the copy that another process left, as it is. Raises Occupied and OSError."""
+        """Use the copy that another process left, as it is. Raises Occupied and OSError."""
         self._begin(0.0)
 
     def note_prepared(self) -> None:
-        """Let what rundry put into it not count as written. It stays different from the workspace. Raises OSError."""
+        """Note what rundry put into it, so that it does not count as written. Raises OSError."""
         self._prepared = prepared = self._now()
         next_tick(self.folder / _STAMP)  # what is changed from now on gets a later change time
         sizes = [one.side.size for one in prepared.entries.values() if one.side.type == "file"]
@@ -220,7 +220,7 @@ class CopyLayer(Layer):
 
     @property
     def skipped(self) -> Sequence[str]:
-        """What of the workspace is not copied."""
+        """The paths of the workspace that are not copied."""
         return self._skipped
 
     @property
@@ -233,7 +233,7 @@ class CopyLayer(Layer):
         return self._now()
 
     def note_copied_up(self, name: str) -> None:
-        """As of a layer: note the files of which only the mode or the number of names was changed, and changed back."""
+        """As in `Layer`: note the files of which only the mode or the number of names was changed, and changed back."""
         until_ns = self.next_tick(name)
         differing = differing_paths(self._own, self._now())
         found = [(path, at) for path in differing if (at := status_at(self._root, path)) is not None]
@@ -301,7 +301,7 @@ class CopyLayer(Layer):
         return []
 
     def outside(self, path: Path) -> Path:
-        """Return the path that commands know, of one in the copy or in the workspace."""
+        """Return the path that commands know for a path in the copy or in the workspace."""
         mine, theirs = self.tree, self.workspace
         if self._copies.at_workspace:
             mine, theirs = theirs, mine
@@ -318,7 +318,7 @@ class CopyLayer(Layer):
         return self._root
 
     def watch(self) -> Watch:
-        """As of a layer. What grew in the copy counts, and takes its room twice, because `seal` writes it down."""
+        """As in `Layer`. What grew in the copy counts, and takes its room twice, because `seal` stores it."""
         self._limits = self._limits or limits_at(self.folder)
         limits = msgspec.structs.replace(self._limits, size=self._limits.size // 2)
         watch = Watch([self.tree], limits, self._present)
@@ -326,19 +326,19 @@ class CopyLayer(Layer):
         return watch
 
     def seal(self, seconds: float) -> None:
-        """Write down what was changed, out of the reach of commands. Raises TooMuch and OSError."""
+        """Store what was changed, out of the reach of commands. Raises TooMuch and OSError."""
         del seconds
         self._list(self.own)
         self._is_listed = True
 
     def moment(self, name: str) -> LayerMoment:
-        """As of a layer."""
+        """Return the present moment, as in `Layer`."""
         return LayerMoment(self.next_tick(name), self._now())
 
     def effects(
         self, reads: Callable[[str], bool] = lambda _: True, since: LayerMoment | None = None
     ) -> tuple[list[Effect], list[str]]:
-        """As of a layer. Raises TooMuch and OSError."""
+        """As in `Layer`. Raises TooMuch and OSError."""
         if not self._is_listed:
             self._list(self._own if since is None or since.tree is None else since.tree)
         upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
@@ -363,7 +363,7 @@ class CopyLayer(Layer):
         return [self.folder / _UPPER]
 
     def unmount(self) -> None:
-        """Let go of it."""
+        """Release the copy."""
         while self.indexes:
             os.close(self.indexes.popitem()[1])
         for descriptor in (self._root, self._lock):
@@ -382,7 +382,7 @@ class CopyLayer(Layer):
         return differing_paths(then, now) | {os.fsencode(path) for path in now.special}
 
     def _list(self, then: Tree) -> None:
-        """Write down what differs from a reading of the copy as an overlay would. Raises TooMuch and OSError."""
+        """Store what differs from a reading of the copy, as an overlay would. Raises TooMuch and OSError."""
         remove_tree(self.upper)
         self.upper.mkdir(mode=0o700)
         now = self._now()
@@ -518,7 +518,7 @@ class CopyFolders:
             made_readable(self._source, path, status)
 
     def mark_deleted(self, path: bytes) -> None:
-        """Write down that a path was deleted, as an overlay does it."""
+        """Store that a path was deleted, as an overlay does."""
         opened = self.open_parent(path.rpartition(b"/")[0])
         try:
             os.mknod(path.rpartition(b"/")[2], stat.S_IFCHR, 0, dir_fd=opened)

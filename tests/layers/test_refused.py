@@ -11,7 +11,7 @@ import pytest
 
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.namespaces import Namespaces, NamespacesRefused
-from rundry.agent.layers.remedies import LayerRefused, mend
+from rundry.agent.layers.remedies import LayerRefused, how_to_fix
 from rundry.agent.layers.run_layers import RunLayers
 
 from .conftest import Bench, apart, mount
@@ -69,4 +69,4 @@ def test_a_forker_that_was_killed(bench: Bench):
     ],
 )
 def test_each_cause_has_its_remedy(error: NamespacesRefused | OSError, words: str):
-    assert words in " ".join(mend(error, Path("/base")))
+    assert words in " ".join(how_to_fix(error, Path("/base")))
