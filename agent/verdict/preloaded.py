@@ -14,7 +14,7 @@ class _Interpreter(NamedTuple):
     """The options with which an interpreter loads files first."""
 
     name: str
-    """Of its program."""
+    """Name of its program."""
     option: str
     """The option, with the value in the same word or in the next one."""
     endings: tuple[str, ...]

@@ -39,8 +39,9 @@ def score_place(output: str) -> ScorePlace:
 
 
 def why_elsewhere(output: str, first: ScorePlace) -> str | None:
-    """Return why the number does not stand where it stood in the first output, as a text that follows "the score
-    command"; None: it does. What measured code prints at its end would be another line.
+    """Return why the number is not at the place that it had in the first output, or None if it is.
+
+    The text follows "the score command". Measured code that prints at its end would add another line.
     """
     now = score_place(output)
     if now == first:

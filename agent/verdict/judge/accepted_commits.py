@@ -1,4 +1,4 @@
-"""Tell commits of runs from those of the user: what the user committed was decided on."""
+"""Distinguish the commits of runs from those of the user: what the user committed counts as decided."""
 
 from __future__ import annotations
 

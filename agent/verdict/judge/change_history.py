@@ -152,7 +152,7 @@ class _Reading:
                 self._add_edit(path, moved, change)
 
     def add_unit(self, unit: UnitChanges) -> None:
-        """Add what a unit shows of the workspace, as of its begin."""
+        """Add what a unit shows of the workspace, as it was when the unit began."""
         for row in unit.rows:
             self._note_folders(row)
             if not _is_folder(row):

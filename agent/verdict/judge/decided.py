@@ -1,4 +1,4 @@
-"""Decide which changes of a run somebody decided on, and what each path has without the others (decision 0040).
+"""Find which changes of a run somebody decided on, and what each path has without the others (decision 0040).
 
 A pure function of what the journal says of each path, of what is there now, and of the scope.
 """
@@ -112,7 +112,7 @@ class History:
     git: Sequence[RepositoryChange] = ()
     """Oldest first."""
     lost: Sequence[str] = ()
-    """Why something that changed is not known, one line each."""
+    """Changes that are not known, one line with the reason for each."""
 
     @property
     def shown(self) -> frozenset[str]:
@@ -145,13 +145,13 @@ class Decided:
     unknown: list[str]
     """`path: why` for each path whose past is not known."""
     folders: list[str]
-    """Folders that the run made: in the view, those in which nothing is left are gone. The inner ones come first."""
+    """Folders that the run made, the inner ones first. The view does not have those in which nothing is left."""
     copied: frozenset[str]
     """Folders of output that are in the view as they were copied, not as they are."""
     git: list[GitChanges]
-    """What the view takes back in repositories: inverse rows, in the order in which they are carried out."""
+    """What the view reverts in repositories: inverse rows, in the order in which they are carried out."""
     digest: str
-    """Of the present content of all paths that the run changed: if it differs later, the verdict is void."""
+    """Digest of the present content of all paths that the run changed. If it differs later, the verdict is void."""
     changed: list[str]
     """The paths that the run changed and that still differ from the start."""
     outputs: frozenset[str]
@@ -207,7 +207,7 @@ def decide(history: History, now: Mapping[str, Side | None], scope: InScope, con
 def _usable_copies(history: History, paths: Mapping[str, _Path]) -> frozenset[str]:
     """Return the folders of output that the view has as they were copied.
 
-    A tool that builds does not notice that a source is gone. A copy may have what was changed one by one in its folder.
+    A build tool does not notice that a source is gone. A copy may have what was changed one by one in its folder.
     """
     if any(one.is_as_now and one.is_changed and one.now is None for one in paths.values()):
         return frozenset()
@@ -220,7 +220,7 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def _place_folders(view: dict[str, PathPast], history: History, now: Mapping[str, Side | None]) -> None:
-    """Let the view have the folders in which something is, and the empty ones that were deleted."""
+    """Add to the view the folders that contain something, and the empty ones that were deleted."""
     needed = {above for path, past in view.items() if past.side is not None for above in above_of(path)}
     view.update((path, _FOLDER) for path in needed & view.keys())
     known = {above for path in history.paths for above in above_of(path)}
@@ -355,7 +355,7 @@ def _past_of(data: bytes, *, executable: bool) -> PathPast:
 
 
 def _keep_tests(path: str, found: _Path, without: _Path, scope: InScope, contents: Contents) -> _Path:
-    """Give an accepted source the tests inside that it has without the run's changes.
+    """Restore in an accepted source the tests inside that it has without the run's changes.
 
     `without`: the path as if it were not in the scope. That is the result if a test has no place in the new text.
     """
@@ -394,7 +394,7 @@ def _encoding(*texts: bytes) -> str:
 
 
 def _take_out(paths: Mapping[str, _Path], outputs: Collection[str]) -> None:
-    """Take out what lies in a folder of output, and what was accepted where an undecided folder was, or the reverse."""
+    """Remove paths in a folder of output, and accepted paths where an undecided folder was, or the reverse."""
     for path, one in paths.items():
         for folder in above_of(path):
             if folder in outputs:
@@ -414,7 +414,7 @@ def above_of(path: str) -> Iterator[str]:
 def _decide_git(
     changes: Sequence[RepositoryChange], paths: Mapping[str, _Path], now: Mapping[str, Side | None]
 ) -> tuple[list[GitChanges], list[str]]:
-    """Return what is taken back in repositories, and the names of it.
+    """Return the changes of repositories to revert, and their names.
 
     A row counts if all files that it changes were accepted and it has their content, and if an earlier row of the same
     thing counts.
@@ -449,7 +449,7 @@ def _joined(rows: Sequence[GitRow]) -> Sequence[GitRow]:
 
 @dataclass(slots=True)
 class _Repository:
-    """What is taken back in one repository."""
+    """The changes to revert in one repository."""
 
     changes: GitChanges
     """The newest of its changes."""

@@ -61,7 +61,7 @@ def decided_now(
 
 
 def _since_start(facts: RunFacts, start: StartCopy | None) -> Sequence[Row] | None:
-    """Return what differs from the start, if only that tells it, or None if there is no copy of the start."""
+    """Return what differs from the start, if nothing else records it, or None if there is no copy of the start."""
     if start is None:
         return None
     return start.changed() if facts.changes.unrecorded.has_gaps else ()

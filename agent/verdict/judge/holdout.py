@@ -64,7 +64,7 @@ def _files(globs: Sequence[str], root: Path) -> Iterator[str]:
 def known_to_git(files: Sequence[str], workspace: Path) -> list[str]:
     """Return which of these files the model could read in git: a name or a content in the index or the history.
 
-    If git cannot tell, all of them.
+    Returns all of them if git cannot tell.
     """
     folders, top = git_folders_of(workspace), repository_top(workspace)
     if folders is None or top is None:

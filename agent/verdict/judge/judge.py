@@ -288,7 +288,7 @@ class _Judge:
         return command in verdicts.accepted and not verdicts.checks[command].ran
 
     def _fits(self) -> bool:
-        """Return whether the checks fit into the time that is left, as long as they took in the workspace."""
+        """Return whether the time that is left is enough for the checks, which take as long as in the workspace."""
         left, facts = self._case.left, self._case.facts
         return left is None or left > seconds_needed(facts.verdicts, self._goals.checks, score_of(facts.spec))
 
@@ -545,7 +545,7 @@ class _Judge:
 
 
 def seconds_needed(verdicts: Verdicts, checks: Sequence[str], scores: Sequence[str]) -> float:
-    """Return how long a judgement takes, as far as its checks ran before. Planted tests run once more.
+    """Return how long a judgement takes, as far as the durations of its checks are known. Planted tests run once more.
 
     `scores`: commands that measured the score, of which only the planted tests run.
     """
@@ -576,7 +576,7 @@ def _decided_files(case: Case, decided: Decided) -> str | None:
 
 
 def _is_untouched(case: Case, decided: Decided) -> bool:
-    """Return whether the green check itself saw the start: the run has done nothing, nor did one before it."""
+    """Return whether the green check ran on the files of the start, because no run has changed anything."""
     is_written = case.unit is not None and case.unit.changes.rows
     return not (is_written or case.facts.step or decided.view or decided.accepted or decided.git)
 

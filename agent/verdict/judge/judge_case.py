@@ -27,7 +27,7 @@ class JudgedUnit(NamedTuple):
     root: Path
     """Where this process reads its view."""
     run: RunFacts
-    """Of the run that it belongs to: what was changed before it began."""
+    """Facts of the run that it belongs to: what was changed before it began."""
     missing: Sequence[str] = ()
     """What it has besides the files of its list, for people: output, and what changed in git. A view has none of it."""
 
@@ -37,18 +37,18 @@ class Case:
     """What is judged."""
 
     facts: RunFacts
-    """Whose predicates hold: of the run, or of a try or an item in its unit."""
+    """Facts of the run, or of the try or item in its unit, whose predicates hold."""
     journal: Journal
     views: RunLayers | None
     """Where views are made, or None if none can be made here."""
     no_views: str
-    """Why. Empty means that they can be made."""
+    """Why no views can be made. Empty means that they can be made."""
     had_views: bool
     """Whether they could be made when the run began. If none can now, no result passes."""
     base: Path
     """The layers' folder of the workspace, where runs kept old contents."""
     workspace: Workspace
-    """That of the user, also if a unit is judged."""
+    """The workspace of the user, also if a unit is judged."""
     sandbox: Sandbox
     env: Mapping[str, str]
     """Environment of the checks."""
@@ -61,7 +61,8 @@ class Case:
     """When it must have ended, in seconds of the monotonic clock, or None if there is no limit."""
     events: Events
     items: Sequence[str] | None = None
-    """The checks of all items of a migration, which decide in place of the predicates. None means that it is none."""
+    """The checks of all items of a migration, which decide in place of the predicates. None means that the run is not a
+    migration."""
     parallel: int = 1
     """How many checks of items run at the same time."""
     unit: JudgedUnit | None = None
@@ -69,7 +70,7 @@ class Case:
 
     @property
     def layers(self) -> RunLayers:
-        """Where views are made, of a case that has some."""
+        """Where views are made. Only for a case that has views."""
         assert self.views is not None  # the judge looked
         return self.views
 

@@ -1,4 +1,4 @@
-"""What prepares a fresh checkout (`--setup`): it runs before the first call, and each view has what it wrote.
+"""Run the setup (`--setup`) that prepares a fresh checkout: before the first call, and each view gets what it wrote.
 
 In such a view the ignored folders of the workspace are absent, and those that the command made are there instead.
 If what the command read changed and that is accepted, it runs again in the view of the judge.

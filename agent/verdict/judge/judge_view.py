@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 20
 _OUTPUT = frozenset({"built", "bytecode"})
-"""Classes of what builds and caches write."""
+"""Classes of effects that builds and caches write."""
 
 
 class ViewFailed(Exception):
@@ -126,15 +126,15 @@ def _paths(listed: Listed) -> Iterator[str]:
 
 
 class ViewContent:
-    """What a view has instead of what the workspace has now."""
+    """The content of a view where it differs from the present workspace."""
 
     def __init__(self, past: Mapping[str, Past | None], digests: Mapping[str, str]) -> None:
         """`digests`: those of the large files in `past`."""
         self.past, self.digests = past, digests
         self.renewed = list[str]()
-        """Paths that are as they are now, and get a new time."""
+        """Paths that keep their present content, and get a new time."""
         self.folders = list[str]()
-        """Folders that go if nothing is left in them, the inner ones first."""
+        """Folders that are removed if nothing is left in them, the inner ones first."""
         self.git = list["GitChanges"]()
         self.has_copies = False
         """Whether folders of output are there as they were copied."""

@@ -1,4 +1,4 @@
-"""Which runs are judged before they end as `done`."""
+"""Decide which runs are judged before they end as `done`."""
 
 from __future__ import annotations
 

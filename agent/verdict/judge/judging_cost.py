@@ -1,4 +1,4 @@
-"""Say before the first call what the judge of a run will run, and how long that took now."""
+"""Describe before the first call what the judge of a run will run, and how long that took now."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
     path: str
     before: Side | None
-    """What would be there without any such change."""
+    """What would be at the path without any such change."""
     after: Side | None
     run: str
     """Id of the run that noted it."""

@@ -1,4 +1,4 @@
-"""Note which files of a view programs open while checks run in it. It orders what a person is asked, decides nothing.
+"""Note which files of a view programs open while checks run in it. This only orders what a person is asked.
 
 Not seen are `stat`, `readlink`, and files that are opened by another name.
 """
@@ -28,7 +28,7 @@ from ..scope.source_names import is_dependency_folder
 _MOST = 200_000
 """Folders that are watched."""
 _DEEPEST = 100
-"""Folders inside one another; each further one would make each path longer to follow."""
+"""Depth of nested folders that are watched."""
 
 
 class OpenedFiles:
@@ -43,7 +43,7 @@ class OpenedFiles:
         self._thread: threading.Thread | None = None
         folders = _folders(str(root))
         self._is_all = not folders or not self._watches(root, folders)
-        """Anything may have been opened: the system has no more watches, or dropped reports."""
+        """Whether any file may have been opened, because the system has no more watches, or dropped reports."""
         if not self._is_all:
             self._thread = threading.Thread(target=self._note, name="opened files", daemon=True)
             self._thread.start()

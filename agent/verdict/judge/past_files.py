@@ -1,4 +1,4 @@
-"""Where the contents that a path had lie: in the journal, in displaced files, in the ledger, in the workspace."""
+"""Find old contents of a path: in the journal, in displaced files, in the ledger, in the workspace."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PathPast(NamedTuple):
     side: Side | None
     """None: nothing."""
     data: bytes | None = None
-    """The bytes of a text that was merged, which lie nowhere. None: `Contents.find` has them."""
+    """The bytes of a text that was merged and is not stored. None means that `Contents.find` has them."""
 
 
 class Contents(Protocol):

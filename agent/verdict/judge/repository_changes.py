@@ -18,7 +18,7 @@ from .decided import RepositoryChange
 _BRANCH = "ref: "
 _SUBMODULE = "160000"
 _AT_ONCE = 100
-"""Blobs that are in memory together."""
+"""Number of blobs that are in memory at the same time."""
 _Ids = Mapping[str, str | None]
 """Path below the top of the working tree to the id of its new blob, or None if it is deleted."""
 

@@ -1,4 +1,4 @@
-"""The folders that a view has as a fresh checkout has them after its setup, instead of those of the workspace."""
+"""The folders of a fresh checkout after its setup, which a view has instead of those of the workspace."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Fresh(NamedTuple):
         return {**self.without(past), **dict.fromkeys(self.absent), **made}
 
     def put(self, layer: Layer, past: Mapping[str, Past | None]) -> None:
-        """Let the paths of a layer be as in `past`, which `over` returned, and fill the folders. Raises OSError."""
+        """Restore the paths of a layer as in `past`, which `over` returned, and fill the folders. Raises OSError."""
         put_past(layer, past)
         for path, source in self.made.items():
             target = layer.upper / path
@@ -48,7 +48,7 @@ class Fresh(NamedTuple):
             clone_tree(source, target)
 
     def put_in_copy(self, copy: CopyLayer) -> None:
-        """Let a copy of the workspace have these folders. Raises OSError."""
+        """Put these folders into a copy of the workspace. Raises OSError."""
         with CopyFolders(copy.workspace, copy.tree) as folders:
             for path in (*self.absent, *self.made):
                 folders.remove(os.fsencode(path))

@@ -34,8 +34,8 @@ def may_have_tests(path: str) -> bool:
 def with_old_tests(path: str, old: str | None, new: str, *, doctests: bool = False) -> str | None:
     """Return the new text of a source with the tests that the old one had inside.
 
-    None: one of them has no place there. `old`: None if the file did not exist. `doctests`: the check runs the examples
-    in Python's docstrings.
+    Returns None if one of them has no place there. `old` is None if the file did not exist. `doctests`: the check runs
+    the examples in Python's docstrings.
     """
     find = _FINDERS.get(PurePosixPath(path).suffix.casefold())
     if find is None or old is None or (find is _python and not doctests):
@@ -94,7 +94,7 @@ def _blocks(
 ) -> list[_Region] | None:
     """Return the blocks that begin with such a head, up to their closing brace or a semicolon before it.
 
-    None: a block does not end.
+    Returns None if a block does not end.
     """
     found: list[_Region] = []
     at = 0

@@ -292,7 +292,7 @@ def _digest(text: str) -> str:
 def plant(plan: Plan, root: Path) -> Plan | None:
     """Write the tests into a folder. Return the plan of what was written.
 
-    None: nothing was written. Files are replaced, never written through a link. Raises OSError. Blocks.
+    Returns None if nothing was written. Files are replaced, never written through a link. Raises OSError. Blocks.
     """
     written: list[Change] = []
     for planned in plan.changes:
@@ -482,9 +482,10 @@ def _is_named(name: str, reported: str) -> bool:
 
 
 def suspicion(plan: Plan, before: Counted | None, now: CheckResult) -> str | None:
-    """Return why the run with the plant is suspect, as a clause for people; None: exactly the planted tests failed.
+    """Return why the run with the plant is suspect, as a clause for people.
 
-    `plan`: what `plant` returned. `before`: the counts of the same check in the same view without the plant.
+    Returns None if exactly the planted tests failed. `plan`: what `plant` returned. `before`: the counts of the same
+    check in the same view without the plant.
     """
     count = plural(len(plan.fails) or len(plan.expects) or len(plan.loops), "test")
     if now.timed_out or now.error is not None:

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 _PLANTED_ITEMS = 3
 """Items of a migration for whose checks tests are planted."""
 _MOST_ITEMS = 6
-"""Items of which it is tried."""
+"""Number of items for which this is tried."""
 
 
 class Planted(NamedTuple):
     """What a run of a check with planted tests showed."""
 
     why: str
-    """Why the result is suspect; empty: exactly the planted tests failed."""
+    """Why the result is suspect, or empty if exactly the planted tests failed."""
     words: str
     """What the plant showed, for people. Empty means nothing could be planted."""
 

@@ -201,7 +201,7 @@ class CheckParts:
     def __init__(self, start: StartFiles, env: Mapping[str, str]) -> None:
         self._start, self._root, self._env = start, Path(os.path.realpath(start.root)), env
         self.paths: dict[str, str] = {}
-        """Existing or not."""
+        """Path to the reason; the path may not exist."""
         self.patterns: dict[str, str] = {}
         """Globs as in a .gitignore."""
         self.results: set[str] = set()

@@ -57,7 +57,10 @@ def _only_installs(command: str) -> bool:
 
 
 def _program(words: list[str]) -> str:
-    """Return the program that a plain command starts: `pip` of `python3 -m pip` and `.venv/bin/pip`; empty: another."""
+    """Return the program that a plain command starts: `pip` of `python3 -m pip` and `.venv/bin/pip`.
+
+    Empty means another one.
+    """
     folder, _, name = words[0].rpartition("/") if words else ("", "", "")
     if folder and not in_dependencies(words[0]):
         return ""  # a file of the workspace

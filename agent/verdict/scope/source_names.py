@@ -1,4 +1,4 @@
-"""Tell sources, tests and settings apart by their names alone. The data is in `scope.toml`."""
+"""Distinguish sources, tests and settings by their names alone. The data is in `scope.toml`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Shadow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     language: str
     endings: frozenset[str]
-    """Of its sources."""
+    """Endings of its sources."""
     frameworks: list[str] = []
     standard: list[str] = []
     marks: list[str] = []
