@@ -1,4 +1,4 @@
-"""What the child runs of a run are: goal runs for findings or for passes, or searches on a clock."""
+"""Make the child runs of a run: goal runs for findings or for passes, or searches at fixed times."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _share_of_pass(facts: RunFacts, improve: ImproveSpec) -> Budget:
 
 
 def _of_pass(spec: RunSpec, facts: RunFacts, improve: ImproveSpec, number: int) -> RunSpec:
-    """Return the spec as that of the child run which works a pass. The score command stays that of the parent."""
+    """Return the spec of the child run that works a pass. The score command stays that of the parent."""
     passing = _pass_facts(facts)
     return msgspec.structs.replace(
         spec,
@@ -111,7 +111,7 @@ def _pass_facts(facts: RunFacts) -> PassFacts:
 
 
 def searching(spec: RunSpec, parent: RunSpec) -> RunSpec:
-    """Return the spec as that of the search which a repeat run repeats. `parent`: the spec of that run."""
+    """Return the spec of the search that a repeat run repeats. `parent`: the spec of that run."""
     repeat = parent.repeat
     assert repeat is not None  # only repeat runs
     return msgspec.structs.replace(spec, loop=LoopKind.UNTIL_DRY, task=repeat.task, finder=repeat.finder, repeat=None)

@@ -366,7 +366,7 @@ class _Presence:
 
 
 def _runs_above(run: Journal) -> list[Journal]:
-    """Open the journals of the runs above, the nearest first, as far as they exist."""
+    """Open the journals of the runs above that exist, the nearest first."""
     found: list[Journal] = []
     parent = run.spec.parent
     with contextlib.suppress(JournalError):  # a parent that cannot be opened drives no other child

@@ -1,4 +1,4 @@
-"""The parts of a run that an undo needs, of a run that has no runner."""
+"""The parts of a run that an undo needs, for a run without a runner."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _FOLDER = Side(type="folder")
 
 @dataclass(slots=True)
 class _Path:
-    """What the changes so far made of one path."""
+    """One path, before and after the changes that were added so far."""
 
     have: Side | None
     """What the newest change left. None means nothing."""
@@ -52,7 +52,7 @@ class _Path:
 
 @dataclass(slots=True)
 class _Repository:
-    """What the changes so far made of one repository: the rows as they were applied, in their order."""
+    """One repository: the rows of the changes so far, in the order in which they were applied."""
 
     changes: GitChanges
     rows: list[GitRow]
@@ -245,7 +245,7 @@ class InversePlan:
             self._add_older(known, changes, step)
 
     def _add_older(self, known: _Repository, changes: GitChanges, step: int | None) -> None:
-        """Put the rows of an older change before those of newer ones; not at all if one does not fit."""
+        """Put the rows of an older change before those of newer ones, or none of them if one does not fit."""
         newer = {key_of(row): row for row in known.rows}
         older = list[GitRow]()
         for row in changes.rows:
@@ -262,9 +262,9 @@ class InversePlan:
 
 
 def _joined(older: GitRow, later: GitRow) -> GitRow | list[GitRow] | None:
-    """Return two rows of the same thing as one; an empty list: it came and went.
+    """Return two rows of the same thing as one, or an empty list if it came and went.
 
-    Returns None if somebody was between them.
+    Returns None if somebody changed it between them.
     """
     if isinstance(older, StashRow) or isinstance(later, StashRow):
         fits = isinstance(older, StashRow) and isinstance(later, StashRow) and older.is_new != later.is_new

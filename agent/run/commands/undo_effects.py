@@ -171,7 +171,7 @@ def _undone(
 
 
 def _is_leaving(row: Row) -> bool:
-    """Return whether a folder goes: one that is not empty stays, and what is in it is named or somebody else's."""
+    """Return whether the row removes a folder. A folder that is not empty stays."""
     return row.after is None and row.before is not None and row.before.type == "folder"
 
 

@@ -1,4 +1,4 @@
-"""What the judge needs of a live run, and what is prepared for it before the first call."""
+"""Collect what the judge needs of a live run, and prepare it before the first call."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ...state.facts.run_facts import RunFacts
     from ...step.resources.run_context import RunContext
 
-_BY_THE_WAY = frozenset[str]({"built", "bytecode", "git"})
-"""Classes of effects that a view has none of: output, and what changed in git."""
+_NOT_IN_VIEW = frozenset[str]({"built", "bytecode", "git"})
+"""Classes of effects that a view does not have: output, and changes in git."""
 
 
 def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit | None = None) -> Case:
@@ -70,12 +70,12 @@ def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit 
 def judged_unit(
     run: RunFacts, root: Path, listed: Listed, began: int, changes: Sequence[RecordedChange] = ()
 ) -> JudgedUnit:
-    """Return a unit as the judge takes it. Nothing runs in it. `root`: of its view.
+    """Return a unit in the form that the judge needs. Nothing runs in it. `root`: of its view.
 
     `began`: position in the journal at which it began. `changes`: what was recorded in it and is not among the changes
     of the run, oldest first.
     """
-    effects = [one.effect for group in listed.groups if group.kind not in _BY_THE_WAY for one in group.entries]
+    effects = [one.effect for group in listed.groups if group.kind not in _NOT_IN_VIEW for one in group.entries]
     built = [group.folder or group.entries[0].effect.path for group in listed.groups if group.kind == "built"]
     git = [name_of(row) for one in listed.git for row in one.rows]
     rows = [row_of(effect) for effect in effects]

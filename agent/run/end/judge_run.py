@@ -60,8 +60,8 @@ async def _judgement(run: LiveRun) -> Judged:
 async def _ask_about_undecided(run: LiveRun) -> bool:
     """Show the person the changes that the result rests on. Returns whether the run continues.
 
-    Accepted: the result is judged again, and if it still rests on others, the person is shown those, once. Rejected:
-    the model gets the refusal. Nobody is asked twice about the same.
+    If the person accepts, the result is judged again. If it then rests on other changes, the person is shown those,
+    once. If the person rejects, the model gets the refusal. Nobody is asked twice about the same changes.
     """
     ctx, verdicts = run.ctx, run.facts.verdicts
     judged = verdicts.judgement
@@ -100,7 +100,7 @@ def _is_skipped(ruling: EntryRuling | None) -> bool:
 
 
 async def ask_about_judgement(run: LiveRun) -> bool:
-    """Ask the person about a red judgement, as far as they can decide on it. Returns whether the run continues."""
+    """Ask the person about a red judgement, if they can decide on it. Returns whether the run continues."""
     judged = run.facts.verdicts.judgement
     if judged is None:
         return False

@@ -1,4 +1,4 @@
-"""Tell later runs in the workspace which changes of this one nobody decided on, and read what earlier ones left."""
+"""Record for later runs which changes of this one nobody decided on, and read what earlier runs left."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def note_at_end(ctx: RunContext) -> None:
         start = None if ctx.views is None else ctx.views.start
         await asyncio.to_thread(note_undecided, ctx.facts, ctx.journal, base, ctx.workspace.seen, scope, start)
     except (OSError, ValueError) as error:
-        text = f"later runs are not told of the changes that nobody decided on: {error}"
+        text = f"later runs cannot know which changes nobody decided on: {error}"
         ctx.events.record(Fault(kind="program", text=text))
 
 

@@ -23,7 +23,7 @@ class UserRequests:
         self._refused: str | None = None
         self._wants_control = False
         self.parked = asyncio.Event()
-        """Set once a view asked the runner to exit. The run has not ended by that."""
+        """Set once a view asked the runner to exit, which does not end the run."""
         self._followers: list[Callable[[StopHow], None]] = []
 
     @property

@@ -1,4 +1,4 @@
-"""Decide what follows an answer in a file format: another try, from which base and how warm, or the end.
+"""Decide what follows an answer in a file format: another try, with its base and temperature, or the end.
 
 Pure: the same facts give the same decision (docs/decisions/0038).
 """
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from .shared.loop_state import LoopState
 
 TEMPERATURES = (0.0, 0.7, 1.0)
-"""Of the answers in one format; later ones have the last value. An answer without a new program skips a value."""
+"""Temperatures of the answers in one format; later ones have the last value. An answer without a new program skips a
+value."""
 _ORDER: Sequence[FileFormat] = ("functions", "constrained", "whole", "blocks")
 """Formats as they follow each other: what one repeats unchanged, another of its kind repeats too (docs/decisions/0038).
 """
@@ -49,7 +50,7 @@ _USELESS = 4
 _WARM = 2
 """Values of the temperature that are skipped if another format of this kind was tried."""
 _VARIANTS: Sequence[PromptVariant] = ("output", "test")
-"""They take turns, because a model that one of them misleads may understand the other."""
+"""Variants that alternate, because a model that one of them misleads may understand the other."""
 _ROUNDS_AFTER = (2, 4, 8)
 """Numbers of answers after which each part of the file is asked for once."""
 _PARTS_IN_A_FILE = 4

@@ -1,4 +1,4 @@
-"""A run that was refused before it did anything: its events, and the journal that it does not leave behind."""
+"""The events of a run that was refused before it did anything, and the removal of its journal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def remove_if_refused(path: Path, outcome: Outcome, tell: Callable[[str], None])
 
 
 def without_refused_journal(on_event: Callable[[Stamped], None]) -> Callable[[Stamped], None]:
-    """Return a listener to which the end of a refused run names no journal, because none will be there."""
+    """Return a listener for which the end of a refused run names no journal, because that is removed."""
 
     def heard(stamped: Stamped) -> None:
         event = stamped.event

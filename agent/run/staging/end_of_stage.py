@@ -1,4 +1,4 @@
-"""The end of a run that works in a stage: what is staged, in words, in a patch, and safely on the disk."""
+"""End a run that works in a stage: describe what is staged, write its patch, and flush it to the disk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SUCCESSES = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU, Reason.DRY
 async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]:
     """Keep what is staged. Returns a hand-off instead of a success if somebody has to decide on it, and its files.
 
-    Each other end keeps its reason and says what is staged.
+    Every other end keeps its reason, and its detail says what is staged.
     """
     stage = ctx.stage
     if stage is None:

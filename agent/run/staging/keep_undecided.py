@@ -72,7 +72,7 @@ class KeepReview:
 async def open_kept(
     path: Path, env: Mapping[str, str], tell: Callable[[str], None] = lambda _: None
 ) -> AsyncGenerator[KeepReview]:
-    """Let the undecided changes of a run, and of those before it in its workspace, be decided on during the block.
+    """Provide a review of the undecided changes of a run, and of runs before it in its workspace, during the block.
 
     Raises RunHeld, JournalError, and UserError if there are none.
     """

@@ -1,4 +1,4 @@
-"""Remove what the runs of a workspace left apart from it: stages, and units of passes that nobody continued."""
+"""Remove what the runs of a workspace left outside of it: stages, and units of passes that nobody continued."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Person:
-    """Somebody decides at the gate on the result of the run, and nobody on what its checks change afterwards."""
+    """Whether somebody decides at the gate: on the result of the run yes, on what its checks change afterwards no."""
 
     is_here: bool = True
 
@@ -54,7 +54,7 @@ class ClaimedRun(NamedTuple):
 
 
 class Reviewing(NamedTuple):
-    """A run over its workspace, whatever it worked in."""
+    """The objects of a run over its workspace, even if it worked in a stage."""
 
     ctx: RunContext
     person: Person
@@ -120,7 +120,7 @@ async def reviewed_run(
 
 
 def _gate(run: ClaimedRun, tree: Tree, person: Person) -> Gate:
-    """Return a gate at which somebody decides on all that is not built by the way, also on what a rule allows."""
+    """Return a gate at which somebody decides on everything except build output, also on what a rule allows."""
     rules = [rule for rule in run.facts.rules if rule.verdict != "allow"]
     policy = SessionPolicy(msgspec.structs.replace(run.journal.spec.gate, mode=GateMode.EFFECTS), rules=rules)
     gated = GatedTree(workspace=tree.workspace, guard=tree.guard, sandbox=tree.sandbox.kind, layers=True)

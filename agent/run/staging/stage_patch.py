@@ -1,4 +1,4 @@
-"""What is staged, as a patch for plain git."""
+"""Write what is staged as a patch for plain git."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class StageReview:
         )
 
     def _leave_commits(self) -> tuple[bool, str]:
-        """Keep the commits apart that cannot be applied any more, although their files were.
+        """Keep commits under separate refs if they cannot be applied any more although their files were.
 
         Returns whether they are safe, and a line about them.
         """
@@ -147,7 +147,7 @@ class StageReview:
         return True, f"The commits of the run are left behind, as {names}." if kept else ""
 
     def _keep_rest(self, outcome: EffectsOutcome) -> None:
-        """Let what was not applied be the stage from here on."""
+        """Make what was not applied the stage from here on."""
         entries = (one for group in self._listed.groups if group.kind != "git" for one in group.entries)
         paths = [one.effect.path for one in entries]
         out = {*outcome.dropped, *outcome.failed}
@@ -178,7 +178,7 @@ class StageReview:
 async def open_stage(
     path: Path, env: Mapping[str, str], tell: Callable[[str], None] = lambda _: None
 ) -> AsyncGenerator[StageReview]:
-    """Mount what the run of this journal staged, and let it be decided on during the block.
+    """Mount what the run of this journal staged, and provide a review of it during the block.
 
     Raises RunHeld, JournalError, and UserError if nothing is staged or it cannot be used.
     """
@@ -323,7 +323,7 @@ def _commit_branch(stage: Stage, listed: Listed, name: str, task: str) -> str:
 
 
 def _why_not_on_head(git: RealGit, listed: Listed) -> str:
-    """Return why the stage does not fit the last commit, or empty if it is not that files have uncommitted lines."""
+    """Return why the stage does not fit the last commit, or empty if the reason is not uncommitted lines."""
     status = git.run("status", "--porcelain=v1", "-z", "--untracked-files=all").split(b"\0")
     uncommitted = {os.fsdecode(line[3:]) for line in status}
     paths = [readable(one.path) for one in decided_on(listed) if one.path in uncommitted]

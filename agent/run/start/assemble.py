@@ -98,7 +98,7 @@ def _uses_setup(spec: RunSpec, tree: Tree) -> bool:
 
 
 async def _scope(ctx: RunContext) -> Scope | None:
-    """Return what a run may change whose check decides, unless its journal has it."""
+    """Return what the run may change, if a check decides about it and the journal does not have that yet."""
     facts = ctx.facts
     if facts.verdicts.scope is not None or facts.step or not is_decided(facts.spec):
         return None

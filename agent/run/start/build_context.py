@@ -54,7 +54,7 @@ class Assembled:
 
 @dataclass(frozen=True, slots=True)
 class Committing:
-    """What makes the commits of a run."""
+    """The objects that make the commits of a run."""
 
     hooks: CommitHooks | None
     """Set by `--commit-hooks`."""

@@ -138,7 +138,7 @@ def _may_cut(facts: RunFacts, stamped: Stamped) -> bool:
 
 
 def _note_undecided(old: Journal, facts: RunFacts) -> None:
-    """Let the new run know what the old one changed after the cut and nobody decided on. Raises UserError."""
+    """Record for the new run what the old one changed after the cut and nobody decided on. Raises UserError."""
     if not Path(old.spec.workspace).is_dir():
         return
     try:
@@ -227,7 +227,7 @@ def _remove(path: Path) -> None:
 
 
 async def _take_back(path: Path, changes: Sequence[RecordedChange]) -> Undone:
-    """Undo what the original run changed after the cut; the new journal has the record. Returns the outcome."""
+    """Undo what the original run changed after the cut, and record it in the new journal. Returns the outcome."""
     journal = Journal.open(path)
     try:
         context = context_after_end(journal)

@@ -47,16 +47,16 @@ class FoundLayers(NamedTuple):
     why_none: str = ""
     """Why it has none. Empty means that it has."""
     is_news: bool = False
-    """Whether a note says why: this machine, this workspace or an option refuses them, not the kind of the run."""
+    """Whether a note gives the reason: this machine, this workspace or an option refuses layers, and not the kind of
+    the run."""
     remedy: str = ""
-    """How a person lifts that."""
+    """How a person can change that."""
     recovered: tuple[str, ...] = ()
-    """Lines for the user about what killed runs left here."""
+    """Lines for the user about what killed runs left in this workspace."""
     units: RunLayers | None = None
-    """Where its passes, tries or items work: these layers, or copies. Of another run: the copy in which its stage is.
+    """Where its passes, tries or items work: these layers, or copies. In other runs: the copy that its stage uses.
 
-    None: it has none.
-    """
+    None means that it has none."""
     copies: str = ""
     """A line about the copies, or empty if there are none."""
     why_no_copy: str = ""
@@ -232,7 +232,7 @@ def _why_never_staged(spec: RunSpec) -> str:
 
 
 async def close_layers(*layers: RunLayers | None) -> None:
-    """End what these layers need. Those of a run may be given twice."""
+    """End the processes that these layers need. The layers of a run may be given twice."""
     for one in {each for each in layers if each is not None}:
         await asyncio.to_thread(one.close)
 

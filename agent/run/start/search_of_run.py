@@ -100,7 +100,7 @@ def worker_of(ctx: RunContext, spec: FinderSpec) -> Worker | None:
 
 
 def on_executor(spec: RunSpec, executor: str | None) -> RunSpec:
-    """Return the spec of a search on this Dask cluster; None: on the same as before."""
+    """Return the spec of a search on this Dask cluster. None means on the same one as before."""
     if executor is None or spec.finder is None:
         return spec
     return msgspec.structs.replace(spec, finder=msgspec.structs.replace(spec.finder, executor=executor))

@@ -33,7 +33,7 @@ def refuse_open_holdout(spec: RunSpec, tree: Tree) -> None:
 
 
 def _why_not_run(spec: RunSpec, tree: Tree) -> str:
-    """Return why the second check would not run, or not unseen, or empty if it runs."""
+    """Return why the second check would not run, or could be seen, or empty if it runs."""
     views = tree.views
     if views is None or views.namespaces is None:
         return f"the result is not judged in layers here ({tree.why_no_layers or 'this run has none'})"

@@ -1,4 +1,4 @@
-"""Put a run into its stage, where nothing that it changes reaches the workspace before somebody decides on it."""
+"""Put a run into its stage: its changes reach the workspace only after somebody decided on them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def view_of(stage: Stage) -> tuple[Workspace, Sandbox]:
 
 
 async def close_places(stage: Stage | None, *layers: RunLayers | None) -> None:
-    """Let go of the stage of a run, and end what its layers need."""
+    """Release the stage of a run, and end the processes that its layers need."""
     if stage is not None:
         await stage.close()
     await close_layers(None if stage is None else stage.layers, *layers)

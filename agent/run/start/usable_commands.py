@@ -125,7 +125,7 @@ def _launched(words: list[str]) -> str | None:
 def _kind(name: str, folder: Path, path: str) -> str | None:
     """Return what the name is for the shell: `file`, `builtin`, `keyword`, or an empty string if it is unknown.
 
-    None: the shell gave no answer.
+    Returns None if the shell gave no answer.
     """
     done = _asked(["-c", 'type -t -- "$1"', "bash", name], folder, {"PATH": path}) if folder.is_dir() else None
     return None if done is None else done.stdout.decode(errors="replace").strip()

@@ -49,7 +49,7 @@ _IN_ITEM = "unknown: the program stopped during this action; the item is worked 
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What all places of a run share."""
+    """The objects that all places of a run share."""
 
     ctx: RunContext
     """Context of the run itself, for work on its own tree."""
@@ -57,7 +57,7 @@ class _Shared:
     lock: WatchedLock
     """Held while changes are merged into the run's tree."""
     watch: UnitWatch
-    """Tells the units of other items that the tree of the run changed."""
+    """Notifies the units of other items when the tree of the run changed."""
     replaced: dict[str, list[Replaced]] = field(default_factory=dict[str, "list[Replaced]"])
     """What merges of this runner replaced, by path, oldest first."""
     free: asyncio.PriorityQueue[int] = field(default_factory=asyncio.PriorityQueue[int])
@@ -90,7 +90,7 @@ class ItemUnits:
         return ItemInUse(shared, place, opened, facts)
 
     async def close(self) -> None:
-        """End what the places need."""
+        """End the processes that the places need."""
         await self._shared.watch.close()
 
 
@@ -140,7 +140,7 @@ class ItemInUse:
 
     @property
     def ctx(self) -> RunContext:
-        """The context for work in it. Another one after `reset`."""
+        """The context for work in it. `reset` replaces it."""
         return self._opened.ctx
 
     @property

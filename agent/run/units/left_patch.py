@@ -26,7 +26,7 @@ _BY_THE_WAY = frozenset[str]({"bytecode", "built", "ignored_new", "git"})
 
 
 class Left(NamedTuple):
-    """What became of a layer that a killed runner left."""
+    """The result of keeping a layer that a killed runner left."""
 
     patch: str | None
     """What was changed in it, in the journal. None means nothing, or it is not known."""

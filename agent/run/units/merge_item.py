@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...layers.run_layers import Listed
 
 _BY_THE_WAY = frozenset[str]({"bytecode", "built", "ignored_new", "git"})
-"""Classes whose changes are not merged: what is there stays."""
+"""Classes whose changes are not merged: the files in the run's tree stay."""
 
 
 class Replaced(NamedTuple):

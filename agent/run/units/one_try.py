@@ -56,7 +56,7 @@ class Attempt:
         return self.opened.ctx
 
     async def work(self, tools: Sequence[str]) -> TryEnd | WorkResult:
-        """Run the steps until the try ends. A WorkResult: it was interrupted, or waits for a decision."""
+        """Run the steps until the try ends. Returns a WorkResult if it was interrupted, or waits for a decision."""
         ctx, results = self.ctx, list[WorkResult]()
         while True:
             if not await ctx.activity.rest_while_paused():

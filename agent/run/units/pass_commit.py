@@ -39,7 +39,7 @@ _HEADS = "refs/heads/"
 
 
 Before = Callable[[str], Awaitable[None]]
-"""Is given the tree of a commit that is about to be made. Raises GitFailed if it must not be made."""
+"""Called with the tree of a commit before it is made. Raises GitFailed if the commit must not be made."""
 
 
 class Overlaps(Exception):
@@ -110,7 +110,7 @@ async def make_commit(
 
 @dataclass(frozen=True, slots=True)
 class _Gained:
-    """What the repositories gained in the layer, sorted by what becomes of it."""
+    """What the repositories gained in the layer, sorted by what is done with it."""
 
     tip: str
     """The commit of HEAD in the layer."""
@@ -253,7 +253,7 @@ class _Work:
         return os.fsencode(self.prefix + path)
 
     def _staged_apart(self, path: bytes) -> bool:
-        """Return whether the index has something else than HEAD for a path."""
+        """Return whether the index differs from HEAD for a path."""
         entry, listed = self.of_head.get(path), self.of_index.get(path)
         staged = () if listed is None else listed.staged
         return staged != (() if entry is None else (Staged(0, *entry),))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .unit_work import Work
 
 _REVIEWED = frozenset[str]({"protected", "ordinary", "ignored_existed", "install"})
-"""Classes of effects that are the work of a pass. The others are what programs built by the way."""
+"""Classes of effects that are the work of a pass. The others are build output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class PassUnit:
 
     unit: Unit
     ctx: RunContext
-    """For all that happens in the pass. Its files are those of the unit."""
+    """The context for everything that happens in the pass. Its files are those of the unit."""
     run: RunContext
-    """Of the run, whose files are the workspace."""
+    """The context of the run, whose files are the workspace."""
     layers: RunLayers
     watch: UnitWatch
     work: Work | None = None
@@ -51,7 +51,7 @@ class PassUnit:
         return await asyncio.to_thread(self.layers.listed, self.unit.layer, os.environ, inside)
 
     async def open_again(self) -> None:
-        """Let the pass work on after `listed`. Raises Occupied, NamespacesRefused and OSError."""
+        """Let the pass continue after `listed`. Raises Occupied, NamespacesRefused and OSError."""
         await asyncio.to_thread(self.unit.mount_again)
 
     def files(self, listed: Listed) -> PassFiles:
@@ -94,7 +94,7 @@ async def left_pass_unit(run: RunContext, layers: RunLayers, watch: UnitWatch, f
 
 
 def pass_unit_of_try(run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, work: Work) -> PassUnit:
-    """Let the unit of the chosen try be that of its pass."""
+    """Return the unit of the chosen try as the unit of its pass."""
     return _in_use(run, layers, watch, unit, work)
 
 

@@ -75,7 +75,7 @@ class Passes:
         self._locks = LockEvents(ctx.events.bound(None, None))
         self._watch = UnitWatch(ctx.workspace)
         self._unit: PassUnit | None = None
-        """That of the open pass, or of its chosen try."""
+        """The unit of the open pass, or of its chosen try."""
         self._asks = True
         """Whether a person is asked about a suspect check before the pass is closed."""
 
@@ -165,7 +165,7 @@ class Passes:
         return None
 
     async def close_unit(self) -> None:
-        """Let go of the unit of the open pass, because the runner ends. A later runner continues in it."""
+        """Release the unit of the open pass, because the runner ends. A later runner continues in it."""
         unit, self._unit = self._unit, None
         if unit is not None:
             with suppress(
@@ -294,7 +294,7 @@ class Passes:
             self._unit = self._unit if self.facts.open is not None else None
 
     async def _choose(self, started: PassStarted, why: str, *, judged: bool) -> Measured | None:
-        """Choose a try, and let its unit be that of the pass. Returns why none is chosen. Raises PersonInterrupted."""
+        """Choose a try, and use its unit as that of the pass. Returns why none is chosen. Raises PersonInterrupted."""
         found = await self.tries.choose(started, why, judged=judged)
         if found is not None:
             return found

@@ -1,4 +1,4 @@
-"""Start over: take back edits, and record with what the next answer begins."""
+"""Start over: revert edits, and record with what the next answer begins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SAID = 80
 
 
 async def restart(run: LiveRun, decision: Restart) -> None:
-    """Take back the newest answer, or with tools the edits since the best state, and record the restart.
+    """Revert the newest answer, or with tools the edits since the best state, and record the restart.
 
     After a kill it can be repeated.
     """
@@ -69,7 +69,7 @@ def _undone_words(undone: Undone | None) -> str:
 
 
 async def take_back(run: LiveRun) -> None:
-    """Take back the newest answer at the end of a run whose check it did not pass.
+    """Revert the newest answer at the end of a run whose check it did not pass.
 
     A success that a person has to decide about, such as a suspect one, stays.
     """

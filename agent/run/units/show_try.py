@@ -27,7 +27,7 @@ async def review(ctx: RunContext, chosen: TryChosen, listed: Listed) -> Decided 
     """Ask the gate about what the try changed. Nothing is written here.
 
     Returns what was approved; or, if it was refused, why nothing is applied; or the hand-off to someone who can decide.
-    Raises PersonInterrupted. What is a conflict is not asked about: it is in `refused`.
+    Raises PersonInterrupted. Conflicts are not asked about: they are in `refused`.
     """
     gate = ctx.gate.for_worktree(ctx.workspace, ctx.guard, _name(chosen), shows_result=True)
     try:

@@ -82,7 +82,7 @@ class UnitEnd:
     """Closes the passes of one run."""
 
     _ctx: RunContext
-    """Of the run: its files are the workspace."""
+    """The context of the run: its files are the workspace."""
     _branch: Callable[[], Branch]
     _judge: Judge
 
@@ -425,7 +425,7 @@ class UnitEnd:
 
 
 def _left_out(judged: Judged) -> str:
-    """Say which changes the view of a score had none of, or empty if it had all."""
+    """Return a text about the changes that the view of a score did not have, or empty if it had all."""
     if not judged.undecided:
         return ""
     more = f" and {judged.undecided_count - _NAMED} more" if judged.undecided_count > _NAMED else ""
@@ -461,7 +461,8 @@ def _head(value: str) -> str:
 def _bundle(changes: GitChanges) -> tuple[bytes, list[str]] | None:
     """Return new commits of a repository as a git bundle (gitformat-bundle(5)), with a line for each.
 
-    None means no commits. The pack of the layer lacks what the repository's own refs have, so it needs their commits.
+    Returns None if there are no commits. The pack of the layer lacks what the repository's own refs have, so it needs
+    their commits.
     """
     tips = {row.name: row.after for row in changes.rows if isinstance(row, RefRow) and row.after}
     heads = [row.after for row in changes.rows if isinstance(row, HeadRow) and not row.after.startswith("ref: ")]

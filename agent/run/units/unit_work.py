@@ -72,7 +72,7 @@ def _given_up(child: Child) -> ChildFinished:
 
 
 def pass_approved(found: Sorted, work: Work) -> None:
-    """Let what was approved at the gate pass: nobody is asked twice."""
+    """Accept what was approved at the gate: nobody is asked twice."""
     for part in list(found.asking):
         is_approved = bool(part.effects) and all(_is_edit(effect, work) for effect in part.effects)
         if part.git is None and not part.draft.shown.conflict and is_approved:

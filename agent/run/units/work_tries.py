@@ -151,7 +151,7 @@ class PassTries:
         )
 
     async def take_chosen(self) -> tuple[Unit, Work]:
-        """Give the unit of the chosen try away, with what the try recorded as its changes."""
+        """Return the unit of the chosen try and remove it from the tries, with what the try recorded as its changes."""
         chosen = self._facts.chosen
         assert chosen is not None  # the caller chose it
         attempt = self._live.pop(chosen.candidate)

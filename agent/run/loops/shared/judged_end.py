@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def judge_first(state: LoopState) -> JudgeResult | None:
-    """Return the decision to judge a result, or None: it is judged, or not in this run."""
+    """Return the decision to judge a result, or None if it is judged already, or never in this run."""
     return JudgeResult() if state.judges and not state.facts.verdicts.is_judged else None
 
 

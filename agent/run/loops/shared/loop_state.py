@@ -113,12 +113,12 @@ def undecided_handoff(state: LoopState) -> Finish | None:
 def not_confirmed(facts: RunFacts) -> Finish | None:
     """Return the hand-off of a result for which no clean checkout could be made, although the user asked for one.
 
-    Else a model could avoid the confirmation: it only has to change a dependency folder.
+    Otherwise a model could avoid the confirmation by a change of a dependency folder.
     """
     found = facts.verdicts.confirmation
     if not facts.spec.predicates.confirming or found is None or found.result is not Confirmed.NOT_CONFIRMED:
         return None
-    step = "resume the run once that is mended, or start it without --confirm"
+    step = "resume the run once that is fixed, or start it without --confirm"
     return Finish(reason=Reason.HANDOFF, detail=f"the check passes, but is not confirmed: {found.detail}; {step}")
 
 
