@@ -60,7 +60,7 @@ class UnitView(Protocol):
         ...
 
     def outside(self, path: Path) -> Path:
-        """Return the path that commands know, of what this process finds in the view."""
+        """Return the path that commands know for a path in the view."""
         ...
 
 
