@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .tool_calls.call_results import CallResults, Endings
 
 _LONG = 4_000
-"""Characters of a message with a file from which on it matters how fast the server reads."""
+"""Characters of a message with a file above which the reading speed of the server matters."""
 CUT_CALLS = (
     "Your answer was too long and was cut off: the first {count} of its calls were run, "
     "the rest were not. Send fewer or shorter calls in one answer."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed
 
-_BY_THE_WAY = frozenset[str]({"bytecode", "built", "ignored_new", "git"})
+_UNREVIEWED = frozenset[str]({"bytecode", "built", "ignored_new", "git"})
 """Classes whose changes are not merged: the files in the run's tree stay."""
 
 
@@ -60,7 +60,7 @@ def plan_merge(listed: Listed, layer: Layer, replaced: Mapping[str, Sequence[Rep
             effect = entry.effect
             if not merge.is_needed(effect):
                 entries.append(entry)
-            elif group.kind not in _BY_THE_WAY and not _is_folder(effect):
+            elif group.kind not in _UNREVIEWED and not _is_folder(effect):
                 found = merge.joined(effect)
                 if isinstance(found, str):
                     conflicts.append(f"{effect.path}: {found}")

@@ -1,4 +1,4 @@
-"""Run a check in the place of a run whose result is judged later: nothing is compared, and nobody is asked."""
+"""Run a check of a run whose result is judged later: nothing is compared, and nobody is asked."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ async def run_judged_check(
 async def written_in_place(
     ctx: RunContext, place: CheckPlace | None, name: str, events: Events
 ) -> AsyncGenerator[None]:
-    """Record what a check changes in the workspace itself during the block. `place`: None: several checks run there."""
+    """Record what a check changes in the workspace itself during the block.
+
+    `place` is None if several checks run there.
+    """
     if place is not None and place.is_apart:
         yield
         return

@@ -35,7 +35,7 @@ class Block:
     """It is a search and replace or a diff, and not code that may be an example."""
 
     def fits(self, path: str) -> bool:
-        """Return whether the word on its fence does not say another language than that of the file."""
+        """Return whether the word on its fence fits the language of the file."""
         ending = path.rpartition(".")[2].lower()
         known = ("", ending, language(path), *_OF_CHANGES)
         return self.language in known or self.language.rstrip("0123456789") in known

@@ -40,7 +40,7 @@ class ChatEdits(TextEdits):
         """`tools`: those of the run, which know what is denied to the model and what it has read."""
         super().__init__(workspace, facts, tools)
         self._shown: dict[str, ShownFile] = {}
-        """The files of the newest prompt: those that the newest message of the person that names files names."""
+        """The files of the newest prompt: those in the newest message of the person that names any."""
 
     @property
     def asks_for_json(self) -> bool:
@@ -49,11 +49,11 @@ class ChatEdits(TextEdits):
 
     @property
     def temperature(self) -> None:
-        """None: the temperature is that of the server."""
+        """None, because the server's temperature is used."""
 
     @property
     def longest(self) -> None:
-        """None: the length of an answer has no limit of its own."""
+        """None, because the length of an answer has no limit of its own."""
 
     def show(self, space: FileSpace) -> list[Prompted]:
         """Return the files that the person names and the model has not seen, or not with their present text."""
@@ -76,7 +76,7 @@ class ChatEdits(TextEdits):
     def as_sent(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages for a model that has no tools: calls and results as text.
 
-        An answer that only explains a call is left out, because a small model repeats it, or whatever stands for it.
+        An answer that only explains a call is left out, because a small model repeats it, or any text in its place.
         """
         tools = {call.call_id: call.tool for message in messages for call in message.calls}
         out: list[Message] = []

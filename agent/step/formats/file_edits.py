@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 NO_FILE = "there is no text file here that may be edited: create one, or use --edit-format tools"
 _BY_NAME = 2
-"""Rating of `_names` from which on a text mentions the file by name."""
+"""Rating of `_names` at or above which a text mentions the file by name."""
 _MOST_FILES = 5_000
 _MOST_TEXT = 100_000
 """Characters of a test or setting that are searched for names of other files."""
 _REDS = 2
 """Answers to one file that may fail before the next file is shown."""
 _WHOLE = 1_500
-"""Tokens of a file from which on only the changed part is asked for."""
+"""Tokens of a file above which the model is asked for the changed part only."""
 _LONG = 500
-"""Tokens of a file from which on a slow server writes for so long that the run begins with parts."""
+"""Tokens of a file above which a slow server writes for so long that the run begins with parts."""
 _SLOW = 3
 """A file is long if it is more than a third of what the server reads without a long wait: it writes at a third to a
 fifth of that speed."""
@@ -77,7 +77,7 @@ class FileEdits(TextEdits):
         self._journal, self._guard = journal, guard
         self._shown = ShownFile("", "")
         self._base: Answer | None = None
-        """The answer whose text was shown. None means that the files as they are."""
+        """The answer whose text was shown. None means the files as they are."""
         self._on_disk: str | None = None
         """The shown file's text in the workspace when it was shown."""
         self.format: FileFormat = CONSTRAINED
@@ -254,7 +254,7 @@ class FileEdits(TextEdits):
         return now if found is None or now is None else self._text_of(found)
 
     def _failure(self) -> str:
-        """Return what the check says of the base."""
+        """Return the failure that the check reports for the base."""
         verdicts, base = self._facts.verdicts, self._base
         if base is None and verdicts.is_unconfirmed and verdicts.confirmation is not None:
             return unconfirmed_feedback(verdicts.confirmation)
@@ -267,8 +267,8 @@ class FileEdits(TextEdits):
     def _failing_test(self, space: FileSpace) -> str:
         """Return the test that the output of a red check names most clearly.
 
-        Returns empty if it names none that may be shown. It takes the place of the output: where that misleads a model,
-        the test alone often does not.
+        Returns empty if it names none that may be shown. It replaces the output, which can mislead a model where the
+        test alone does not.
         """
         for check in self._red_checks():
             named = [(_names(path, check.output), path, text) for path, text in self._tests(check.output)]
@@ -287,7 +287,7 @@ class FileEdits(TextEdits):
         return [check for check in map(checks.get, self._facts.spec.predicates.until) if check and not check.passed]
 
     def _tried(self) -> list[str]:
-        """Return what the answers to the present files led to, without that of the base."""
+        """Return the results of the answers to the present files, without that of the base."""
         reds = [one for one in self._facts.answers.present if one.is_checked and one is not self._base]
         return [
             line
@@ -308,7 +308,7 @@ class FileEdits(TextEdits):
     def _ranked(self) -> list[str]:
         """Return the editable files, most likely first: by the check's output, the task, and the tests.
 
-        Files that are named take turns: after two answers to one that did not pass the check, the next one follows.
+        Named files alternate: after two answers to one file that did not pass the check, the next file follows.
         """
         outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
         test_texts = [text[:_MOST_TEXT] for _, text in self._tests(outputs)]

@@ -1,4 +1,4 @@
-"""Ask for one part of a file after the other: a statement, or a line, which the model writes again.
+"""Ask the model for one part of a file after the other: a statement or a line, which it writes again.
 
 A small model that repeats a function unchanged often repairs the statement when it is asked for that alone, and the
 answer costs a fifth (docs/decisions/0038).
@@ -25,8 +25,9 @@ _COMMENTS = ("#", "//", "--", "/*", "*", "<!--", ";", "%")
 def parts_of(path: str, text: str, output: str, tests: str) -> list[Lines]:
     """Return the parts of a file that a model is asked for, at most `MOST_PARTS`.
 
-    In Python the statements of the definitions that the output of the check or the tests name, without the bodies of
-    compound ones; elsewhere lines. Those that the output names come first, then the others in their order.
+    In Python, parts are the statements of definitions that the output of the check or the tests name, without the
+    bodies of compound ones. In other languages, parts are lines. Those that the output names come first, then the
+    others in their order.
     """
     named = named_lines(path, output)
     tree = parsed(text) if path.endswith((".py", ".pyi")) else None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..resources.run_context import RunContext
 
 _ENOUGH = 2
-"""Answers with code that would be an edit, or with a call as an example, from which on a format is offered."""
+"""Number of answers with code that would be an edit, or with a call as an example, after which a format is offered."""
 
 
 def offer_at_start(ctx: RunContext) -> None:

@@ -1,4 +1,4 @@
-"""The words of the file formats: what the program asks for, and the message of one try."""
+"""Texts of the file formats: what the program asks for, and the message of one try."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["cause", "old_text", "new_text"],
     "additionalProperties": False,
 }
-"""Of a constrained answer: the cause comes first, so that the model thinks before it writes the edit."""
+"""Schema of a constrained answer: the cause comes first, so that the model thinks before it writes the edit."""
 FILE_HEAD = "The file `"
 MOST_TEST = 600
 """Tokens of the failing test, where it is shown instead of the output."""
@@ -71,7 +71,7 @@ def language(path: str) -> str:
 
 
 LONGEST_INSTRUCTION = instruction("blocks", ShownFile("", ""))
-"""For the size of a prompt."""
+"""The longest instruction, to compute the size of a prompt."""
 
 
 def message(form: FileFormat, shown: ShownFile, excerpt: str, failure: str, tried: Sequence[str], problem: str) -> str:

@@ -1,4 +1,4 @@
-"""Put the definitions of an answer into a Python file: what the answer changes changes, and everything else stays."""
+"""Put the definitions of an answer into a Python file. Everything that the answer does not change stays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def merge(
     A definition of the same name is replaced, and keeps its docstring and decorators if the new one has none. A class
     keeps the methods that the new one does not have; a method that stands alone goes to the one class that has it. New
     functions, constants and imports are added if a changed definition uses them, and new functions and classes whose
-    names are wanted. None means one of the texts is not Python, nothing in `new` has a name of the file (unless
+    names are wanted. Returns None if one of the texts is not Python, nothing in `new` has a name of the file (unless
     `is_addition`: then all that it defines must be wanted), or a name that changes is defined more than once.
     """
     new_tree, old_tree = parsed(textwrap.dedent(new)), parsed(original)

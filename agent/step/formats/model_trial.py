@@ -1,7 +1,7 @@
 """Try out a model on its server: which edit formats it can use, how fast it is, whether the prompt cache works.
 
 Three tiny tasks say exactly what to change, so the trial shows whether the model can write a format, not how clever it
-is. What it answers is read like an answer in a run and compared as text; none of it is ever executed or written.
+is. Its answers are read like answers in a run and compared as text. They are never executed or written to a file.
 """
 
 from __future__ import annotations
@@ -175,11 +175,11 @@ class _Answer(msgspec.Struct, kw_only=True):
     calls: list[ToolCall] = []
     tokens: Tokens = Tokens()
     begun: float | None = None
-    """The first piece of text."""
+    """Time of the first piece of text."""
     ended: float = 0.0
     fault: str = ""
     is_late: bool = False
-    """The time of the call was over before its end."""
+    """Whether the time of the call was over before its end."""
 
     def add(self, part: Part) -> None:
         """Add a part of the stream."""
@@ -379,7 +379,7 @@ class ModelTrial:
 
 
 def _order(served: ServedFacts | None) -> list[TriedFormat]:
-    """Return the formats as they come into question for the model, the first one that does first.
+    """Return the formats in the order in which they suit the model.
 
     That is tools for a large model; for a small one, or one whose template does not know tools, a file format, because
     a tiny task with few tools is easier than a run (docs/decisions/0038).
@@ -393,9 +393,9 @@ def _order(served: ServedFacts | None) -> list[TriedFormat]:
 
 
 def recommend(formats: Sequence[FormatResult], served: ServedFacts | None) -> TriedFormat | None:
-    """Return the format with the most right answers, of equals the first one that comes into question.
+    """Return the format with the most right answers, of equals the one that suits the model best.
 
-    None: no answer was right.
+    Returns None if no answer was right.
     """
     order = _order(served)
     best = max(formats, key=lambda each: (each.right, each.usable, -order.index(each.format)))

@@ -1,4 +1,4 @@
-"""Read an answer in a file format as the new text of the shown file. What a model writes is read generously."""
+"""Read an answer in a file format as the new text of the shown file. The reader tolerates mistakes in the form."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _ELIDED = re.compile(
 _AFTER_DEFINITIONS = re.compile(
     r"[rbuRBU]?[\"\']|if __name__|print\(|assert\b|(async )?def test|class Test|import (pytest|unittest)"
 )
-"""Begin lines, at the first column, that follow the definitions of an answer: a text, a test, an example."""
+"""Lines at the first column that begin what follows the definitions of an answer: a text, a test, an example."""
 _LIKE = 0.4
-"""Likeness of lines from which a fenced text is the whole file, and not something else."""
+"""Share of equal lines above which a fenced text counts as the whole file."""
 _TEST = "test"
 _SHORT = 6
 """A file of fewer lines, other than a Python program, may be replaced by any text."""
@@ -119,7 +119,7 @@ def read_block(block: str, shown: ShownFile) -> Reading | None:
 def is_complete(form: FileFormat, said: str, shown: ShownFile) -> bool:
     """Return whether the answer so far is already complete, so that nothing more has to be added.
 
-    That is so at the closing fence, and in a Python file where something else than definitions begins.
+    It is complete at the closing fence, and in a Python file where something other than definitions begins.
     """
     if form not in ("whole", "functions") or "```" in shown.text:
         return False
@@ -138,7 +138,7 @@ def is_complete(form: FileFormat, said: str, shown: ShownFile) -> bool:
 
 
 def judged(reading: Reading, shown: ShownFile) -> Reading:
-    """Return the reading, or why its text cannot be a candidate."""
+    """Return the reading, or why its text cannot be used."""
     text = reading.text
     if text is None:
         return reading

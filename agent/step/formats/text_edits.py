@@ -1,4 +1,4 @@
-"""What the two ways of editing in a file format have in common: which texts the model may see, and what it is asked."""
+"""The shared part of both ways of editing in a file format: which texts the model may see, and what it is asked."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened, or is about to happen."""
+    """The event of a hook: what happened, or is about to happen."""
 
     on: HookPoint
     tool: str = ""
@@ -21,7 +21,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""
     """The file that the call or the edit is about, relative to the workspace. Empty means none."""
     fields: dict[str, Any] = {}
-    """What only this event has."""
+    """Fields that only this event has."""
 
 
 def hook_input(ctx: RunContext, event: HookEvent) -> bytes:

@@ -1,6 +1,6 @@
 """Run hooks one after the other, in the sandbox of commands, and record what each of them said.
 
-A hook can only narrow: its result never approves anything. What it prints on standard output is dropped.
+A hook can only refuse: its result never approves anything. What it prints on standard output is dropped.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ...protocol import Model, Price
 
 _MARGIN_OUT, _MARGIN_OUT_TOKENS = 0.25, 16
-"""By how much the tokens of a complete answer can exceed our count of its text."""
+"""Share and number of tokens by which a complete answer can exceed our count of its text."""
 _LEAST_SHARE = 0.25
 """Share of the cost by the price below which a reported cost is not the bill. Recorded bills are above 0.38 of it."""
 

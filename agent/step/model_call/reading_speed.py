@@ -24,11 +24,11 @@ _MEASURED: frozenset[ServerKind] = frozenset({"llama.cpp", "ollama", "lm-studio"
 WORK = "reading speed"
 """Name of its work order, so that its events do not belong to the conversation of the run."""
 _CALLS = 2
-"""At most: the first call can include the time in which the server loads the model."""
+"""Maximum number of calls: the first one can include the time in which the server loads the model."""
 _PROMPT_TOKENS = 2_000
-"""Of a usual first prompt with tools. If the server reads that in time, no second call is made."""
+"""Tokens of a usual first prompt with tools. If the server reads that in time, no second call is made."""
 _CHARACTERS = 320
-"""Of the text that is read, about 100 tokens."""
+"""Characters of the text that is read: about 100 tokens."""
 _ANSWER_TOKENS = 4
 
 

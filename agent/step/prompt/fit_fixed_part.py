@@ -16,7 +16,7 @@ Count = Callable[[Sequence[Message], Sequence[ToolSpec]], int]
 _SHARE, _SHARE_OF_LARGE = 0.2, 1 / 3
 """Shares of the space left by the task that the project's instructions may take."""
 _LARGE = 8_000
-"""From this space in tokens on, the instructions may use the larger share."""
+"""Space in tokens above which the instructions may use the larger share."""
 _FIXED_SHARE = 0.55
 """Share of that space for the whole fixed part. The rest is for the rounds."""
 _LEAST_SHARE = 0.1
@@ -68,7 +68,7 @@ class FixedLimits:
     """Share of the space for the project's instructions. None means the usual share."""
     limit: int | None = None
     """Tokens that it should have besides the instructions, because the server reads slowly. None means as many as fit.
-    No more than the search tools are left out for that."""
+    Only the search tools may be left out for that."""
 
 
 NO_LIMITS = FixedLimits()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..resources.run_context import RunContext
 
 MOST_SECONDS = 15.0
-"""For reading the first prompt, before it is shortened."""
+"""Seconds for reading the first prompt; a slower one is shortened."""
 _MOST_FIXED = 900
 """Tokens of system prompt and tools on a server that would need more, besides the project's instructions."""
 _SHARES = (None, 0.1, 0.0)
@@ -31,7 +31,7 @@ _BELOW_REFUSED = 0.9
 _CHECK_SHARE = 0.4
 """Share of the space for a file that the check's output and the newest answer may use instead."""
 _MOST_TRIED = 200
-"""Tokens of the lines about earlier tries, about."""
+"""Approximate tokens of the lines about earlier tries."""
 _LEAST_FILE = 60
 """Fewest tokens of a file that are worth showing."""
 

@@ -1,4 +1,4 @@
-"""What changed since a moment, whoever changed it: files are compared by stat and digest, and nothing is stored."""
+"""Find what changed since a moment, by anybody: files are compared by stat and digest, and nothing is stored."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def output_reported(
 
 
 class _Reports:
-    """Says the last line of the output at growing intervals."""
+    """Reports the last line of the output at growing intervals."""
 
     def __init__(self, say: Callable[[str], object], printed: Tail) -> None:
         self._say, self._said = say, ""
@@ -44,7 +44,7 @@ class _Reports:
         self._pauses = GrowingPauses(self._report)
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes of the output."""
+        """Add the next bytes of the output."""
         self._printed.feed(piece)
         self._pauses.changed()
 

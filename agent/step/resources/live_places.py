@@ -1,4 +1,4 @@
-"""Say what a process that works outside of layers can write: background commands and MCP servers."""
+"""Find what a process outside of layers can write: background commands and MCP servers."""
 
 from __future__ import annotations
 

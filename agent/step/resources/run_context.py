@@ -78,7 +78,7 @@ class ToolCalls(Protocol):
 
 
 class StartChecks(Protocol):
-    """What is found out while the first call of the model runs."""
+    """Facts that are found out while the first call of the model runs."""
 
     async def ready(self) -> None:
         """Wait until everything is known that the first tool needs."""
@@ -104,7 +104,7 @@ class RunContext:
     gate: Gate
     workspace: Workspace
     snapshots: Snapshots
-    """What an older version stored of the workspace; empty in a new run."""
+    """Snapshots that an older version stored of the workspace; empty in a new run."""
     files: ChangeTracker
     """Whether the files changed since their id was computed and since the last check."""
     fingerprint: Fingerprint
@@ -112,7 +112,7 @@ class RunContext:
     tools: ToolContext
     calls: ToolCalls
     guard: GuardedPaths
-    """Files of which each change asks."""
+    """Files whose changes always need approval."""
     quotas: Quotas
     env: Mapping[str, str]
     """Environment of commands and checks, without the provider keys."""
@@ -149,7 +149,7 @@ class RunContext:
     edits: TextEdits | None = None
     """Shows files to the model and makes edits of its answers, while the run has a file format."""
     not_held: list[str] = field(default_factory=list[str])
-    """What could not be guaranteed, one line each; units share it with their run."""
+    """Guarantees that could not be given, one line each. Units share the list with their run."""
     hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a hook of the spec runs; tries share it with their run."""
     work: str | None = None

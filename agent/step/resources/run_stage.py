@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...sandbox.sandbox import Sandbox
     from .unit_watch import UnitWatch
 
-_BY_THE_WAY = frozenset[str]({"bytecode", "built", "ignored_new"})
+_UNREVIEWED = frozenset[str]({"bytecode", "built", "ignored_new"})
 """Classes of effects that nobody has to decide on."""
 
 
@@ -33,13 +33,13 @@ class Stage:
     workspace: Workspace
     """The workspace of the user."""
     sandbox: Sandbox
-    """For commands outside of the stage."""
+    """The sandbox for commands outside of the stage."""
     watch: UnitWatch
     is_empty: bool = False
     """Whether it has nothing that somebody would decide on."""
 
     async def listed(self) -> Listed:
-        """Return what is staged. Its processes have ended. To work on, call `work_on`.
+        """Return what is staged. Its processes have ended. To continue, call `work_on`.
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """
@@ -60,7 +60,7 @@ class Stage:
         return await asyncio.to_thread(listing)
 
     async def keep(self) -> None:
-        """Force it out to the disk. Raises OSError."""
+        """Flush it to the disk. Raises OSError."""
         await asyncio.to_thread(self.unit.force_out)
 
     async def work_on(self) -> None:
@@ -69,7 +69,7 @@ class Stage:
         await asyncio.to_thread(self.unit.mount_again)
 
     async def close(self) -> None:
-        """Let go of it. It stays on the disk, unless nobody has to decide on anything.
+        """Release it. It stays on the disk if somebody has to decide on something in it.
 
         If a process still writes in it, it stays as it is; a restart of the machine then loses it.
         """
@@ -86,7 +86,7 @@ class Stage:
 
 def decided_on(listed: Listed) -> list[Effect]:
     """Return what somebody has to decide on, without folders and what is in repositories."""
-    groups = [group for group in listed.groups if group.kind not in _BY_THE_WAY]
+    groups = [group for group in listed.groups if group.kind not in _UNREVIEWED]
     return [one.effect for group in groups if group.kind != "git" for one in group.entries]
 
 

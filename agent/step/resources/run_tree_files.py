@@ -26,11 +26,11 @@ class Tree:
     env: Mapping[str, str]
     """Environment of commands and checks, without the provider keys."""
     guard: GuardedPaths
-    """Files of which each change asks."""
+    """Files whose changes always need approval."""
     gate: Gate
     files: ChangeTracker
     layers: RunLayers | None = None
-    """Where commands write; None: in the workspace."""
+    """Where commands write. None means the workspace itself."""
     why_no_layers: str = ""
     """Why they do not write into layers. Empty means that they do."""
     units: RunLayers | None = None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RunWorld:
-    """Computes the id. A file that is as it was before the run does not count, nor one that is ignored.
+    """Computes the id. Files that are as before the run, and ignored files, do not count.
 
     An ignored file counts if it was shown as a change of its own.
     """

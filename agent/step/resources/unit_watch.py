@@ -1,4 +1,4 @@
-"""Tell the units of work of a run that somebody changed the workspace."""
+"""Notify the units of work of a run that somebody changed the workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class UnitWatch:
-    """Tells the units of a run that somebody changed the workspace."""
+    """Notifies the units of a run that somebody changed the workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         """`workspace`: the user's own, not a view."""
@@ -22,14 +22,14 @@ class UnitWatch:
         self._task: asyncio.Task[None] | None = None
 
     def add(self, unit: Unit) -> None:
-        """Begin to tell a unit about changes."""
+        """Notify this unit of changes from now on."""
         self._units.append(unit)
         if self._task is None:
             self._task = asyncio.ensure_future(self._watch())
         unit.is_watched = not self._task.done()
 
     def remove(self, unit: Unit) -> None:
-        """Stop telling a unit about changes."""
+        """Stop notifying this unit."""
         self._units.remove(unit)
 
     def changed(self) -> None:

@@ -55,7 +55,7 @@ class Usage:
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit or the deadline of this run or of one above, whichever is sooner.
 
-        None: no run has either.
+        Returns None if no run has either.
         """
         left: list[float] = []
         above = [(budget, spent) for _, budget, spent in self._ancestors.limits(self.uncounted())]

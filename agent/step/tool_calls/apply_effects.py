@@ -1,4 +1,4 @@
-"""Apply the accepted effects of a command, and record what an undo needs to take them back."""
+"""Apply the accepted effects of a command, and record what an undo needs to revert them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Accepted:
 
 
 class Applied(NamedTuple):
-    """What became of it."""
+    """The result of an apply."""
 
     done: list[str]
     """Paths that are recorded one by one."""
@@ -185,7 +185,7 @@ def _changes(ctx: RunContext, accepted: Accepted) -> dict[str, FileContents]:
 
 
 def _older_contents(ctx: RunContext, rows: Sequence[Row], kinds: Mapping[str, Class]) -> list[bytes]:
-    """Return what files and links held that are not recorded one by one, as far as their inodes are not kept."""
+    """Return the old contents of files and links that are not recorded one by one and whose inodes are not kept."""
     missing = [row for row in rows if not displaced_bytes(kinds.get(row.path, "ordinary"), row.before, row.after)]
     return [data for data in (_bytes_of(ctx, row) for row in missing) if data is not None]
 

@@ -231,7 +231,7 @@ class Background:
         return "; ".join(f"{job.name}: {job.command}" for job in self._jobs.values()) or "in the background"
 
     def look_from(self, now: Before) -> None:
-        """Note that the changes up to now are recorded."""
+        """Note that all changes until now are recorded."""
         self.seen = now if self._jobs else None
 
     async def _look(self, access: Access) -> None:

@@ -25,7 +25,7 @@ class ProtectedChange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """What happened to it, for the model and the person."""
+        """One line about what happened to it, for the model and the person."""
         return f"{self.path} changed while the command ran, and stays as it is: {self.why}"
 
 

@@ -60,7 +60,7 @@ _LINK_OF_GIT = "it is a link in a git folder, and git follows it"
 async def look_before(ctx: RunContext, events: Events) -> Before:
     """Return the workspace before a command, with the contents of what the run wrote.
 
-    What background commands changed until now is recorded, so that nothing falls between two comparisons.
+    What background commands changed until now is recorded, so that no change is missed between two comparisons.
     """
     if ctx.facts.changes.world is None:
         events.record(Snapshotted(world=None, layer=True))
@@ -91,9 +91,9 @@ class Reach(NamedTuple):
     """Where a command could write in the workspace."""
 
     read_only: Sequence[Path] = ()
-    """What the sandbox kept read-only."""
+    """Paths that the sandbox kept read-only."""
     given: Sequence[Path] = ()
-    """What somebody allowed it to write."""
+    """Paths that somebody allowed it to write."""
 
 
 EVERYWHERE = Reach()
@@ -124,7 +124,7 @@ def reach_in(sandbox: Sandbox, root: Path, given: Sequence[Path]) -> Reach:
 
 @dataclass(slots=True)
 class Found:
-    """What differs, without what has another author."""
+    """The differences, without those that have another author."""
 
     shown: list[Row] = field(default_factory=list[Row])
     folders: list[Row] = field(default_factory=list[Row])
@@ -141,7 +141,7 @@ class Found:
 
 
 class Author(NamedTuple):
-    """What tells who made a change, and whether somebody has to decide about it."""
+    """The data that shows who made a change, and whether somebody has to decide about it."""
 
     others: Mapping[str, object]
     """Path to the digest of what somebody else left there. None means nothing."""
@@ -362,7 +362,7 @@ def _had_tag(folder: str, names: Mapping[bytes, Collection[str]], touched: Colle
 class _Reading:
     """Reads what changed files contain, and finds what they contained before.
 
-    The journal has that, git, and a folder below the workspace, or a copy of it.
+    The old content comes from the journal, from git, and from a folder below the workspace or a copy of it.
     """
 
     def __init__(self, root: int, journal: Journal, before: Before, below: Path | None) -> None:

@@ -116,7 +116,7 @@ def todo_commands(ws: Workspace, paths: Iterable[bytes]) -> frozenset[str]:
 async def with_changed_since(ws: Workspace, before: Before, start: StartCopy, outputs: Collection[str]) -> Before:
     """Add the contents of files that differ from those of the start: the user may have changed them meanwhile.
 
-    Without output and what a view has as at the start anyway. Of many files only the first ones are read.
+    Leaves out output, and files that a view restores in any case. Of many files, only the first ones are read.
     """
 
     def read() -> Before:

@@ -1,4 +1,4 @@
-"""Sort what a command would change: what passes, and what asks, as the entries of one proposal (decision 0039)."""
+"""Sort what a command would change into passing changes and the entries of one proposal (decision 0039)."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class _Asking:
 def sort_effects(
     gate: Gate, root: Path, listed: Listed, guard: GuardedPaths, *, is_hook: bool, command: str = ""
 ) -> Sorted:
-    """Sort the effects by what the gate says of them. `root`: the workspace, whose files are read.
+    """Sort the effects by the gate's verdict on them. `root`: the workspace, whose files are read.
 
     `is_hook`: a hook of the user made them, which asks nobody. `command`: the line of the model that made them.
     """
@@ -253,7 +253,7 @@ def _folder(path: str, depth: int) -> str:
 
 
 def _place_folders(found: Sorted, entries: _Entries, folders: Sequence[_Asked]) -> None:
-    """Let folders follow the files in them; one without files is an entry, with the folders in it."""
+    """Decide on folders as on the files in them. A folder without files is an entry, with the folders in it."""
     parents = {above for part in found.asking for effect in part.effects for above in _above(effect.path)}
     parents |= {above for row in found.passing for above in _above(row.path)}
     parents |= {above for path in found.left for above in _above(path)}
@@ -387,7 +387,10 @@ class _Entries:
         return state, data, after is None or data is not None
 
     def _compare(self, state: FileState, data: bytes | None) -> tuple[int, int, int] | tuple[()] | None:
-        """Return the number of hunks and lines; nothing: they are too long to compare, or None if it is not text."""
+        """Return the number of hunks and lines: none if they are too long to compare.
+
+        Returns None if it is not text.
+        """
         self._compared += len(state.data) + len(data or b"")
         if self._compared > _MOST_COMPARED:
             return ()

@@ -145,7 +145,7 @@ class Decided:
     """What the person said, in a sentence."""
 
     def pass_on(self, found: Sorted) -> None:
-        """Take what needs no decision."""
+        """Add what needs no decision."""
         self.rows += found.passing
         self.recorded.update((row.path, row) for row in found.passing if row.path in found.recorded)
         self.counted += found.counted
@@ -240,7 +240,7 @@ def _not_git(part: Part, why: str) -> str:
 
 
 def _accept_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
-    """Take what was approved: exactly the rows that were shown, and the bytes that a person chose."""
+    """Add what was approved: exactly the rows that were shown, and the bytes that a person chose."""
     for at, part in enumerate(found.asking):
         shown, own = part.draft.shown, ruling.entries.get(at, _WHOLE)
         if shown.conflict:

@@ -57,7 +57,7 @@ async def decide_protected(ctx: RunContext, events: Events, command: str, change
 
 
 async def leave_protected(ctx: RunContext, events: Events, changed: Changed) -> list[str]:
-    """Ask nobody: the protected files that changed stay, and are named at the end of the run.
+    """Leave the protected files that changed as they are, without a question. The end of the run names them.
 
     In a worktree of rundry they are restored. Returns lines for the model.
     """
@@ -97,7 +97,7 @@ async def _restored(ctx: RunContext, one: ProtectedChange, events: Events) -> li
         return [f"`{one.path}` must not change ({one.why}), and its content of before is not known."]
     before, after = (None if data is None else ctx.journal.blobs.keep(data) for data in (one.before, one.after))
     try:
-        why = await asyncio.to_thread(_put_back, ctx.workspace, one)
+        why = await asyncio.to_thread(_restore, ctx.workspace, one)
     except OSError as error:
         why = error.strerror or str(error)
     if why:
@@ -107,8 +107,8 @@ async def _restored(ctx: RunContext, one: ProtectedChange, events: Events) -> li
     return [f"`{one.path}` must not change ({one.why}): the command's change was reverted."]
 
 
-def _put_back(ws: Workspace, one: ProtectedChange) -> str:
-    """Let a file or link be as it was before. Returns why that is not possible. Raises OSError."""
+def _restore(ws: Workspace, one: ProtectedChange) -> str:
+    """Restore a file or link. Returns why that is not possible. Raises OSError."""
     root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
     try:
         seen = side_at(root, os.fsencode(one.path))
