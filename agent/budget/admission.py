@@ -65,7 +65,7 @@ def admit(
     retry: bool = False,
     now: float,
 ) -> Grant | Exhausted:
-    """Return how many tokens the call may use, or the reason why it may not be made. Never raises.
+    """Return how many tokens the call may use, or the reason why it is refused. Never raises.
 
     `prompt_tokens` is our own count, `expected_tokens` what the provider will probably count. `spent` contains what
     earlier calls were charged (cut streams at their worst case) and what running calls were admitted with. A `retry`
@@ -110,7 +110,7 @@ def _assumption(output: int) -> str:
 
 
 def over(budget: Budget, spent: Spent) -> Exhausted | None:
-    """Return the limit that this use passes, or None. For a call that is held in the ledger of another run."""
+    """Return the limit that this usage exceeds, or None. For a call that is held in the ledger of another run."""
     if budget.steps is not None and spent.steps > budget.steps:
         detail = f"step budget: {spent.steps:,} of {budget.steps:,} steps with this call"
         return Exhausted(resource="steps", detail=detail)
@@ -132,7 +132,7 @@ def tighter(one: Grant, other: Grant) -> Grant:
 
 
 def _fitting(wanted: int, room: float) -> int:
-    """Return how many of the wanted tokens a call may use, so that it leaves room for later ones."""
+    """Return how many of the wanted tokens a call may use, so that there is room for later ones."""
     return int(min(wanted, room, max(_UNDIVIDED_OUTPUT, room / 4)))
 
 

@@ -55,9 +55,9 @@ class Margin:
 def expected(counted: int, newest: tuple[int, int] | None) -> int:
     """Return the tokens that the provider will probably count for a prompt that we count as `counted`.
 
-    `newest`: our count and the provider's for the newest prompt of this model. A prompt mostly continues it, so what it
-    differed stays, and what is new differs by the same share. A provider that adds a text of its own (more than twice
-    our count) adds it once. Never less than our count.
+    `newest`: our count and the provider's for the newest prompt of this model. A prompt mostly continues it, so its
+    difference stays, and the new part differs by the same share. A provider that adds a text of its own (more than
+    twice our count) adds it once. Never less than our count.
     """
     if newest is None or newest[0] <= 0 or newest[1] <= newest[0]:
         return counted

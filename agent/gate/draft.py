@@ -34,7 +34,7 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     before: FileState
     """`before.path` is the path as the model gave it."""
     after: bytes | None
-    """None: the file is deleted."""
+    """None means that the file is deleted."""
     notes: list[str] = []
     """Notes for the model, such as an inexact match that was tolerated; one line each."""
     plan: PlannedEdit

@@ -47,7 +47,7 @@ class Answer:
     def __init__(self, *, max_tokens: int, call_reader: CallReader | None = None) -> None:
         self.calls = Calls()
         self.finish: Finish | None = None
-        """None: the provider did not give a reason."""
+        """How the answer ended, or None if the provider did not report it."""
         self.usage = Usage()
         """What the provider has reported so far."""
         self.usage_so_far = Usage()

@@ -84,7 +84,7 @@ class NoServer(Exception):
     def __init__(self, what: str, fix: str = "") -> None:
         super().__init__(what)
         self.fix = fix
-        """How to fix it, as a sentence; empty: start the server, or give another address."""
+        """How to fix it, as a sentence. Empty means: start the server, or give another address."""
 
 
 async def ask_server(

@@ -31,7 +31,7 @@ _CLAUDE = 1.3
 
 
 _WIDEST = 5.0
-"""A server that counts this many times more or less tokens than we do counts something else."""
+"""If a server's count is this many times larger or smaller than ours, it does not count tokens."""
 
 
 class Counter:
@@ -73,14 +73,14 @@ class Counter:
 
     @cached_property
     def _believed(self) -> SampleSizes | None:
-        """What the server says about the samples. None means nothing, or nothing that counts of tokens can be."""
+        """The server's counts of the samples, or None if it has none or they cannot be counts of tokens."""
         if self._sizes is None:
             return None
         return self._sizes if 1 / _WIDEST < self._sizes.text / self._raw(SAMPLE_TEXT) < _WIDEST else None
 
     @cached_property
     def _scale(self) -> float:
-        """The tokens for one of ours."""
+        """The server's tokens for one of our tokens."""
         return self._usual if self._believed is None else self._believed.text / self._raw(SAMPLE_TEXT)
 
     def _tools(self, tools: Sequence[ToolSpec]) -> int:

@@ -33,7 +33,7 @@ class ModelLine(msgspec.Struct, frozen=True, kw_only=True):
     context: int | None = None
     """Context window in tokens."""
     price: Price | None = None
-    """None: the price is unknown."""
+    """None means that the price is unknown."""
 
 
 class KeyFound(msgspec.Struct, frozen=True, kw_only=True):

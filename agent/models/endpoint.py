@@ -41,9 +41,9 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     provider: str
     model: str
     api_base: str | None
-    """None: the provider's own address."""
+    """None means the provider's own address."""
     key: str | None
-    """None: the provider needs a key and none is set."""
+    """None means that the provider needs a key and none is set."""
     key_names: tuple[str, ...]
     """Variables that were checked for the key."""
     local: bool
@@ -52,7 +52,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     key_is_named: bool = False
     """Whether the user named the variable with the key."""
     effort: EffortLevel | None = None
-    """None: the provider's default."""
+    """None means the provider's default."""
     settings: dict[str, str] = {}
     """Credentials, region and similar settings for litellm, from the environment."""
     variables: dict[str, str] = {}

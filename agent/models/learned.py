@@ -1,6 +1,6 @@
 """What rundry has learned about one model on one server, kept for later runs in the user's data folder.
 
-A stored run never depends on this file: it is read only when a model is opened.
+The file is read only when a model is opened, so no stored run depends on it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..protocol.text.broken_json import BROKEN_JSON
 from ..settings.user_folders import user_folder
 
 MOST = 300
-"""Models on servers that are remembered; the one that was changed longest ago is dropped first."""
+"""Maximum number of stored models; the one that was changed longest ago is dropped first."""
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -35,7 +35,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def learned(server: str, model: str, env: Mapping[str, str]) -> Learned:
-    """Return what is known about the model; nothing if the file is missing, damaged or unreadable.
+    """Return what is known about the model; empty if the file is missing, damaged or unreadable.
 
     `server`: the server's address, or the provider's name for its own address. `model`: the name on the wire.
     """
@@ -52,7 +52,7 @@ def learn(
 ) -> None:
     """Change fields of what is known about the model, and keep the others. `refused` is added to what is there.
 
-    Two runs that write together lose nothing. If the file cannot be written, nothing is remembered.
+    Runs can write at the same time. If the file cannot be written, nothing is stored.
     """
     path = _path(env)
     try:

@@ -30,7 +30,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     context: int | None = None
     """Context window in tokens, or None if unknown."""
     price: Price | None = None
-    """None: unknown."""
+    """None means unknown."""
     is_local: bool = False
     """Whether the server runs on this machine."""
     is_suggested: bool = False

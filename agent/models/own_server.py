@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from .lanes.timer import Timer
 
 _LEAST_READ, _LEAST_WRITTEN = 48, 24
-"""Tokens from which a call says something about a speed."""
+"""Minimum tokens of a prompt and an answer in a call whose speed is measured."""
 _CHANGE = 0.25
-"""By which share a speed has to change before it is remembered again."""
+"""Share by which a speed must change before it is stored again."""
 
 
 class OwnServer:
-    """What is learned about one model there, and remembered for later runs."""
+    """What rundry measured on one model of this server, stored for later runs."""
 
     def __init__(self, server: str, model: str, env: Mapping[str, str], served: ServedFacts | None) -> None:
         """`model`: the name on the wire. `served`: what was remembered before."""
@@ -53,7 +53,7 @@ class OwnServer:
             learn(self._server, self._model, self._env, read_speed=self.read, write_speed=self.write)
 
     def remember_format(self, form: EditFormat) -> None:
-        """Let later runs begin in this edit format."""
+        """Store this edit format as the one with which later runs begin."""
         learn(self._server, self._model, self._env, edit_format=form)
 
 

@@ -63,14 +63,14 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     window: int
     """Tokens of prompt and answer together."""
     window_known: bool = True
-    """False: `window` is an assumption, because neither user nor server nor table gives it."""
+    """False means that `window` is an assumption, because neither user nor server nor table gives it."""
     max_output: int | None = None
     """Most tokens of one answer that are asked for."""
     listed_output: int | None = None
     """Most tokens that the model can write in one answer, by the table, or None if unknown."""
     price: Price | None = None
     sees_images: bool | None = None
-    """None: unknown."""
+    """None means unknown."""
     served: ServedFacts | None = None
     """What the server says about the model, or None if there is no server."""
 
@@ -220,7 +220,7 @@ class RemoteModel:
                 await self._checks.chat()
 
     def _be_more_patient(self) -> None:
-        """Wait twice as long for the first piece of later answers: the same wait would end the same way."""
+        """Wait twice as long for the first piece of later answers, because they would time out, too."""
         first = max(self._timeouts.first, min(2 * self._timeouts.first, self._timeouts.kept_alive))
         self._timeouts = msgspec.structs.replace(self._timeouts, first=first)
 

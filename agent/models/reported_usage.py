@@ -15,9 +15,9 @@ import msgspec
 from ..protocol import Tokens, UsagePart
 
 _MOST_TOKENS = 10**12
-"""A count above this is not a count of tokens."""
+"""A larger number is not a count of tokens."""
 _MOST_USD = 1e6
-"""A cost of one call above this is not an amount in USD."""
+"""A larger number is not the cost of one call in USD."""
 _USD_PER_TICK = 1e-10
 """xAI's unit of cost (https://docs.x.ai/developers/cost-tracking)."""
 _COSTS = ("cost", "total_cost", "total_cost_usd", "cost_usd", "estimated_cost")

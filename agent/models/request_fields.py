@@ -1,4 +1,7 @@
-"""Leave out or replace the request fields that a model's server refuses: once, remembered, and said to the user."""
+"""Leave out or replace the request fields that a model's server refuses.
+
+Each is stored and reported to the user once.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _WEAKER: dict[str, tuple[str, Any]] = {
     "format": ("json_object", "json"),
     "stream_options": ("include_usage", {"include_usage": True}),
 }
-"""What is sent instead, and its name: JSON instead of a JSON Schema, the usage at the end instead of in each piece."""
+"""Weaker fields to send instead: JSON instead of a JSON Schema, the usage at the end instead of in each piece."""
 _TABLES = ("options", "output_config", "reasoning", "text")
 """Fields whose own fields are refused one by one."""
 REFUSALS: frozenset[FaultKind] = frozenset({"bad-request", "unknown-model", "server"})
@@ -51,7 +54,7 @@ class RequestFields:
         self._unproven: dict[str, str] = {}
         """Fields that were refused since the last answer, and the words of the refusal."""
         self._kept: set[str] = set()
-        """Fields that made no difference."""
+        """Fields whose absence made no difference."""
 
     @property
     def _server(self) -> str:
@@ -170,7 +173,7 @@ class RequestFields:
         return name, value
 
     def _refuse(self, name: str, value: object, words: str) -> str:
-        """Note that the server refuses this field. Return how the next request differs."""
+        """Record that the server refuses this field. Return how the next request differs."""
         if self._form_of(name, value) == (name, value):  # otherwise another call was refused before this one
             self.refused[name] = self._instead(name, value, words)
             self._unproven[name] = words

@@ -23,7 +23,7 @@ _WINDOWS = (
 _SIZE = re.compile(r"(?:(?P<experts>\d{1,3})x)?e?(?P<number>\d{1,4}(?:\.\d{1,3})?)(?P<unit>[bmt])", re.IGNORECASE)
 _UNITS = {"m": 10**6, "b": 10**9, "t": 10**12}
 _LEAST_MILLIONS = 10
-"""Below it, `1m` in a model's name is the length of its window."""
+"""Smaller millions in a model's name (`1m`) are the length of its window."""
 _USES_TOOLS = re.compile(r"\{[%{](?:(?![%}]\}).)*?(?<![\w.'\"])tools(?![\w'\"])", re.DOTALL)
 """A Jinja statement or expression with the variable `tools`, outside of quotes."""
 

@@ -3,8 +3,8 @@
 Our own count (`counting.py`) uses an OpenAI encoding. For a model with another vocabulary it is wrong by a share that
 depends on the vocabulary, and the chat template writes tools at greater length than our count assumes (Qwen2.5: 25 %
 more tokens for 16 tools, and no difference for text). Asking the server about each prompt would add a request to each
-call. So rundry asks for the sizes of a few fixed samples, and scales its own count by what comes back. What a
-conversation then still differs, because it has more digits for example, is learned from its own calls
+call. So rundry asks for the sizes of a few fixed samples, and scales its own count with them. The rest of the
+difference, for example because a conversation has more digits, is learned from its own calls
 (`budget/count_margin.py`).
 """
 
@@ -53,7 +53,7 @@ tests/test_basket.py:27: AssertionError
 
 {"path": "till/basket.py", "start_line": 41, "end_line": 58, "found": ["price", "count"], "done": false}
 '''
-"""What a prompt of rundry consists of: prose, code, a diff, the output of a check, JSON."""
+"""A text like a prompt of rundry: prose, code, a diff, the output of a check, JSON."""
 
 
 def _tool(name: str, description: str, **fields: str) -> ToolSpec:

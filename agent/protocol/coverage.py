@@ -24,7 +24,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """Number of files in scope. None means that an earlier version did not count them."""
     lines: int | None = None
     all_counted: bool = True
-    """False: there are more files in scope than were counted."""
+    """False means that there are more files in scope than were counted."""
     files_read: int = 0
     """Number of files that at least one lens read."""
     lines_read: int = 0

@@ -74,7 +74,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The JSON Schema that the text of the answer must match."""
     max_tokens: int
     temperature: float | None = None
-    """None: the server's default. A temperature in the user's own parameters always wins."""
+    """None means the server's default. A temperature in the user's own parameters always wins."""
     seconds: float | None = None
     """Time limit of the stream; after it, the fault is `deadline`. None means no limit."""
     blobs: Mapping[str, bytes] = {}

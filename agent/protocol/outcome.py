@@ -99,7 +99,7 @@ class ChildOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Key of the finding that it works on."""
     title: str
     reason: Reason | None = None
-    """None: it has not ended."""
+    """None means that it has not ended."""
     detail: str = ""
     complete: bool = False
     steps: int = 0

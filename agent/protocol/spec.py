@@ -69,7 +69,7 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True):
     key_from: str | None = None
     """Name of the environment variable that contains the key, if it is not the provider's usual one."""
     effort: EffortLevel | None = None
-    """None: the provider's default."""
+    """None means the provider's default."""
     params: dict[str, Any] = {}
     """Additional fields of the request body, as documented by the provider."""
     headers: dict[str, str] = {}
@@ -115,7 +115,7 @@ class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: SandboxRules = SandboxRules()
     rules: list[Rule] = []
     on_ask: OnAsk | None = None
-    """None: the gate refuses actions, and a question of the model (`ask_person`) causes a hand-off."""
+    """None means that the gate refuses actions, and a question of the model (`ask_person`) causes a hand-off."""
     quotas: dict[str, str] = {}
     """Tool name to `N/min`, `N/hour` or `N/run`."""
 
@@ -238,7 +238,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     predicates: Predicates = Predicates()
     stalls: StallLimits = StallLimits()
     on_stall: OnStall | None = None
-    """None: `handoff` if a view is attached, otherwise `stop`."""
+    """None means `handoff` if a view is attached, otherwise `stop`."""
     escalate: ModelSpec | None = None
     """The model that replaces the current one, once, if the hint after a stall did not help."""
     tiers: list[HandoffTier] = []

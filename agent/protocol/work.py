@@ -72,7 +72,7 @@ class Wait(msgspec.Struct, frozen=True):
     """Wait for a command, or for the given number of seconds."""
 
     seconds: float | None
-    """None: wait until the person sends a command."""
+    """None means that the loop waits until the person sends a command."""
     why: Literal["message", "clock", "retry"]
     sleep: Sleeping | None = None
     """Event of a visible sleep from which the run can be woken. None means that the run only waits."""

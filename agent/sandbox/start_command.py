@@ -118,7 +118,7 @@ def restricted(
     """Return the command line that restricts its own process, then executes `argv`.
 
     `landlock`: what Landlock allows, as `inside.py` explains. `processes`: the largest number.
-    `report`: descriptor of a `SetUp`. `env`: additional variables. `apart`: None: none of its own, or
+    `report`: descriptor of a `SetUp`. `env`: additional variables. `apart`: None means none of its own, or
     those of bubblewrap.
     """
     settings = {

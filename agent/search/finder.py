@@ -124,7 +124,7 @@ class Finder:
             self.ctx.events.record(CriticSpoke(half="code", lenses=names, text=text))
 
     def state(self, busy: frozenset[str], exhausted: Exhausted | None) -> FinderState:
-        """Record what has happened, then return the state that the loop decides from."""
+        """Record the events that follow from the facts, then return the state that the loop decides from."""
         state = self._look(busy, None)
         seq = self.ctx.facts.last_seq
         self._record_due(state)

@@ -41,7 +41,7 @@ class FinderState:
 
     @property
     def in_flight(self) -> int:
-        """How many work orders run."""
+        """Number of running work orders."""
         return len(self.busy)
 
     @property

@@ -38,7 +38,7 @@ class Setting:
     """The value of one option and its origin."""
 
     value: object
-    """None: not set, or set to `none`."""
+    """None means that it is not set, or set to `none`."""
     source: Source
     detail: str = ""
     """The name of the environment variable, or all origins of a joined value."""

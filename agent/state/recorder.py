@@ -49,7 +49,7 @@ class _OpenCommit:
     """The events of the commit that is open now, which the recorders of one run share."""
 
     events: list[Stamped] | None = None
-    """None: no commit is open."""
+    """The events of the open commit, oldest first, or None if no commit is open."""
 
 
 class Recorder:

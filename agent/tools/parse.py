@@ -59,7 +59,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     """The parsed arguments of a call."""
 
     arguments: msgspec.Struct | None = None
-    """None: the arguments are invalid, and `error` says why."""
+    """None means that the arguments are invalid, and `error` says why."""
     error: str | None = None
     summary: str = "wrong call"
     """What is wrong, for the person, in two or three words."""

@@ -33,7 +33,7 @@ class Elsewhere(Protocol):
     """Runs reading tools on another machine."""
 
     async def read(self, name: str, arguments: msgspec.Struct, ctx: ToolContext) -> ToolResult | None:
-        """Return the result of a tool; None: run it here."""
+        """Return the result of a tool, or None if the caller must run it itself."""
         ...
 
     async def close(self) -> None:

@@ -27,7 +27,7 @@ _NO_CHAT = re.compile(r"^Unmapped LLM provider for this endpoint|^LLM Provider N
 """litellm's words where it does not find a service of chats under the provider's name, before anything is sent."""
 _UNSUPPORTED = re.compile(r"does not support parameters: \[([^\]]*)\]")
 _SETTINGS = {"reasoning_effort": "an effort", "tools": "tools", "response_format": "a schema"}
-"""What a person calls litellm's parameters."""
+"""Names of litellm's parameters in messages."""
 _MISTAKES = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "TypeError"})
 """Exceptions of litellm's own bugs."""
 _REFUSALS = frozenset({"Exception", "ValueError"})

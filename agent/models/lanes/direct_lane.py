@@ -37,7 +37,7 @@ _REQUIRED: dict[Wire, frozenset[str]] = {
     "anthropic": frozenset({"model", "messages", "stream", "tools", "system"}),
     "ollama": frozenset({"model", "messages", "stream", "tools", "options.num_ctx"}),
 }
-"""Fields without which there is no request; a server may refuse the others."""
+"""Fields that every request needs. A server may refuse the others."""
 _OF_STREAMS = ("stream_options", "return_progress")
 """Fields that only belong to a streamed answer."""
 

@@ -37,7 +37,7 @@ def arguments_object(text: str) -> dict[str, Any]:
 
 
 def tool_name(name: str) -> str:
-    """Return a name that providers accept (letters, digits, `_`, `-`; at most 64), whatever the model wrote."""
+    """Return a name that providers accept: letters, digits, `_`, `-`; at most 64 characters."""
     return _NAME.sub("_", name)[:64] or "unnamed"
 
 

@@ -55,7 +55,7 @@ class WorkFinished(EventBase, frozen=True, kw_only=True):
     kind: WorkKind
     about: str
     ok: bool
-    """False: the work failed, which differs from finding nothing."""
+    """False means that the work failed, which differs from finding nothing."""
     new: int = 0
     """Number of keys of items and findings that are new to the run."""
     known: int = 0
@@ -98,7 +98,7 @@ class WorkersSeen(EventBase, frozen=True, kw_only=True):
     """The workers of the cluster came, went, or have another load. Recorded at most every two seconds."""
 
     workers: list[ClusterWorker]
-    """Empty: the scheduler does not answer, or it has no workers."""
+    """Empty means that the scheduler does not answer, or it has no workers."""
 
 
 class ItemQueued(EventBase, frozen=True, kw_only=True):
@@ -240,7 +240,7 @@ class ScopeCounted(EventBase, frozen=True, kw_only=True):
     files: int
     lines: int
     all_counted: bool = True
-    """False: there are more files, but counting took too long."""
+    """False means that there are more files, but counting took too long."""
 
 
 class ReadsPlaced(EventBase, frozen=True, kw_only=True):

@@ -97,7 +97,7 @@ class PassFinished(EventBase, frozen=True, kw_only=True):
     dry_streak: int = 0
     dry_passes: int = 0
     verdict: Literal["", PassVerdict] = ""
-    """Empty: the pass of a search, which changes no files."""
+    """Empty means the pass of a search, which changes no files."""
     why: str = ""
     """The reason for the verdict, as text for a person."""
     said: str = ""

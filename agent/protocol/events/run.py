@@ -44,7 +44,7 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     sees_images: bool | None = None
     """Whether the model accepts images, or None if unknown."""
     sandbox: SandboxKind | None = None
-    """None: commands run without a sandbox."""
+    """None means that commands run without a sandbox."""
     network: bool = False
     """Commands can reach the network, because it was allowed or because there is no sandbox."""
     not_held: list[str] = []

@@ -19,7 +19,7 @@ class TryStarted(EventBase, frozen=True, kw_only=True):
     place: str
     """The folder of its layer or copy."""
     layer: bool = False
-    """False: it worked in a git worktree, in an older version."""
+    """False means that it worked in a git worktree, in an older version."""
 
 
 class TryFinished(EventBase, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
     candidate: int
     tries: int
     score: float | None
-    """None: not measured, or the command printed no usable number, or the run has no score."""
+    """None means that it was not measured, the command printed no usable number, or the run has no score."""
     why: str = ""
     """Why the try cannot be chosen. Empty means that it can be chosen."""
     not_measured: bool = False

@@ -45,7 +45,7 @@ class LockObtained(EventBase, frozen=True, kw_only=True):
     lock: str
     seconds: float = 0.0
     obtained: bool = True
-    """False: the wait was given up."""
+    """False means that the wait was given up."""
 
 
 WaitsEvent = OutputArrived | PromptRead | LockAwaited | LockObtained

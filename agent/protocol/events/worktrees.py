@@ -18,7 +18,7 @@ class WorktreeStarted(EventBase, frozen=True, kw_only=True):
     place: str
     """The folder of the layer or copy."""
     layer: bool = False
-    """False: an older version worked it in a git worktree."""
+    """False means that an older version worked it in a git worktree."""
 
 
 class JoinStarted(EventBase, frozen=True, kw_only=True):

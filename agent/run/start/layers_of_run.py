@@ -43,7 +43,7 @@ class FoundLayers(NamedTuple):
     """The layers of a run, or why it has none."""
 
     layers: RunLayers | None
-    """None: commands that belong to no unit of work write to the workspace itself."""
+    """None means that commands that belong to no unit of work write to the workspace itself."""
     why_none: str = ""
     """Why it has none. Empty means that it has."""
     is_news: bool = False
@@ -241,7 +241,7 @@ class Views(NamedTuple):
     """Where the judge makes its views, or why it can make none."""
 
     layers: RunLayers | None = None
-    """None: there are no views."""
+    """None means that there are no views."""
     line: str = ""
     """For the user, at the start, or empty if there is nothing to say."""
     why_none: str = ""

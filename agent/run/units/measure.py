@@ -50,7 +50,7 @@ class Measured:
     kept: bool
     why: str
     is_measured: bool = True
-    """False: the score command printed no valid number."""
+    """False means that the score command printed no valid number."""
     ends: Reason | None = None
     """The reason with which a goal run ends, if its tries cannot reach the goal. None means that it is that of the
     verdict."""

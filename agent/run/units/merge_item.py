@@ -31,7 +31,7 @@ class Replaced(NamedTuple):
     at_ns: int
     """When it was replaced: the change time of what is there since, as the file system gives it."""
     side: Side | None
-    """None: nothing was there."""
+    """None means that nothing was there."""
 
 
 class Plan(NamedTuple):

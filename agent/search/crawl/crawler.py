@@ -77,8 +77,7 @@ class Crawler:
     ) -> None:
         """Set up the crawl. Raises UserError for a seed that is not a URL.
 
-        `rate`: requests per second over the whole crawl; None or 0: as many as the workers send. `seconds`: for one
-        whole page.
+        `rate`: requests per second over the whole crawl; None or 0 means no limit. `seconds`: for one whole page.
         """
         self._scope = Scope(seeds, include=include, exclude=exclude)
         self._clock = clock or SystemClock()
@@ -87,7 +86,7 @@ class Crawler:
         self._session: ClientSession | None = None
         self._robots: Robots | None = None
         self.skipped = 0
-        """Pages that robots.txt forbids, since this crawler started."""
+        """Number of pages that robots.txt forbade since this crawler started."""
 
     @property
     def origins(self) -> frozenset[str]:

@@ -70,7 +70,7 @@ def read_page(page: str | bytes, url: str) -> PageLinks:
 
 
 def _refresh(attributes: dict[str, str | None]) -> tuple[int, str] | None:
-    """Return the seconds and the reference of a refresh (empty: the page itself), or None if it is another element."""
+    """Return the seconds and the reference of a refresh (empty means the page itself), or None for another element."""
     if (attributes.get("http-equiv") or "").strip().lower() != "refresh":
         return None
     found = _REFRESH.match(attributes.get("content") or "")

@@ -1,6 +1,4 @@
-"""Apply robots.txt (RFC 9309). It is fetched once per day and host; while it cannot be read,
-nothing is fetched there.
-"""
+"""Apply robots.txt (RFC 9309), which is fetched once per day and host. Without it, nothing of the host is fetched."""
 
 from __future__ import annotations
 

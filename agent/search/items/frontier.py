@@ -129,8 +129,8 @@ class Frontier(FrontierView):
     def note_move(self, key: str, target: str) -> list[str]:
         """Record that an item only leads to another one.
 
-        Returns the items that then lead to each other in a circle or into one, and forgets their moves, or empty if the
-        way ends.
+        Returns the items of a circle of moves and those that lead into it, and deletes their moves. Empty without a
+        circle.
         """
         with self._writing():
             self._journal.rows(item_tables.MOVES)

@@ -36,7 +36,7 @@ LONGEST_WAIT = 600.0
 """Seconds. If a server asks to wait longer, the item fails permanently; resuming the run tries it again."""
 
 _SHOWN_OF_WAY = 5
-"""Addresses of a loop of redirects that its error names."""
+"""Maximum number of addresses that the error about a loop of redirects names."""
 
 """Records an event, or adds it to the events that are recorded together."""
 
@@ -142,7 +142,7 @@ class ItemIntake:
         return KeyCounts(new, known)
 
     def close_circle(self, item: Item, worked: ItemResult, events: Events) -> ItemResult:
-        """Return the result of an item that only leads to another one: a failure if the way never ends.
+        """Return the result of an item that only leads to another one: a failure if its moves form a circle.
 
         The items that were done on this way failed, too.
         """

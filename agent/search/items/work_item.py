@@ -46,7 +46,7 @@ class _End:
 
     step: _Step
     worked: ItemResult | None
-    """None: the item returns to the queue."""
+    """None means that the item returns to the queue."""
     recorded: KeyCounts = field(default_factory=KeyCounts)
     """Number of keys that are already recorded."""
     last: Sequence[Candidate] = ()

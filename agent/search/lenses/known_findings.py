@@ -134,7 +134,7 @@ def verdict_of(votes: Sequence[VoteCast], asked: int) -> Judgement | None:
     """Return `confirmed` if a majority of those asked did not refute it, and `refuted` if a majority is not possible
     any more.
 
-    None: too few answered to decide.
+    Returns None if too few answered to decide.
     """
     stands = sum(vote.verdict == "stands" for vote in votes)
     if stands * 2 > asked:

@@ -90,7 +90,7 @@ class RemoteWorker:
 def remote_checks(
     ctx: RunContext, spec: FinderSpec, functions: WorkerFunctions, *, provider_key_names: Iterable[str]
 ) -> RemoteChecks:
-    """Return what runs the checks of a migration with an executor. Raises UserError if it cannot be parsed.
+    """Return the runner of a migration's checks on an executor. Raises UserError if it cannot be parsed.
 
     The workers of a local cluster share the workspace. Others get its files.
     """
@@ -146,7 +146,10 @@ class RemoteChecks:
 def remote_tools(
     ctx: RunContext, spec: FinderSpec, functions: WorkerFunctions, *, provider_key_names: Iterable[str]
 ) -> RemoteTools:
-    """Return what runs the reading tools of a search by models. Raises UserError if the executor cannot be parsed."""
+    """Return the runner of a search's reading tools on the executor.
+
+    Raises UserError if the executor cannot be parsed.
+    """
     executor, keys = read_executor(spec.executor or ""), sorted(provider_key_names)
 
     def job() -> Job:

@@ -36,7 +36,7 @@ _MESSAGE_BYTES = 8_000_000
 
 
 class Orders(Protocol):
-    """What works orders."""
+    """The interface of whatever works orders."""
 
     async def work(self, order: Order) -> msgspec.Raw:
         """Return the encoded result. Cancelling ends it on its worker. Raises NotWorked, TreeChanged."""
@@ -120,7 +120,7 @@ class BatchPool:
 
     @property
     def _most_batches(self) -> int:
-        """How many batches are sent: one for each thread and as many that wait, so that none waits for the runner."""
+        """Return how many batches to send: two for each thread, so that no thread waits for the runner."""
         return 2 * sum(self._usable.values())
 
     def _next_batch(self, free: int) -> list[Waiting]:

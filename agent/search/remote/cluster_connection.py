@@ -38,7 +38,7 @@ class WorkerDied(Exception):
 
 
 class _Future(Protocol):
-    """What is used of `distributed.Future`."""
+    """The part of `distributed.Future` that rundry uses."""
 
     def __await__(self) -> Generator[Any, None, bytes]: ...
 
@@ -46,7 +46,7 @@ class _Future(Protocol):
 
 
 class _Client(Protocol):
-    """What is used of `distributed.Client`, which has no types."""
+    """The part of `distributed.Client`, which has no types, that rundry uses."""
 
     scheduler: Any
 

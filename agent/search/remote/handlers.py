@@ -1,4 +1,4 @@
-"""What works the orders of one job on a worker: items, checks, or calls of reading tools."""
+"""Handlers that work the orders of one job on a worker: items, checks, or calls of reading tools."""
 
 from __future__ import annotations
 

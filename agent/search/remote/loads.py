@@ -22,11 +22,11 @@ class WorkerLoad(msgspec.Struct, frozen=True):
     memory: int
     """Bytes."""
     refused: str | None = ""
-    """Why it is not used, or None if it is not compared with the runner yet."""
+    """Why it is not used; empty if it is used, None if it was not compared with the runner yet."""
 
 
 def described(loads: Sequence[WorkerLoad], labels: Mapping[str, Sequence[str]]) -> list[ClusterWorker]:
-    """Return the workers with what this run gave them. `labels`: what each batch of this run is about."""
+    """Return the workers and the batches of this run that each has. `labels`: what each batch is about, by its name."""
     found: list[ClusterWorker] = []
     for load in sorted(loads, key=lambda one: one.name):
         given = [label for name in load.batches for label in labels.get(name, ())]

@@ -27,13 +27,13 @@ class Started(msgspec.Struct, frozen=True):
 
 
 class _Security(Protocol):
-    """What is used of `distributed.Security`."""
+    """The part of `distributed.Security` that rundry uses."""
 
     def get_tls_config_for_role(self, role: str) -> dict[str, str]: ...
 
 
 class _Cluster(Protocol):
-    """What is used of `distributed.LocalCluster`."""
+    """The part of `distributed.LocalCluster` that rundry uses."""
 
     scheduler_address: str
 

@@ -80,7 +80,7 @@ class ReadOrder(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """How the orders of one search are worked. A worker keeps what it made of it for the next batches."""
+    """How the orders of one search are worked. A worker keeps its handler of the job for later batches."""
 
     versions: Versions
     workspace: str

@@ -36,7 +36,7 @@ class RemoteTools:
         self._pool, self._job, self._reader = pool, job, reader
 
     async def read(self, name: str, arguments: msgspec.Struct, ctx: ToolContext) -> ToolResult | None:
-        """Return the result of a tool; None: run it here."""
+        """Return the result of a tool, or None if the caller must run it in the runner."""
         if not isinstance(arguments, (ReadFile, ListFiles, Search)):
             return None  # it reads a page, for which the runner keeps the allowed hosts
         path = arguments.path

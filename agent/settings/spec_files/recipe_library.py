@@ -86,7 +86,7 @@ class RecipeEntry(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     origin: RecipeOrigin
     kind: SpecKind | None = None
-    """None: the file cannot be used."""
+    """None means that the file cannot be used."""
     description: str = ""
     parameters: list[RecipeParameter] = []
     path: str = ""

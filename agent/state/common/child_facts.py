@@ -37,7 +37,7 @@ class Child:
     """Unix time of its start, or of its last resume."""
     spent: Spent = field(default_factory=Spent)
     finished: ChildFinished | None = None
-    """None: it has not ended, or continues."""
+    """The end of its run, or None before its end and after it was continued."""
     finished_at: float = 0.0
     """Unix time of its end."""
 
@@ -48,7 +48,7 @@ class Child:
 
     @property
     def outcome(self) -> ChildOutcome:
-        """How the child stands, for the outcome of its parent."""
+        """The state of the child, for the outcome of its parent."""
         ended = self.finished
         return ChildOutcome(
             run_id=self.run_id,

@@ -27,7 +27,10 @@ TIER: SwitchedBy = "tier"
 
 @dataclass(slots=True)
 class HandoffFacts:
-    """Hand-off state, derived from events only. Tiers start again after a person's message or resume."""
+    """Hand-off state, derived from events only.
+
+    After a message of a person or a resume, the first tier is asked again.
+    """
 
     opened: HandoffOpened | None = None
     """The hand-off that is still open, or None if there is none."""

@@ -59,7 +59,7 @@ class PersonRequests:
     approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Approved proposals whose call has no result yet, by call id: the action may have happened."""
     beyond: set[str] = field(default_factory=set[str])
-    """Commands of the newest step that may have run again with more than the sandbox allows."""
+    """Commands of the newest step that may have been repeated with more than the sandbox allows."""
     decisions: dict[str, ProposalDecided] = field(default_factory=dict[str, ProposalDecided])
     """The decisions that approved them, by call id."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])

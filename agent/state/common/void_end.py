@@ -1,4 +1,4 @@
-"""The end of a run after an undo or a later change: what it says about the files does not hold any more."""
+"""The end of a run whose files were changed or undone later: its statement about the files is void."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def after_undo(ended: RunEnded, undone: Undone) -> RunEnded:
-    """Return the end as it stands after an undo of what the run changed, of one file or of all.
+    """Return the end of a run after an undo of one or all of its files.
 
-    The recorded event stays as it is: this is a fold of both.
+    The recorded event does not change: the result combines both.
     """
     if not undone.files and not undone.also:  # all files were kept as they are
         return ended
@@ -24,14 +24,14 @@ def after_undo(ended: RunEnded, undone: Undone) -> RunEnded:
 
 
 def after_undos(ended: RunEnded, undos: Iterable[Undone]) -> RunEnded:
-    """Return the end as it stands after these undos."""
+    """Return the end of a run after these undos."""
     for undone in undos:
         ended = after_undo(ended, undone)
     return ended
 
 
 def after_changes(ended: RunEnded, paths: Sequence[str]) -> RunEnded:
-    """Return the end as it stands after somebody changed these files, which it rests on."""
+    """Return the end of a run after somebody changed these judged files."""
     return _voided(ended, changed_since=[*paths]) if paths and ended.complete else ended
 
 

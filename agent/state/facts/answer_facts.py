@@ -1,4 +1,4 @@
-"""The answers of a run in a file format, derived from events: what each gave, and what the check said of it."""
+"""The answers of a run in a file format, derived from events: content and check result of each."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Answers:
     since: int = 0
     """Number of answers before the files changed in another way: they are not bases, and their programs are new."""
     heard: int = 0
-    """Number of answers before a person or another model gave the run a new chance."""
+    """Number of answers before the newest message of a person or change of models, which gave the run a new chance."""
     over: int = 0
     """Number of answers that the run has dealt with: by a restart, or because the files changed in another way."""
     is_automatic: bool = False
@@ -113,7 +113,7 @@ class Answers:
     has_reason: bool = False
     """Whether a person rejected an edit of the newest step with a reason, which the model should answer."""
     restart: Restarted | None = None
-    """What the next answer begins with; None: with the files as they are."""
+    """What the next answer begins with, or None if it begins with the files in the workspace."""
     restarts: int = 0
     rounds: int = 0
     """How often the parts of the present files were asked for, one after the other."""
@@ -189,7 +189,7 @@ class Answers:
                 self._apply_to(newest, event)
 
     def _apply_chance(self, event: Said | RunResumed | HandoffClosed | ModelSwitched | RunEnded) -> None:
-        """Note that the run got a new chance. A runner that replaces a killed one changes nothing."""
+        """Record that the run got a new chance. A resume after a killed runner is no new chance."""
         if isinstance(event, RunEnded):
             self._has_ended = True
         elif self._has_ended or not isinstance(event, RunResumed):
@@ -225,7 +225,7 @@ class Answers:
                 self.rounds += event.part == 1
 
     def _apply_to(self, newest: Answer | None, event: Event) -> None:
-        """Fold an event into the newest answer; None: with tools, or before the first answer."""
+        """Fold an event into the newest answer, which is None with tools and before the first answer."""
         if newest is None:
             if isinstance(event, FileChanged):
                 self._checked.clear()
@@ -266,7 +266,7 @@ class Answers:
                 pass
 
     def _begin_anew(self) -> None:
-        """Begin with the files as they are, because somebody else changed them."""
+        """Begin with the files in the workspace, because somebody else changed them."""
         self.is_shared = True
         self.since = self.over = len(self.all)
         self.restart, self.rounds = None, 0

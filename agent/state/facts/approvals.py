@@ -36,7 +36,7 @@ class Shown(NamedTuple):
 class Approvals:
     """Changes that a person approved as a diff and that were not made yet, and contents that a person accepted.
 
-    A person who saw only a name or a number of files did not approve a change here. Nor did a rule, or a client.
+    Approvals of a person who saw only a name or a number of files do not count here, nor those of a rule or a client.
     """
 
     shown: dict[str, list[Shown | None]] = field(default_factory=dict[str, list[Shown | None]])
@@ -48,7 +48,7 @@ class Approvals:
     unreviewed: list[str] = field(default_factory=list[str])
     """Protected and guarded files that a command changed in the workspace itself, and that nobody decided about."""
     in_control: bool = False
-    """Whether a person is in control: what commands change then is the person's."""
+    """Whether a person is in control: then the person, not the run, changes what a command changes."""
 
     def apply(self, event: Event) -> None:
         """Fold the next event into this state."""

@@ -43,7 +43,7 @@ class FileEffect:
 
 @dataclass(frozen=True, slots=True)
 class AppliedEffects:
-    """What a command changed in its layer, and was applied: an undo takes back exactly this."""
+    """What a command changed in its layer and was applied. An undo reverts exactly this."""
 
     order: str
     rows: str

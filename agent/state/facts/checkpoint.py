@@ -77,7 +77,7 @@ def free_memory(journal: Journal, facts: RunFacts, stamped: Stamped) -> None:
 
 
 def last_end(journal: Journal) -> RunEnded | None:
-    """Return how the run ended, as it stands after later undos, or None if it has not, or it was resumed since."""
+    """Return the end of the run with later undos, or None if it has not ended or was resumed since."""
     for seq, kind, body in journal.rows(_TURN, [event_name(RunEnded), event_name(RunResumed)]):
         event = decode(kind, body)
         if not isinstance(event, RunEnded):
@@ -145,7 +145,7 @@ def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
 
 @cache
 def made_by() -> str:
-    """Identify the version: another one may count differently, or not know the digest after the body."""
+    """Return the version of the stored form. A checkpoint with another version is ignored."""
     folds = (
         "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, "
         "undecided, unreviewed, costs, void, stages, approvals, refused files, look first"

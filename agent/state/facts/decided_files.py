@@ -1,6 +1,6 @@
-"""The files of the accepted changes of a run as they were judged, and which of them are different now.
+"""Compare the judged files of a run with those in the workspace now.
 
-They are compared where a result is shown, which must be fast: of a large file only the size counts.
+Results are shown often, so this must be fast: only the size of a large file is compared.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ _Stored = dict[bytes, tuple[str, int, str, bool]]
 
 
 def encode_decided(files: Mapping[str, Side | None]) -> bytes:
-    """Return what a journal keeps of the files as they are judged: the same bytes for the same files."""
+    """Encode the judged files for the journal. The same files give the same bytes."""
     stored: _Stored = {os.fsencode(path): _stamp(side) for path, side in sorted(files.items())}
     return msgspec.msgpack.encode(stored)
 
 
 def changed_since(stored: bytes, root: Path) -> list[str]:
-    """Return the files below `root` that are not as they were judged, sorted. Raises OSError and ValueError."""
+    """Return the sorted paths of the files below `root` that differ from the judged ones.
+
+    Raises OSError and ValueError.
+    """
     try:
         files = msgspec.msgpack.decode(stored, type=_Stored)
     except msgspec.MsgspecError as error:

@@ -65,8 +65,7 @@ class PassFacts:
     keeping: PassKept | None = None
     """The open pass is kept, and its changes are being applied."""
     kept_conflicts: list[str] | None = None
-    """What of these changes was not applied, because somebody changed it meanwhile, or None if they are not applied
-    yet."""
+    """Paths that were not applied because somebody changed them meanwhile. None means that nothing is applied yet."""
     tries: dict[int, TryFinished | None] = field(default_factory=dict[int, TryFinished | None])
     """Tries of the open pass that started, by number. None means that the try has not ended."""
     measured: dict[int, TryMeasured] = field(default_factory=dict[int, TryMeasured])

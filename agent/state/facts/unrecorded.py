@@ -39,13 +39,13 @@ class Writer:
     """Something that could write to the workspace itself."""
 
     what: str
-    """For people."""
+    """Its name for people, such as a command line."""
     folders: list[str]
     """`EVERYWHERE`, or folders below the workspace."""
     begin: int
-    """Position in the journal."""
+    """Position of its start in the journal."""
     end: int | None = None
-    """None: it still can."""
+    """Position at its end. None means that it can still change files."""
     is_compared: bool = False
     """Whether the workspace is compared with its start, so that what changed meanwhile is known."""
 

@@ -35,7 +35,7 @@ def handoff_markdown(
 ) -> str:
     """Return the record as Markdown: reason and suggested action first, then the details. Empty parts are omitted.
 
-    `waiting`: the digest of each open proposal, by proposal id; None: use the proposals of the record.
+    `waiting`: the digest of each open proposal, by proposal id; None means the proposals of the record.
 
     The text quotes models, files and tools: sanitize it with `tui.text.show_text` before you print it on a terminal.
     """

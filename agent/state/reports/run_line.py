@@ -75,9 +75,9 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str = ""
     """Evidence for the outcome in one line, or empty if there is none, or the run has not ended."""
     evidence_kind: EvidenceKind | Literal[""] = ""
-    """Empty: the outcome is not complete."""
+    """Empty means that the outcome is not complete."""
     grade: Grade | Literal[""] = ""
-    """Empty: the outcome is not complete, or nothing was checked."""
+    """Empty means that the outcome is not complete, or nothing was checked."""
     steps: int = 0
     restarts: int = 0
     """How often the run started over after an answer in a file format."""
@@ -86,7 +86,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     held: Held = Held()
     """What may have been billed in addition, because calls were cut or reported no usage."""
     staged: int = 0
-    """Number of files that are staged: in the workspace they are as before."""
+    """Number of staged files. In the workspace they are unchanged."""
     undone_since: int = 0
     """Number of changes that were undone after the end. If there are any, the outcome is void and not complete."""
     changed_since: list[str] = []

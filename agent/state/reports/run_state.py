@@ -67,9 +67,9 @@ class RunState:
     handoff: HandoffOpened | None
     """The hand-off that is still open, or None if there is none."""
     ended: RunEnded | None
-    """None: the run has not ended, or was resumed since."""
+    """The end of the run, or None if it has not ended or was resumed since."""
     is_staged: bool | None
-    """Whether its stage is open; False: it was applied, dropped or lost. None means that the run has none."""
+    """Whether its stage is open. False means applied, dropped or lost; None means that the run has no stage."""
     asked_at: float
     """Unix seconds of the newest hand-off, question or proposal, or 0 if there was none."""
 

@@ -1,4 +1,4 @@
-"""Find ends of runs that do not hold any more, because somebody changed files that were judged."""
+"""Find runs whose end is void because somebody changed files that were judged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def as_of_now(ended: RunEnded, journal: Journal) -> RunEnded:
-    """Return the end of a run as it stands with the files that are there now. Reads them."""
+    """Compare the judged files of a run with the files now, and return its end, void if they differ."""
     blob = None if ended.evidence is None else ended.evidence.decided_files
     if blob is None or not ended.complete:
         return ended
@@ -27,9 +27,9 @@ def as_of_now(ended: RunEnded, journal: Journal) -> RunEnded:
 
 
 def newest_as_of_now(lines: Sequence[RunLine]) -> list[RunLine]:
-    """Return the lines of runs, of which the newest one with a judged result is as it stands with the files now.
+    """Return the lines of runs. The newest judged run is void if its files differ from those in the workspace now.
 
-    Older ones are left as they are: later runs change the same files.
+    Older runs are not compared: later runs change the same files.
     """
     found = [*lines]
     for at, line in enumerate(found):
@@ -52,7 +52,7 @@ def _line_as_of_now(line: RunLine, blob: str) -> RunLine:
 
 
 def _changed(journal: Journal, blob: str) -> list[str]:
-    """Return the judged files that are different now; none if that cannot be found out."""
+    """Return the judged files that are different now, or no files if they cannot be compared."""
     try:
         return changed_since(journal.blobs.load(blob), Path(journal.spec.workspace))
     except (OSError, ValueError, KeyError):

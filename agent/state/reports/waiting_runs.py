@@ -17,7 +17,7 @@ from .run_line import RunLine, RunLineState
 from .run_state import RunState, run_state
 
 PersonNeed = Literal["handoff", "gate", "question"]
-"""Why a run waits for a person."""
+"""What a run needs from a person."""
 
 
 class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):

@@ -138,7 +138,7 @@ class Finding:
     round: int = 1
     """Number of the judging round: a finding that was sent back is judged again."""
     verdict: Judgement | None = None
-    """None: nobody judged it."""
+    """None means that nobody judged it."""
     by: JudgedBy | Literal[""] = ""
     reasons: list[str] = field(default_factory=list[str])
     duplicate_of: str | None = None

@@ -1,1 +1,1 @@
-"""The data that a view of a run shows, folded from events for the runner, screens and plain output."""
+"""The data that a view of a run shows. The runner, screens and plain output fold it from events."""

@@ -108,7 +108,7 @@ class Progress:
     def rate(self, now: float) -> float | None:
         """Return the items per second since the oldest of the last seconds in which items finished.
 
-        None: fewer than three items finished in them. It falls while nothing finishes.
+        Returns None if fewer than three items finished in them. The rate falls while no item finishes.
         """
         if not self._ended:
             return None

@@ -27,9 +27,10 @@ _ADD = "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)"
 
 
 def stored_view(journal: Journal, *, limit: int | None, finder: FinderFacts | None = None) -> ViewState | None:
-    """Return the state at the newest checkpoint; None: fold all events. `limit`: number of blocks to keep in memory.
+    """Return the state at the newest checkpoint, or None if all events must be folded.
 
-    `finder`: the facts of the search, if the caller has them. Raises JournalError.
+    `limit`: number of blocks to keep in memory. `finder`: the facts of the search, if the caller has them. Raises
+    JournalError.
     """
     body = saved_body(journal, VIEW)
     if body is None:

@@ -141,7 +141,7 @@ class Shown:
     """The MCP servers, by name."""
     gate_mode: GateMode = GateMode.ASK
     allowed: list[Rule] = field(default_factory=list[Rule])
-    """What the person allowed for the rest of the run."""
+    """Rules of the person that hold for the rest of the run."""
     in_stage: bool = False
     """What the run changes is staged, and not in the workspace."""
     staged: dict[str, tuple[str | None, str | None]] = field(default_factory=dict[str, tuple[str | None, str | None]])

@@ -110,7 +110,7 @@ def _silent(state: ViewState) -> list[Wait]:
 
 
 def _before_text(state: ViewState, work: str | None) -> str:
-    """Say how far the server has read the prompt, if it reports that and has not read all."""
+    """Describe how far the server has read the prompt, or that the first token is awaited."""
     read, total = state.prompts_read.get(work, (0, 0))
     if read < total:
         return f"reading the prompt: {read:,} of {total:,} tokens"

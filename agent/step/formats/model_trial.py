@@ -160,7 +160,7 @@ class Trial(msgspec.Struct, kw_only=True):
     cached: float | None = None
     """Share of the second prompt, which extends the first one, that the server took from its cache."""
     recommended: TriedFormat | None = None
-    """None: no format led to a right answer."""
+    """None means that no format led to a right answer."""
     is_complete: bool = False
     """Whether each format was tried within the time."""
     seconds: float = 0.0

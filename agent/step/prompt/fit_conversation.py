@@ -40,7 +40,7 @@ class Fitted:
     fixed: Fixed
     """The system prompt and the tools as sent."""
     fits: bool
-    """False: even the shortest prompt is too long."""
+    """False means that even the shortest prompt is too long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class GateResult:
     """The result of one call at the gate."""
 
     result: ToolResult | None
-    """None: its proposal stays open."""
+    """The result of the call, or None if its proposal stays open."""
     handoff: str | None = None
     """Why someone has to decide."""
     is_rejected: bool = False

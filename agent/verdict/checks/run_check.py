@@ -34,7 +34,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     passed: bool
     exit_code: int | None
-    """None: it timed out or did not start."""
+    """None means that it timed out or did not start."""
     timed_out: bool
     failing: int | None
     """Number of failing tests, if the output counts them."""

@@ -23,7 +23,7 @@ class PathPast(NamedTuple):
     """What the view of a judge has at a path."""
 
     side: Side | None
-    """None: nothing."""
+    """None means that nothing is there."""
     data: bytes | None = None
     """The bytes of a text that was merged and is not stored. None means that `Contents.find` has them."""
 

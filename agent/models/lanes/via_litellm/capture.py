@@ -24,7 +24,7 @@ class RequestCapture:
     """Records whether litellm used the network within `capturing`."""
 
     def __init__(self, at: Endpoint, *, takes_requests: bool = True, sends: bool = True) -> None:
-        """`takes_requests`: False where litellm has to send every request itself. `sends`: False: nothing is sent."""
+        """`takes_requests`: False if litellm has to send every request itself. `sends`: False if no request is sent."""
         self.at = at
         self.takes_requests = takes_requests
         self.sends = sends
@@ -46,7 +46,7 @@ class RequestBuilt(BaseException):
     """Carries a request that is ready. Not an Exception, because litellm and its libraries would wrap it and retry."""
 
     def __init__(self, outgoing: Outgoing | None) -> None:
-        """`outgoing`: None for a request that nobody sends."""
+        """`outgoing`: the request, or None if it is not sent."""
         super().__init__("the request is built")
         self.outgoing = outgoing
 

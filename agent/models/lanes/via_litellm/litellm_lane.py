@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..timer import Timer
 
 _REQUIRED = frozenset({"model", "messages", "input", "instructions", "tools", "allowed_openai_params"})
-"""Arguments without which there is no request; a provider may refuse the others."""
+"""Arguments that every request needs. A provider may refuse the others."""
 
 
 class LitellmLane:

@@ -36,7 +36,7 @@ class Header:
 
     channel: str
     recipient: str
-    """Empty: the message is for the user."""
+    """Empty means that the message is for the user."""
 
 
 def header(source: Source, opener: str) -> Steps[Header]:

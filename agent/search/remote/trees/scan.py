@@ -68,7 +68,7 @@ class WorkspaceTree(msgspec.Struct, frozen=True, eq=False):
 
 
 class TreeReader:
-    """Reads the workspace again and again. Files that did not change are not read again."""
+    """Reads the workspace repeatedly. Files that did not change are read only once."""
 
     def __init__(
         self, workspace: Workspace, hidden: Callable[[], Collection[Path]], *, lists_withheld: bool = False

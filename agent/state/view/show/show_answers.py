@@ -1,4 +1,4 @@
-"""Lines about the edit format, about what an answer in it gave, and about starting over."""
+"""Show the edit format, the results of answers in it, and restarts."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def _after(form: FileFormat) -> str:
 
 
 def is_taken_back(event: Undone) -> bool:
-    """Return whether the run itself took back an answer, which its restart says."""
+    """Return whether the run itself took back an answer. Then the line about the restart shows it."""
     return event.by == "restart" and not event.kept

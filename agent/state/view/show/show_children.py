@@ -57,7 +57,7 @@ def new_words(event: ChildFinished) -> list[str]:
 
 
 def _mark(state: ViewState, number: int, *, waits: bool) -> None:
-    """Show that a running child waits for a person, with the command that opens it, or that it works."""
+    """Show whether a running child works or waits for a person, with the command that opens it."""
     index = state.at_child.get(number)
     if index is not None and state.blocks.in_memory_at(index).open != waits:
         block = touch(state, index)

@@ -81,7 +81,7 @@ def show_judging(state: ViewState, stamped: Stamped, event: JudgeEvent) -> None:
 
 
 def _preparing(event: JudgePreparing) -> str:
-    """Return what runs before the first call: `planted tests: pytest -q`."""
+    """Return the name of what runs before the first call: `planted tests: pytest -q`."""
     match event.what:
         case "plant":
             return f"planted tests: {event.command}"
@@ -92,7 +92,7 @@ def _preparing(event: JudgePreparing) -> str:
 
 
 def _prepared(state: ViewState, stamped: Stamped, event: PlantPrepared | HoldoutPrepared | SetupPrepared) -> None:
-    """Show how what ran before the first call ended; a setup in a judge is a line of its own."""
+    """Show the result of what ran before the first call. A setup in a judge has its own line."""
     index = state.growing.pop((None, "preparing"), None)
     if index is not None:
         state.printed.pop(index, None)
@@ -125,7 +125,7 @@ def _title(event: JudgeStarted) -> str:
 
 
 def second_check_words(event: HoldoutPrepared) -> str:
-    """Return what somebody has to know about the second check before the run, or empty if there is nothing."""
+    """Return a warning about the second check before the run, or an empty text if there is none."""
     if event.problem:
         return f"the second check cannot be started: {event.problem}"
     if not event.known:
@@ -134,7 +134,7 @@ def second_check_words(event: HoldoutPrepared) -> str:
 
 
 def judged_words(event: Judged) -> str:
-    """Describe the judgement in a few words: that it passed and what it lacks, or why it did not pass."""
+    """Describe the judgement in a few words: passed and what is missing, or why it did not pass."""
     if not event.passed:
         return event.detail
     return "; ".join(part for part in ("passed", event.detail) if part)

@@ -174,7 +174,7 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
 
 
 def _mark_as_ran(state: ViewState) -> None:
-    """Let the command whose changes are decided on run no longer."""
+    """Show that the command whose changes are decided on has ended."""
     for index in state.at_call.values():
         if (block := state.blocks.in_memory_at(index)).kind == "command" and block.status == "running":
             touch(state, index).status = "ran"
