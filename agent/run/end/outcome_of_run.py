@@ -40,8 +40,8 @@ def outcome_of(
     """Return the outcome of a run.
 
     `answer`: the text of a wrap-up. None means that of the accepted `finish`, or the newest text. `seconds`: busy
-    seconds that no event has recorded yet. `evidence`: None means that it is collected from the facts. `staged`: files that are
-    staged. None means those that the facts know.
+    seconds that no event has recorded yet. `evidence`: None means that it is collected from the facts. `staged`:
+    files that are staged. None means those that the facts know.
     """
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
     finish = arguments_of(facts.finish) if facts.finish is not None else {}
