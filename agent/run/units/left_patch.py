@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 UNREADABLE = (LayerRefused, UnitLost, Occupied, NamespacesRefused, TooMuch, StaleFile, OSError)
 _KILLED = "the program was killed"
-_BY_THE_WAY = frozenset[str]({"bytecode", "built", "ignored_new", "git"})
+_NOT_IN_PATCH = frozenset[str]({"bytecode", "built", "ignored_new", "git"})
 
 
 class Left(NamedTuple):
@@ -71,5 +71,5 @@ def _take_patch(layers: RunLayers, folder: Path) -> tuple[bytes, list[str]]:
         unit.leave()
         raise
     unit.drop()
-    groups = (group for group in listed.groups if group.kind not in _BY_THE_WAY)
+    groups = (group for group in listed.groups if group.kind not in _NOT_IN_PATCH)
     return patch, sorted(one.effect.path for group in groups for one in group.entries)
