@@ -21,21 +21,21 @@ _TEMP = frozenset((Path("/tmp"), Path("/var/tmp")))
 
 
 class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command enters a layer over the workspace, in which nothing has to be kept from it."""
+    """How a command enters a layer over the workspace. Everything in the layer may be written."""
 
     offline: Sequence[str]
     """The words before the command, for the run's own network."""
     online: Sequence[str]
     """The same for the machine's network."""
     places: Sequence[Path]
-    """The folders that the layer covers. The command can write to these; all else on the machine is as without it."""
+    """The folders that the layer covers and the command can write to. Other places are as without the layer."""
     caches: Sequence[Path] = ()
-    """Caches of package managers that it covers, too, so that the command can fill them. Nobody keeps that."""
+    """Caches of package managers that it covers, too, so that the command can fill them. Their changes are dropped."""
     cwd: Path | None = None
     """The folder in which the command starts; entering a layer leads to the root."""
     copy: Path | None = None
     """The folder that is the workspace for the command, where there are no layers. bubblewrap shows it at the path of
-    the workspace, elsewhere the command runs in it, and cannot read the workspace. Nothing has to be entered then."""
+    the workspace, elsewhere the command runs in it, and cannot read the workspace. Then the command enters no layer."""
     shown: Sequence[Path] = ()
     """Folders of the workspace that a command in a copy can read nevertheless."""
     begin: Callable[[ProcessTree], object] | None = None
@@ -85,12 +85,12 @@ def npm_cache(access: Access, temp: Path) -> dict[str, str]:
 
 
 def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:
-    """Return what a command of the user needs to see: the folders of the programs that it names by absolute paths.
+    """Return the folders of the programs that a command of the user names by absolute paths.
 
-    With it goes the installation of which a program is a part, such as a virtual environment, and that of the program
-    to which a link leads. Of a program directly in the home folder, or above it, this is the program alone.
-    The workspace is left out, and so is a program directly in a temp folder: commands have their own, in which a check
-    such as `cc -o /tmp/p p.c && /tmp/p` makes it. `command`: a command line or an argument list.
+    The result includes the installation of each program, such as a virtual environment, and that of the program to
+    which a link leads. For a program directly in the home folder, or above it, it includes the program alone. It omits
+    the workspace and programs directly in a temp folder: commands have their own temp folder, in which a check such as
+    `cc -o /tmp/p p.c && /tmp/p` creates the program. `command`: a command line or an argument list.
     """
     try:
         words = shlex.split(command) if isinstance(command, str) else command

@@ -68,7 +68,10 @@ class CommitHooks:
         return await self._before(repository, tree, message, self._sandbox, self._ws.root, files)
 
     async def before_in(self, repository: Repository, tree: str, message: str, sandbox: Sandbox, view: Path) -> str:
-        """As `before`, in a unit of work whose view and sandbox these are; the caller compares its files."""
+        """Run the same hooks as `before` in a unit of work with this view and sandbox.
+
+        The caller compares the files.
+        """
         return await self._before(repository, tree, message, sandbox, view, [])
 
     async def _before(

@@ -22,9 +22,9 @@ class HiddenPlaces(msgspec.Struct, frozen=True):
     shown: Sequence[Path] = ()
     """Places inside hidden folders that are readable."""
     at_home: Sequence[Path] = ()
-    """What commands can read of the home folder, as it is named and with links resolved, except for hidden places."""
+    """Readable places in the home folder, as they are named and with links resolved, without hidden places."""
     own: Sequence[Path] = ()
-    """Hidden folders of rundry, which it changes itself while commands run."""
+    """Hidden folders that rundry itself changes while commands run."""
 
     def covers(self, path: Path) -> bool:
         """Return whether commands cannot read the path."""

@@ -1,4 +1,4 @@
-"""Find what commands need of the user's home folder: toolchains, their caches and settings, and git's settings.
+"""Find the places in the user's home folder that commands need: toolchains, their caches and settings, git's settings.
 
 Everything else at home is hidden. What the environment and the disk tell (PATH, variables of toolchains, links,
 interpreters) is found here; `home_places.toml` lists the documented folders that nothing names.
@@ -33,7 +33,7 @@ _PROGRAMS = frozenset({"bin", "sbin", "condabin"})
 _SHARED = frozenset({".local", ".config", ".cache", "share", "state"})
 """Folders of several programs, which are never one installation."""
 _INSTALLED = ("lib", "lib64", "libexec", "pyvenv.cfg", "conda-meta", "release", "pkg/tool", "jmods")
-"""What an installation has next to its programs, and a folder with somebody's own scripts has not."""
+"""Files next to the programs of an installation, which a folder with somebody's own scripts does not have."""
 _WORD = re.compile(r"[\w.+-]+")
 _SHEBANG = re.compile(rb"#!\s*(/[^\s\0]+)")
 _SECTION = re.compile(r"\s*\[\s*([A-Za-z0-9.-]+)")
@@ -212,7 +212,7 @@ def _of_search_path(env: Mapping[str, str]) -> Iterator[Path]:
 
 @lru_cache(maxsize=256)
 def _programs_in(folder: str, changed: int, *, at_home: bool) -> list[Path]:
-    """Return what the programs of a folder need elsewhere at home. `changed`: the mtime of the folder."""
+    """Return the other places at home that the programs of a folder need. `changed`: the mtime of the folder."""
     del changed
     found = list[Path]()
     with os.scandir(folder) as listing:

@@ -21,7 +21,7 @@ _LINE = re.compile(
     rb"(?:passw|token|secret|_auth\b|api_?key|authorization)[^\n]*[=:>]\s*\S|://[^\s/@:]*:[^\s/@]+@|://(?!git@)[^\s/@:]{12,}@",
     re.IGNORECASE,
 )
-"""A line of a settings file that looks like a secret."""
+"""Matches a line of a settings file that looks like a secret."""
 _MOST_SHOWN = 80
 """Characters of a path that a line shows."""
 _NEEDED = ("/usr/bin", "/usr/lib", "/bin", "/lib", "/etc", "/dev", "/proc", "/tmp")

@@ -48,7 +48,7 @@ class SetUp:
 
     @property
     def descriptor(self) -> int:
-        """The descriptor that the command's process must inherit; -1: none."""
+        """The descriptor that the command's process must inherit, or -1 if there is none."""
         return self._writing
 
     @property
@@ -97,7 +97,7 @@ class SetUp:
 
 
 class Apart(msgspec.Struct, frozen=True, kw_only=True):
-    """That a command gets mounts and a PID namespace of its own, whose processes all end with it."""
+    """Gives a command its own mounts and its own PID namespace, whose processes all end with the command."""
 
     hidden: Sequence[Path] = ()
     """Folders that are empty for it."""

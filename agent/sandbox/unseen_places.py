@@ -1,4 +1,4 @@
-"""Name what a failed command could not see: paths in its messages that exist on this machine but not for commands."""
+"""Find paths in the messages of a failed command that exist on this machine but are hidden from commands."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = "wrong call"
     """What is wrong, for the person, in two or three words."""
     raw: Any = None
-    """The parsed JSON; None if it was not JSON."""
+    """The parsed JSON, or None if the text was not JSON."""
     repaired: bool = False
     """The text was not valid JSON, and its syntax was repaired."""
 
@@ -118,7 +118,7 @@ def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> 
 
 
 def with_meant_path(tool: str, parsed: Parsed, workspace: Workspace) -> Parsed:
-    """Return the call with the path that is meant, also in the arguments that are recorded and shown."""
+    """Return the call with the intended path, also in the arguments that are recorded and shown."""
     traits = TOOL_TRAITS.get(tool)
     field = None if traits is None else traits.path
     given = None if field is None or parsed.arguments is None else getattr(parsed.arguments, field, None)

@@ -1,4 +1,4 @@
-"""Which contents of files the model has read or written, so that it replaces no lines that it never saw.
+"""Remember the contents of files that the model knows, so that it cannot replace lines that it never saw.
 
 A file that nobody changed since the run began may be replaced unread, unless git tracks it and has other lines of it.
 """
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class ReadContents:
-    """The contents that the model of a run knows."""
+    """Contents of files that the model of a run has read or written."""
 
     def __init__(self, changes: Changes | None = None) -> None:
-        """`changes`: of the run; what its tools and commands wrote is known to the model."""
+        """`changes`: the changes of the run. The model knows what its tools and commands wrote."""
         self._changes, self._began_ns = changes, time.time_ns()
         self._read, self._unread = set[tuple[str, str | None]](), set[tuple[str, str | None]]()
 
@@ -30,7 +30,7 @@ class ReadContents:
         self._read.add((path, digest))
 
     def note_written(self, path: str, before: FileState, digest: str, workspace: Path) -> None:
-        """Note that the model changed a file. It knows the rest of it only if it knew what was there before."""
+        """Note that the model changed a file. It knows the whole new content only if it knew the old one."""
         known = self._unread if self.why_unread(path, before, workspace) else self._read
         known.add((path, digest))
 

@@ -27,9 +27,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     spec: ToolSpec
     arguments: type[msgspec.Struct]
     read: Read | None = None
-    """Given for a tool that only reads."""
+    """The function of a tool that only reads, or None for other tools."""
     plan: Plan | None = None
-    """Given for a tool whose calls pass the gate."""
+    """The function of a tool whose calls pass the gate, or None for other tools."""
 
     @property
     def name(self) -> str:

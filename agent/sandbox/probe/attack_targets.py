@@ -146,7 +146,7 @@ class AttackStage:
         self._add("abstract_socket", lambda: _is_ready(abstract), abstract=name)
 
     def _kernel(self) -> None:
-        """Prepare what is tried of the kernel itself. `kernel`: files of /proc that the user can write outside."""
+        """Prepare the attacks on the kernel itself. `kernel`: files of /proc that the user can write outside."""
         writable = [next(_writable(entry), "") for entry in writable_kernel_entries()]
         self.targets["kernel"] = "\n".join(path for path in writable if path)
         for name in ("kernel_files", "io_uring", "userfaultfd", "bpf", "perf", "other_families"):

@@ -24,7 +24,7 @@ _CALLS = {
     "x86_64": {"add_key": 248, "keyctl": 250, "perf": 298, "bpf": 321, "userfaultfd": 323},
     "aarch64": {"add_key": 217, "keyctl": 219, "perf": 241, "bpf": 280, "userfaultfd": 282},
 }
-"""Numbers of the system calls that are tried. On another processor they are not, which counts as not held."""
+"""Numbers of the system calls of the attacks. On other processors they are not tried, which counts as not held."""
 _IO_URING_SETUP = 425
 _USER_KEYRING, _SEARCH = -4, 10
 """KEY_SPEC_USER_KEYRING and KEYCTL_SEARCH of keyctl(2)."""

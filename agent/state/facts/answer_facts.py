@@ -189,7 +189,7 @@ class Answers:
                 self._apply_to(newest, event)
 
     def _apply_chance(self, event: Said | RunResumed | HandoffClosed | ModelSwitched | RunEnded) -> None:
-        """Record that the run got a new chance. A resume after a killed runner is no new chance."""
+        """Record that the run got a new chance. A resume after a killed runner does not count."""
         if isinstance(event, RunEnded):
             self._has_ended = True
         elif self._has_ended or not isinstance(event, RunResumed):

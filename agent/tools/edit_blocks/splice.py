@@ -1,4 +1,4 @@
-"""Build the text that replaces a block: lines that are kept, and new lines with their endings. Does no I/O."""
+"""Build the text that replaces a block from kept lines and new lines, with their endings. Does no I/O."""
 
 from __future__ import annotations
 

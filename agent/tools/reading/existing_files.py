@@ -1,4 +1,4 @@
-"""Find files of the project: the tool `list_files`, and the file that a path of the model means."""
+"""Find files of the project for the tool `list_files`, and the file that a path of the model means."""
 
 from __future__ import annotations
 

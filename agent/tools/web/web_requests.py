@@ -32,9 +32,8 @@ class UnreadableBody(ValueError):
 def open_session(connector: TCPConnector, seconds: float, *, agent: str) -> ClientSession:
     """Open a session without cookies, without a proxy from the environment, and without following redirects.
 
-    `bounded_body` decompresses what it reads: aiohttp takes a body that ends too early, or whose coding it does not
-    know, for a whole one. `seconds`: the time limit of one answer. `agent`: the text in brackets after the product name
-    in the user agent.
+    `bounded_body` decompresses, not aiohttp, which accepts a body that ends too early or has an unknown coding.
+    `seconds`: the time limit of one answer. `agent`: the text in brackets after the product name in the user agent.
     """
     from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
 
@@ -53,7 +52,7 @@ def open_session(connector: TCPConnector, seconds: float, *, agent: str) -> Clie
 
 
 def content_type(answer: ClientResponse) -> tuple[str, str | None]:
-    """Return media type (empty: none) and charset (None: none) of an answer, such as `text/html` and `utf-8`."""
+    """Return the media type (or empty) and charset (or None) of an answer, such as `text/html` and `utf-8`."""
     return _content_type(answer.headers.get("Content-Type", ""))
 
 
