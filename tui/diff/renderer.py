@@ -30,7 +30,7 @@ _SHORT = 1_000
 class HunkMark:
     """Whether the person accepted or skipped a hunk, and why."""
 
-    taken: bool
+    accepted: bool
     reason: str = ""
 
 
@@ -120,7 +120,7 @@ class DiffRenderer:
     def _column(self, index: int, row: Row, numbers: str, width: int, options: RenderOptions, *, gap: str) -> Column:
         palette, mark = options.palette, options.marks.get(row.hunk)
         sign, ground = _signs(row.kind, palette)
-        if mark is not None and not mark.taken:  # it will not be written
+        if mark is not None and not mark.accepted:  # it will not be written
             pale = [(numbers, palette.faint), (f"{sign[0]} {gap}", palette.faint)]
             text = marked(show(row.text), palette.dim, palette.mark)
             return Column(pale, lambda: text, len(row.text), width)
@@ -177,7 +177,7 @@ class DiffRenderer:
     def _head(self, row: Row, options: RenderOptions) -> Lines:
         hunk, palette, mark = self.diff.hunks[row.hunk], options.palette, options.marks.get(row.hunk)
         is_current = row.hunk == options.current
-        sign = "" if mark is None else "◉ " if mark.taken else "○ "
+        sign = "" if mark is None else "◉ " if mark.accepted else "○ "
         left = [
             (f" {sign}", palette.cursor if is_current else palette.dim),
             *marked(show(hunk.name), palette.bright + _BOLD if is_current else palette.dim, palette.mark),
@@ -185,7 +185,7 @@ class DiffRenderer:
         count = f"{row.hunk + 1} of {len(self.diff.hunks)}{'' if self.diff.complete else '+'}"
         right = [(f"  {count} ", palette.dim if is_current else palette.faint)]
         reason: list[Run] = []
-        if mark is not None and not mark.taken and mark.reason:
+        if mark is not None and not mark.accepted and mark.reason:
             reason = marked(f'skipped: "{show(mark.reason)}"'.replace("\n", " "), palette.dim, palette.mark)
         if reason and width_of([*left, *reason, *right]) + 2 > options.width:
             indent = " " * (1 + len(sign))

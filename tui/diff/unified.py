@@ -39,7 +39,7 @@ class _Reader:
         self.count = 0
         self.old = self.new = 0
         """Line numbers of the next row, from 1."""
-        self.left = [0, 0]
+        self.remaining = [0, 0]
         """Number of old and new lines of the hunk that are still to come."""
         self.removed: list[str] = []
         self.added: list[str] = []
@@ -48,11 +48,11 @@ class _Reader:
 
     def read(self, text: str) -> Iterator[DiffPart]:
         for line in text.removesuffix("\n").split("\n") if text else []:
-            head = _HEAD.match(line) if self.left[0] <= 0 and self.left[1] <= 0 else None
+            head = _HEAD.match(line) if self.remaining[0] <= 0 and self.remaining[1] <= 0 else None
             if head:
-                yield self.taken()
+                yield self.finished_piece()
                 self.open(head)
-            elif self.left[0] > 0 or self.left[1] > 0:
+            elif self.remaining[0] > 0 or self.remaining[1] > 0:
                 self.row(line)
             elif line.startswith("\\"):
                 self.end(line[1:].strip())
@@ -60,9 +60,9 @@ class _Reader:
                 self.note(line)
         if not self.count and not self.above:
             self.above.append(Row("note", 0, 0, "no change", -1))
-        yield self.taken()
+        yield self.finished_piece()
 
-    def taken(self) -> DiffPart:
+    def finished_piece(self) -> DiffPart:
         """Return what was read of the hunk so far, and the rows above it."""
         self.settle()
         if self.hunk is not None:
@@ -73,12 +73,12 @@ class _Reader:
 
     def open(self, head: re.Match[str]) -> None:
         old, new = int(head[1]), int(head[3])
-        self.left = [int(head[2] or 1), int(head[4] or 1)]
+        self.remaining = [int(head[2] or 1), int(head[4] or 1)]
         # a side without lines gives the number of the line before it
-        hidden = old + (self.left[0] == 0) - max(1, self.old)
+        hidden = old + (self.remaining[0] == 0) - max(1, self.old)
         if hidden > 0:
             self.above.append(Row("fold", max(1, self.old), max(1, self.new), str(hidden), -1))
-        self.old, self.new = old + (self.left[0] == 0), new + (self.left[1] == 0)
+        self.old, self.new = old + (self.remaining[0] == 0), new + (self.remaining[1] == 0)
         self.rows = [Row("head", 0, 0, "", self.count)]
         self.hunk, self.section = Hunk(self.count), head[5].strip()
         self.count += 1
@@ -91,10 +91,10 @@ class _Reader:
                 if self.added:
                     self.settle()
                 self.removed.append(text)
-                self.left[0], self.hunk.removed = self.left[0] - 1, self.hunk.removed + 1
+                self.remaining[0], self.hunk.removed = self.remaining[0] - 1, self.hunk.removed + 1
             case "+":
                 self.added.append(text)
-                self.left[1], self.hunk.added = self.left[1] - 1, self.hunk.added + 1
+                self.remaining[1], self.hunk.added = self.remaining[1] - 1, self.hunk.added + 1
             case "\\":
                 self.end(text.strip())
             case _:
@@ -102,7 +102,7 @@ class _Reader:
                 whole = text if sign == " " else line
                 self.rows.append(Row(" ", self.old, self.new, whole, self.hunk.index))
                 self.old, self.new = self.old + 1, self.new + 1
-                self.left = [self.left[0] - 1, self.left[1] - 1]
+                self.remaining = [self.remaining[0] - 1, self.remaining[1] - 1]
 
     def end(self, text: str) -> None:
         """Mark the previous line as one without a line feed."""

@@ -26,11 +26,11 @@ class ReasonRequest:
         """Whether the line is shown."""
         return self.line.display
 
-    def begin(self, just_left: int | None) -> None:
-        """Ask for the reason of the hunk `just_left`, of the current one if it is skipped, or of the whole answer."""
+    def begin(self, just_skipped: int | None) -> None:
+        """Ask for the reason of this hunk, of the current one if that is skipped, or of the whole answer."""
         pending = self._review.pending
-        hunk = self._body.current if just_left is None else just_left
-        is_skipped = self._body.has_choice and not pending.picks.is_taken(hunk)
+        hunk = self._body.current if just_skipped is None else just_skipped
+        is_skipped = self._body.has_choice and not pending.picks.is_accepted(hunk)
         pending.ask_for_reason(hunk if is_skipped else None)
         self.sync()
 

@@ -76,10 +76,10 @@ def state_of(effects: CommandEffects, pending: PendingDecision, index: int) -> E
     entry = effects.entries[index]
     if entry.conflict:
         return "conflict"
-    if not pending.picks.is_taken(index) or _takes_no_hunk(pending, index) or is_held(effects, pending, index):
+    if not pending.picks.is_accepted(index) or _skips_all_hunks(pending, index) or is_held(effects, pending, index):
         return "skipped"
     own = pending.entries.pending.get(index)
-    return "part" if own is not None and (own.edited is not None or own.picks.left_count) else "accepted"
+    return "part" if own is not None and (own.edited is not None or own.picks.skipped_count) else "accepted"
 
 
 def is_held(effects: CommandEffects, pending: PendingDecision, index: int) -> bool:
@@ -93,7 +93,7 @@ def is_held(effects: CommandEffects, pending: PendingDecision, index: int) -> bo
 
 def why_skipped(effects: CommandEffects, pending: PendingDecision, index: int) -> str:
     """Return why an entry is skipped, or an empty text if no reason was given or it is not skipped."""
-    if pending.picks.is_taken(index):
+    if pending.picks.is_accepted(index):
         return GIT_HELD if is_held(effects, pending, index) else ""
     return pending.picks.reason(index)
 
@@ -120,7 +120,7 @@ def effects_approval(whole: ProposalOpened, pending: PendingDecision, digest: st
     if not counts_of(effects, pending)[0]:
         return NOTHING_TO_APPLY if whole.tool == STAGE else NO_ENTRY_ACCEPTED
     for at, own in pending.entries.pending.items():
-        if pending.picks.is_taken(at) and own.edited is not None and has_conflict_marks(own.edited):
+        if pending.picks.is_accepted(at) and own.edited is not None and has_conflict_marks(own.edited):
             return MARKS_IN.replace("{path}", effects.entries[at].path)
     choices = entry_choices(effects, pending)
     return Decide(
@@ -161,28 +161,30 @@ def _choices(effects: CommandEffects, pending: PendingDecision) -> Iterator[tupl
         own = pending.entries.pending.get(at)
         if entry.conflict:
             continue
-        if not pending.picks.is_taken(at) or _takes_no_hunk(pending, at):
+        if not pending.picks.is_accepted(at) or _skips_all_hunks(pending, at):
             hunks = own.picks.reasons() if own is not None and own.edited is None else {}
             yield at, EntryChoice(skip=True, reason=pending.picks.reason(at), hunk_reasons=hunks)
         elif own is not None and own.edited is not None:
             yield at, EntryChoice(text=_text(pending, at, own), reason=own.reason)
-        elif own is not None and own.picks.left_count:
+        elif own is not None and own.picks.skipped_count:
             yield (
                 at,
-                EntryChoice(hunks=own.picks.taken, hunk_reasons=own.picks.reasons(), cuts=own.cuts, reason=own.reason),
+                EntryChoice(
+                    hunks=own.picks.accepted, hunk_reasons=own.picks.reasons(), cuts=own.cuts, reason=own.reason
+                ),
             )
 
 
-def _takes_no_hunk(pending: PendingDecision, index: int) -> bool:
+def _skips_all_hunks(pending: PendingDecision, index: int) -> bool:
     own = pending.entries.pending.get(index)
-    return own is not None and own.picks.count > 0 and not own.picks.taken_count
+    return own is not None and own.picks.count > 0 and not own.picks.accepted_count
 
 
 def _text(pending: PendingDecision, index: int, own: PendingDecision) -> str:
     """Return the person's own text, with only the accepted ones of its hunks."""
     text, shown = own.edited or "", pending.entries.shown.get(index)
-    if not own.picks.left_count or shown is None:
+    if not own.picks.skipped_count or shown is None:
         return text
     from rundry.agent import apply_cut_hunks  # the gate costs ~15 ms to import
 
-    return apply_cut_hunks(shown.before, text, own.cuts, own.picks.taken)
+    return apply_cut_hunks(shown.before, text, own.cuts, own.picks.accepted)

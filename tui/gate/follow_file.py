@@ -11,7 +11,7 @@ from rundry.agent import ProposalOpened, RundryError
 from ..diff.contents import diff_of
 from ..diff.unified import diff_of_text
 from .edited_text import opened
-from .hunk_choices import Picks, matched
+from .hunk_choices import HunkChoices, matched
 from .hunk_lines import contents_of
 
 if TYPE_CHECKING:
@@ -29,18 +29,18 @@ def follow(pending: PendingDecision, was: ProposalOpened, now: ProposalOpened, c
     has the content for which it was made.
     """
     if pending.is_plain:
-        pending.picks = Picks()
+        pending.picks = HunkChoices()
         return
     if pending.draft is not None and now.before == pending.fitted:
         pending.edited, pending.draft = pending.draft, None
-        pending.picks, pending.cuts, pending.target = Picks(), {}, None
+        pending.picks, pending.cuts, pending.target = HunkChoices(), {}, None
         return
     path = now.path or ""
     before, after = diff_of_text(path, was.diff), diff_of_text(path, now.diff)
     if pending.edited is not None:
         edited = _follow_edit(pending.edited, was, now, content)
         if edited is None:
-            pending.draft, pending.edited, pending.picks = pending.edited, None, Picks()
+            pending.draft, pending.edited, pending.picks = pending.edited, None, HunkChoices()
             pending.fitted, pending.cuts = was.before, {}
         else:
             before = _diff(path, content(was.before), pending.edited)

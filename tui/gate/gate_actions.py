@@ -57,8 +57,8 @@ class GateActions:
             "explain": view.explain,
             "pick": self._pick,
             "open_entry": self._open_entry,
-            "take_all": lambda: self._pick_all(taken=True),
-            "leave_all": lambda: self._pick_all(taken=False),
+            "take_all": lambda: self._pick_all(accepted=True),
+            "leave_all": lambda: self._pick_all(accepted=False),
             "reason": view.ask_reason,
             "edit": self._edit,
             "edit_here": lambda: self._edit(here=True),
@@ -123,10 +123,10 @@ class GateActions:
             self._decide(approval(view.shown, review.pending, self._digest))
         elif review.is_only_entry:
             self._decide(effects_approval(whole, review.whole_pending, self._digest))
-        elif review.pending.picks.count and not review.pending.picks.taken_count:
+        elif review.pending.picks.count and not review.pending.picks.accepted_count:
             view.say(self._named(NO_HUNK))
         else:
-            view.close_entry(taken=True)
+            view.close_entry(accepted=True)
 
     def _approve_list(self) -> None:
         """Approve what is accepted, once the list and what asks in every mode were seen."""
@@ -165,7 +165,7 @@ class GateActions:
         view = self._view
         whole = view.review.whole
         if view.review.is_entry_of_several:
-            view.close_entry(taken=False)
+            view.close_entry(accepted=False)
         elif whole is not None and whole.effects is not None:
             self._decide(effects_rejection(whole, view.review.whole_pending, self._digest))
         else:
@@ -182,7 +182,7 @@ class GateActions:
         if not may_always(proposal) or view.shown.in_conflict:
             is_open = proposal.path is None and not proposal.danger and proposal.beyond is None
             view.say(NO_ONE_RULE if is_open else NO_ALWAYS)
-        elif pending.edited is not None or pending.picks.left_count:
+        elif pending.edited is not None or pending.picks.skipped_count:
             view.say(self._named(NOT_WHOLE))
         elif not view.end_seen:
             view.say(self._named(END_FIRST))
@@ -217,7 +217,7 @@ class GateActions:
         else:
             hunk = body.diff.current
             picks.toggle(hunk)
-            self._view.skipped(None if picks.is_taken(hunk) else hunk)
+            self._view.skipped(None if picks.is_accepted(hunk) else hunk)
             body.mark(picks, hunk if picks.count > 1 else None)
             body.diff.go_to_hunk(hunk + 1)
             self._view.show_words()
@@ -233,11 +233,11 @@ class GateActions:
         if not free:
             view.say("this path changed while the command ran: it stays as it is")
             return
-        if any(pending.picks.is_taken(at) and is_held(whole.effects, pending, at) for at in free):
+        if any(pending.picks.is_accepted(at) and is_held(whole.effects, pending, at) for at in free):
             view.say(GIT_HELD)
             return
         for at in free:
-            pending.take(at, taken="skipped" in states)
+            pending.set_accepted(at, accepted="skipped" in states)
         is_skipped = row.kind == "entry" and "skipped" not in states
         view.skipped(free[0] if is_skipped else None)
         view.body.mark(pending.picks)
@@ -269,14 +269,14 @@ class GateActions:
         else:
             view.say(self._named("this hunk is not split: {split_hunk} splits it"))
 
-    def _pick_all(self, *, taken: bool) -> None:
+    def _pick_all(self, *, accepted: bool) -> None:
         view, picks = self._view, self._view.review.pending.picks
         if not view.is_list and not view.body.diff.display:
             return
-        if taken:
-            picks.take_all()
+        if accepted:
+            picks.accept_all()
         else:
-            picks.leave_all()
+            picks.skip_all()
         view.body.mark(picks)
         view.show_words()
         view.body.diff.call_after_refresh(view.fit)
@@ -308,12 +308,12 @@ class GateActions:
             view.say(self._named(NOT_HERE))
 
     def _approve_all(self) -> None:
-        """Approve all files of the answer that are left; if one was not read or stays, name the files first."""
+        """Approve the remaining files of the answer; if one was not read or stays, name the files first."""
         view, plan = self._view, plan_approval(self._view.review)
         if view.arming.painted is None or view.review.is_answered:
             return
         if not plan.decisions or len(plan.decisions) + len(plan.left_out) < 2:
-            view.say("; ".join(plan.left) or self._named(ONE_FILE))
+            view.say("; ".join(plan.excluded) or self._named(ONE_FILE))
             return
         needs_asking = plan.unread or plan.left_out
         question = tuple((each.proposal_id, each.digest) for each in plan.decisions)

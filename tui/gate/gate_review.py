@@ -12,7 +12,7 @@ from rundry.agent import Decide, ProposalOpened, RundryError, plural
 from ..text.show_text import path_line
 from .entry_choices import as_file, is_single, opened_entry
 from .follow_file import follow
-from .hunk_choices import Picks
+from .hunk_choices import HunkChoices
 from .pending_decision import PendingDecision, Shown, approval
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Review:
         whole = self.whole
         count = 0 if whole is None or whole.effects is None else len(whole.effects.entries)
         if count and pending.picks.count != count:
-            pending.choose(Picks(count))
+            pending.choose(HunkChoices(count))
         return pending
 
     def pending_of(self, name: str) -> PendingDecision:
@@ -276,7 +276,7 @@ def restore_choices(effects: CommandEffects, pending: PendingDecision, choices: 
     """
     for at, choice in choices.items():
         if choice.skip:
-            pending.take(at, taken=False)
+            pending.set_accepted(at, accepted=False)
             pending.picks.give_reason(at, choice.reason)
             continue
         own = pending.entries.pending.setdefault(at, PendingDecision())
@@ -284,7 +284,7 @@ def restore_choices(effects: CommandEffects, pending: PendingDecision, choices: 
         if choice.hunks is not None:
             own.cuts = dict(choice.cuts)
             count = effects.entries[at].hunks + sum(map(len, own.cuts.values()))
-            own.choose(Picks(count, {*range(count)} - {*choice.hunks}, dict(choice.hunk_reasons)))
+            own.choose(HunkChoices(count, {*range(count)} - {*choice.hunks}, dict(choice.hunk_reasons)))
 
 
 @dataclass(slots=True)
@@ -307,16 +307,16 @@ class Plan:
         told = "none read to the end" if len(unread) == len(names) else f"not read to the end: {', '.join(unread)}"
         where = f" in {folder}" if folder else ""
         head = f"{key} again approves {plural(len(names), 'file')}{where}: {', '.join(names)}"
-        return "; ".join([head, *([told] if unread else []), *self.left])
+        return "; ".join([head, *([told] if unread else []), *self.excluded])
 
     @property
-    def left(self) -> Iterator[str]:
+    def excluded(self) -> Iterator[str]:
         """Yield a sentence for each file that is left out."""
         return (f"{line}, so it stays" for line in self.left_out)
 
 
 def plan_approval(review: Review) -> Plan:
-    """Return what approves all files of the answer that are left, each as it was chosen or shown."""
+    """Return what approves the remaining files of the answer, each as it was chosen or shown."""
     plan = Plan()
     for proposal in review.rest_of_answer():
         found, name = _decision(review, proposal), path_line(proposal.path or "")
@@ -341,7 +341,7 @@ def _decision(review: Review, proposal: ProposalOpened) -> Decide | str:
         return "is guarded or protected and was not read"
     shown = review.painted_of(proposal)
     if shown is None:
-        if pending.edited is not None or pending.picks.left_count:
+        if pending.edited is not None or pending.picks.skipped_count:
             return "changed after you chose in it"
         shown = Shown(proposal, rebasing)
     found = approval(shown, pending, proposal.digest)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Picks:
+class HunkChoices:
     """Choices of hunks. At first all are accepted.
 
     A reason stays with its hunk if that is accepted after all, but is not sent then.
@@ -16,50 +16,50 @@ class Picks:
 
     count: int = 0
     """Number of hunks."""
-    _left: set[int] = field(default_factory=set[int])
+    _skipped: set[int] = field(default_factory=set[int])
     _reasons: dict[int, str] = field(default_factory=dict[int, str])
 
     @property
-    def taken(self) -> list[int]:
+    def accepted(self) -> list[int]:
         """Return the indexes of the accepted hunks, in ascending order."""
-        return [index for index in range(self.count) if index not in self._left]
+        return [index for index in range(self.count) if index not in self._skipped]
 
     @property
-    def left(self) -> list[int]:
+    def skipped(self) -> list[int]:
         """Return the indexes of the skipped hunks, in ascending order."""
-        return sorted(self._left)
+        return sorted(self._skipped)
 
     @property
-    def left_count(self) -> int:
+    def skipped_count(self) -> int:
         """The number of skipped hunks."""
-        return len(self._left)
+        return len(self._skipped)
 
     @property
-    def taken_count(self) -> int:
+    def accepted_count(self) -> int:
         """The number of accepted hunks."""
-        return self.count - len(self._left)
+        return self.count - len(self._skipped)
 
     @property
     def is_plain(self) -> bool:
         """Whether the person changed nothing: all hunks accepted, no reasons."""
-        return not self._left and not self._reasons
+        return not self._skipped and not self._reasons
 
-    def is_taken(self, hunk: int) -> bool:
+    def is_accepted(self, hunk: int) -> bool:
         """Return whether a hunk is accepted."""
-        return hunk not in self._left
+        return hunk not in self._skipped
 
     def toggle(self, hunk: int) -> None:
         """Skip an accepted hunk, or accept a skipped one."""
         if 0 <= hunk < self.count:
-            self._left ^= {hunk}
+            self._skipped ^= {hunk}
 
-    def take_all(self) -> None:
+    def accept_all(self) -> None:
         """Accept all hunks. Their reasons are kept."""
-        self._left.clear()
+        self._skipped.clear()
 
-    def leave_all(self) -> None:
+    def skip_all(self) -> None:
         """Skip all hunks. Their reasons are kept."""
-        self._left = set(range(self.count))
+        self._skipped = set(range(self.count))
 
     def give_reason(self, hunk: int, text: str) -> None:
         """Store why a hunk is skipped; an empty text removes the reason."""
@@ -74,24 +74,24 @@ class Picks:
 
     def reasons(self) -> dict[int, str]:
         """Return the reasons of the skipped hunks."""
-        return {hunk: text for hunk, text in sorted(self._reasons.items()) if hunk in self._left}
+        return {hunk: text for hunk, text in sorted(self._reasons.items()) if hunk in self._skipped}
 
-    def spread(self, sources: Sequence[int]) -> Picks:
+    def spread(self, sources: Sequence[int]) -> HunkChoices:
         """Return the choices after hunks were split or joined. Each new hunk gets the choice of its source."""
-        return Picks(
+        return HunkChoices(
             len(sources),
-            {hunk for hunk, source in enumerate(sources) if source in self._left},
+            {hunk for hunk, source in enumerate(sources) if source in self._skipped},
             {hunk: self._reasons[source] for hunk, source in enumerate(sources) if source in self._reasons},
         )
 
-    def carried(self, there: Mapping[int, int], count: int) -> Picks:
+    def carried(self, there: Mapping[int, int], count: int) -> HunkChoices:
         """Return the same choices for `count` other hunks; `there` maps these to those.
 
         The other hunks are accepted.
         """
-        return Picks(
+        return HunkChoices(
             count,
-            {there[hunk] for hunk in self._left if hunk in there},
+            {there[hunk] for hunk in self._skipped if hunk in there},
             {there[hunk]: text for hunk, text in self._reasons.items() if hunk in there},
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from rundry.agent import ConflictVerdict, Decide, ProposalOpened, RebaseResult
 
 from .edited_text import has_conflict_marks
-from .hunk_choices import Picks
+from .hunk_choices import HunkChoices
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class EntryChoices:
 class PendingDecision:
     """The person's choices on one proposal that is not decided yet."""
 
-    picks: Picks = field(default_factory=Picks)
+    picks: HunkChoices = field(default_factory=HunkChoices)
     """The choice for each shown hunk. After a split, each new hunk is one of them."""
     cuts: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     """The hunks of the proposal that the user split: the rows at which the new hunks begin."""
@@ -67,17 +67,17 @@ class PendingDecision:
             and not self.typed
         )
 
-    def choose(self, picks: Picks) -> None:
+    def choose(self, picks: HunkChoices) -> None:
         """Use these choices for the hunks that are shown."""
         self.picks = picks
 
-    def take(self, entry: int, *, taken: bool) -> None:
+    def set_accepted(self, entry: int, *, accepted: bool) -> None:
         """Accept or skip an entry of what a command would change. One without an accepted hunk gets all of them."""
-        if self.picks.is_taken(entry) != taken:
+        if self.picks.is_accepted(entry) != accepted:
             self.picks.toggle(entry)
         own = self.entries.pending.get(entry)
-        if taken and own is not None and own.picks.count and not own.picks.taken_count:
-            own.picks.take_all()
+        if accepted and own is not None and own.picks.count and not own.picks.accepted_count:
+            own.picks.accept_all()
 
     def ask_for_reason(self, hunk: int | None) -> None:
         """Ask for the reason for a hunk, or None for the whole answer."""
@@ -98,9 +98,9 @@ class PendingDecision:
 
     def replace_text(self, text: str) -> None:
         """Approve this text instead of the proposed one, with all its hunks accepted."""
-        self.picks.take_all()
+        self.picks.accept_all()
         if self.cuts:
-            self.picks, self.cuts = Picks(), {}
+            self.picks, self.cuts = HunkChoices(), {}
         self.edited, self.draft = text, None
 
     def hunk_of(self, shown: int) -> int:
@@ -120,7 +120,7 @@ class PendingDecision:
         first = hunk + sum(len(rows) for other, rows in self.cuts.items() if other < hunk)
         own = [sum(row <= start for row in was) for start in [0, *starts]]
         if not starts:  # joined: accepted if one of them was
-            own = [next((at for at in range(len(was) + 1) if self.picks.is_taken(first + at)), 0)]
+            own = [next((at for at in range(len(was) + 1) if self.picks.is_accepted(first + at)), 0)]
         rest = range(first + len(was) + 1, self.picks.count)
         self.picks = self.picks.spread([*range(first), *(first + at for at in own), *rest])
         self.cuts = {**self.cuts, hunk: starts}
@@ -146,7 +146,7 @@ class Shown:
         return self.rebasing is not None and self.rebasing.conflict
 
 
-NOTHING_TAKEN = "no hunk is accepted: {reject} rejects, {pick} accepts a hunk, {take_all} accepts all"
+NOTHING_ACCEPTED = "no hunk is accepted: {reject} rejects, {pick} accepts a hunk, {take_all} accepts all"
 IN_CONFLICT = (
     "conflict with the file: {again} asks the model again, {mine} keeps your version, {edit} merges both by hand"
 )
@@ -161,22 +161,22 @@ def approval(shown: Shown, pending: PendingDecision, digest: str) -> Decide | st
     may_have_marks = not shown.in_conflict and has_conflict_marks(shown.before)
     if pending.edited is not None and has_conflict_marks(pending.edited) and not may_have_marks:
         return MARKS_LEFT
-    if picks.count and not picks.taken_count:
-        return NOTHING_TAKEN
+    if picks.count and not picks.accepted_count:
+        return NOTHING_ACCEPTED
     if pending.edited is not None:
         text = pending.edited
-        if picks.left_count:
+        if picks.skipped_count:
             from rundry.agent import apply_cut_hunks  # the gate costs ~15 ms to import
 
-            text = apply_cut_hunks(shown.before, text, pending.cuts, picks.taken)
+            text = apply_cut_hunks(shown.before, text, pending.cuts, picks.accepted)
         reason = _joined(pending.reason, picks)
         return Decide(proposal_id=proposal.proposal_id, digest=digest, verdict="approve", text=text, reason=reason)
-    if picks.left_count:
+    if picks.skipped_count:
         return Decide(
             proposal_id=proposal.proposal_id,
             digest=digest,
             verdict="part",
-            hunks=picks.taken,
+            hunks=picks.accepted,
             hunk_reasons=picks.reasons(),
             cuts=pending.cuts,
             reason=pending.reason or None,
@@ -206,7 +206,7 @@ def way_out(shown: Shown, pending: PendingDecision, digest: str, verdict: Confli
     return Decide(proposal_id=shown.proposal.proposal_id, digest=digest, verdict=verdict, reason=reason)
 
 
-def _joined(reason: str, picks: Picks) -> str | None:
+def _joined(reason: str, picks: HunkChoices) -> str | None:
     """Return one text with the reasons that cannot be sent hunk by hunk."""
     parts = [reason] if reason else []
     parts += [f"hunk {hunk + 1}: {text}" for hunk, text in picks.reasons().items()]

@@ -21,7 +21,7 @@ from ..text.show_text import show
 from .edited_text import opened
 from .entry_choices import ENTRY
 from .entry_list import EntriesPane
-from .hunk_choices import Picks
+from .hunk_choices import HunkChoices
 from .hunk_lines import spans_in, spans_of
 from .pending_decision import Shown
 from .proposal_words import body, is_editable
@@ -165,19 +165,19 @@ class ProposalBody(Vertical):
         except RundryError:
             return edited
 
-    def find_hunks(self, picks: Picks) -> Picks | None:
+    def find_hunks(self, picks: HunkChoices) -> HunkChoices | None:
         """Return the choices for the shown hunks, or None if the hunks of the gate are about to be shown instead."""
         if self.entries.display:
             return picks
         shown, renderer = self.shown, self.diff.renderer
         if shown is None or renderer is None or not self.diff.display:
-            return Picks()
+            return HunkChoices()
         count = self._count(shown, renderer.diff)
         if count is None:
             self._show_text(shown.proposal)
             return None
         self.shown = Shown(shown.proposal, shown.rebasing, shown.before, count)
-        return picks if picks.count == count else Picks(count)
+        return picks if picks.count == count else HunkChoices(count)
 
     def _count(self, shown: Shown, diff: Diff) -> int | None:
         """Return the number of hunks, also of those not compared yet, or None if the gate has other hunks."""
@@ -214,7 +214,7 @@ class ProposalBody(Vertical):
             return False
         return is_editable(proposal) and not shown.in_conflict and (proposal.after is not None or self._is_core_text)
 
-    def mark(self, picks: Picks, hunk: int | None = None) -> None:
+    def mark(self, picks: HunkChoices, hunk: int | None = None) -> None:
         """Show which hunks are accepted and skipped: one hunk, or all."""
         if self.entries.display:
             self.entries.update()
@@ -224,7 +224,7 @@ class ProposalBody(Vertical):
         if hunk is not None:
             self.diff.mark_hunk(hunk, _mark(picks, hunk))
             return
-        has_choice = picks.count > 1 or picks.left_count > 0
+        has_choice = picks.count > 1 or picks.skipped_count > 0
         self.diff.mark_hunks({index: _mark(picks, index) for index in range(picks.count if has_choice else 0)})
 
     @property
@@ -309,11 +309,11 @@ class ProposalBody(Vertical):
         self.post_message(self.Scrolled())
 
 
-_TAKEN = HunkMark(taken=True)
+_TAKEN = HunkMark(accepted=True)
 
 
-def _mark(picks: Picks, hunk: int) -> HunkMark:
-    return _TAKEN if picks.is_taken(hunk) else HunkMark(taken=False, reason=picks.reason(hunk))
+def _mark(picks: HunkChoices, hunk: int) -> HunkMark:
+    return _TAKEN if picks.is_accepted(hunk) else HunkMark(accepted=False, reason=picks.reason(hunk))
 
 
 _MOVES: Mapping[str, Callable[[DiffPane], None]] = {

@@ -143,21 +143,21 @@ def _counts(review: Review, shown: Shown, *, is_long: bool) -> Content:
         found.append(_turning(where) if count > 1 else Content.assemble(where))
     elif count > 1:
         found.append(_turning((f"{place} of {count}" + " waiting" * is_long, "$needs-you")))
-    taken_count, left_count, whole = picks.taken_count, picks.left_count, review.whole
+    accepted_count, skipped_count, whole = picks.accepted_count, picks.skipped_count, review.whole
     if proposal.effects is not None:
-        taken_count, left_count = counts_of(proposal.effects, review.pending)
+        accepted_count, skipped_count = counts_of(proposal.effects, review.pending)
     elif review.opened is not None and review.is_entry_of_several and whole is not None and whole.effects is not None:
         where = f"{review.opened + 1} of {len(whole.effects.entries)}" + " changes" * is_long
         found.append(Content.styled(where, "$dim"))
-    if shown.count and (picks.count > 1 or left_count):
-        taken = "$foreground" if taken_count else "$dim"
-        others = "$foreground" if left_count else "$dim"
+    if shown.count and (picks.count > 1 or skipped_count):
+        accepted = "$foreground" if accepted_count else "$dim"
+        others = "$foreground" if skipped_count else "$dim"
         words = ("accepted ", "skipped ") if is_long else ("", "")
         found.append(
             Content.assemble(
-                (f"◉ {words[0]}{taken_count}", taken),
+                (f"◉ {words[0]}{accepted_count}", accepted),
                 "  " if is_long else " ",
-                (f"○ {words[1]}{left_count}", others),
+                (f"○ {words[1]}{skipped_count}", others),
             )
         )
     return Content("   " if is_long else "  ").join(found)

@@ -66,7 +66,7 @@ class ProposalView:
         """Whether the end of that change was visible before."""
         self.is_explained = False
         """The reasons why it waits are shown in full."""
-        self.just_left: int | None = None
+        self.just_skipped: int | None = None
         """The hunk that the last key skipped: Tab asks for the reason."""
         self._place = (0, 0)
         self._said = ""
@@ -131,7 +131,7 @@ class ProposalView:
     def show_body(self) -> None:
         """Redraw the proposal; keys count again once it was painted."""
         self.arming.blank()
-        self.just_left = self._go_to = None
+        self.just_skipped = self._go_to = None
         self._was_read = False
         self.body.show(self.review)
         self.fit()
@@ -150,7 +150,7 @@ class ProposalView:
         self.review.whole_pending.entries.opened = index
         self.show_current()
 
-    def close_entry(self, *, taken: bool | None = None) -> None:
+    def close_entry(self, *, accepted: bool | None = None) -> None:
         """Return to the list. The cursor moves if the entry was accepted or skipped; with None, it was neither."""
         pending, opened = self.review.whole_pending, self.review.opened
         own = self.review.pending
@@ -158,12 +158,12 @@ class ProposalView:
         if opened is None:
             return
         pending.entries.row = entry_key(opened)
-        if taken is not None:
-            pending.take(opened, taken=taken)
-            if not taken and own.reason:
+        if accepted is not None:
+            pending.set_accepted(opened, accepted=accepted)
+            if not accepted and own.reason:
                 pending.picks.give_reason(opened, own.reason)
         self.show_current()
-        if taken is not None:
+        if accepted is not None:
             self.body.entries.move(1)
 
     def go(self, by: int) -> None:
@@ -216,11 +216,11 @@ class ProposalView:
 
     def skipped(self, hunk: int | None) -> None:
         """Remember the hunk that the last key skipped, or None if it skipped none."""
-        self.just_left = hunk
+        self.just_skipped = hunk
 
     def ask_reason(self) -> None:
         """Ask for the reason of the hunk just skipped, of the current one if it is skipped, or of the whole answer."""
-        self.reason.begin(self.just_left)
+        self.reason.begin(self.just_skipped)
         self.show_words()
 
     def end_reason(self, text: str, *, kept: bool) -> None:
@@ -376,14 +376,14 @@ class ProposalView:
             return []
         whole = self.review.whole
         if self.is_list and whole is not None and whole.effects is not None:
-            left = self.body.other_hunk(self.just_left)
-            return list_keys(whole.effects, pending, current=self.body.current, left=left, asked=whole.asks)
+            skipped = self.body.other_hunk(self.just_skipped)
+            return list_keys(whole.effects, pending, current=self.body.current, skipped=skipped, asked=whole.asks)
         found = keys(
             shown,
             pending,
             asked=self.asked,
             current=pane.current,
-            left=self.body.other_hunk(self.just_left),
+            skipped=self.body.other_hunk(self.just_skipped),
             hunks=len(pane.hunks) if pane.display else 0,
             files=len(self.review.rest_of_answer()),
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rundry.agent import CommandEffects, ProposalOpened, RebaseResult
 
     from ..keys.keymap import Keymap
-    from .hunk_choices import Picks
+    from .hunk_choices import HunkChoices
     from .pending_decision import PendingDecision, Shown
 
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
@@ -182,18 +182,18 @@ def may_always(proposal: ProposalOpened) -> bool:
 
 
 def keys(
-    shown: Shown, pending: PendingDecision, *, asked: object, current: int, left: str, hunks: int, files: int = 1
+    shown: Shown, pending: PendingDecision, *, asked: object, current: int, skipped: str, hunks: int, files: int = 1
 ) -> list[tuple[str, str]]:
     """Return keys with their descriptions, the most important ones first.
 
-    `current` is one of `hunks` on the screen, and `left` the name of another one that Tab asks about. `files` of the
+    `current` is one of `hunks` on the screen, and `skipped` the name of another one that Tab asks about. `files` of the
     same answer wait.
     """
     proposal, picks = shown.proposal, pending.picks
     if shown.in_conflict and pending.edited is None:
         by_hand = [("e", "merge by hand")] * can_be_joined(shown)
         found = [("r", "ask the model again"), ("m", "keep mine"), *by_hand, ("n", "reject")]
-    elif picks.count and not picks.taken_count:
+    elif picks.count and not picks.accepted_count:
         found = [("n", "reject")]
     else:
         found = [("y", _approve(shown, pending)), ("n", "reject")]
@@ -203,12 +203,12 @@ def keys(
         found += [("space", "accept or skip"), ("s", "split")]
     if is_editable(proposal) and (not shown.in_conflict or pending.edited is not None):
         found.append(("e", "edit"))
-    if may_always(proposal) and not shown.in_conflict and not picks.left_count and pending.edited is None:
+    if may_always(proposal) and not shown.in_conflict and not picks.skipped_count and pending.edited is None:
         found.append(("a", "allow: press again" if asked == "session" else "allow…"))
         found.append(("A", "always: press again" if asked == "always" else "always…"))
-    on_left = shown.count and not picks.is_taken(current)
-    reason = ("tab", f'why not "{one_line(left)[:_NAME]}"' if left else "why skipped" if on_left else "reason")
-    found.insert(3 if left or on_left else len(found), reason)
+    is_skipped = shown.count and not picks.is_accepted(current)
+    reason = ("tab", f'why not "{one_line(skipped)[:_NAME]}"' if skipped else "why skipped" if is_skipped else "reason")
+    found.insert(3 if skipped or is_skipped else len(found), reason)
     if hunks > 1:
         found.append(("] [", "hunk"))
     if shown.count > 1:
@@ -219,24 +219,24 @@ def keys(
 
 
 def list_keys(
-    effects: CommandEffects, pending: PendingDecision, *, current: int, left: str, asked: Sequence[str]
+    effects: CommandEffects, pending: PendingDecision, *, current: int, skipped: str, asked: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the keys in the list of what a command would change. `left`: as in `keys`. `asked`: why it waits."""
+    """Return the keys in the list of what a command would change. `skipped`: as in `keys`. `asked`: why it waits."""
     accepted, skipped = counts_of(effects, pending)
     found = [("n", "reject")]
     if accepted:
         found.insert(0, ("y", f"approve {accepted}" if skipped else "approve"))
     found += [("space", "accept or skip"), ("enter", "open")]
     is_skipped = 0 <= current < len(effects.entries) and state_of(effects, pending, current) == "skipped"
-    reason = ("tab", f'why not "{one_line(left)[:_NAME]}"' if left else "why skipped" if is_skipped else "reason")
-    found.insert(3 if left or is_skipped else len(found), reason)
+    reason = ("tab", f'why not "{one_line(skipped)[:_NAME]}"' if skipped else "why skipped" if is_skipped else "reason")
+    found.insert(3 if skipped or is_skipped else len(found), reason)
     found += [("+ -", "all, none")] if len(effects.entries) > 1 else []
     return [*found, *([("i", "why")] if asked else []), ("?", "keys")]
 
 
-def entry_keys(found: Sequence[tuple[str, str]], picks: Picks) -> list[tuple[str, str]]:
+def entry_keys(found: Sequence[tuple[str, str]], picks: HunkChoices) -> list[tuple[str, str]]:
     """Return the keys in an entry of several: there `y` and `n` accept and skip the file, and Esc leads to the list."""
-    accept = f"accept {picks.taken_count} of {plural(picks.count, 'hunk')}" if picks.left_count else "accept file"
+    accept = f"accept {picks.accepted_count} of {plural(picks.count, 'hunk')}" if picks.skipped_count else "accept file"
     meant = {"y": accept, "n": "skip file"}
     words = [(key, meant.get(key, what)) for key, what in found]
     return [*words[:2], ("esc", "list"), *words[2:]]
@@ -311,5 +311,5 @@ def _approve(shown: Shown, pending: PendingDecision) -> str:
     if shown.proposal.beyond is not None:
         return "allow once"
     if pending.edited is not None:
-        return f"approve {picks.taken_count} of yours" if picks.left_count else "approve yours"
-    return f"approve {picks.taken_count}" if picks.left_count else "approve"
+        return f"approve {picks.accepted_count} of yours" if picks.skipped_count else "approve yours"
+    return f"approve {picks.accepted_count}" if picks.skipped_count else "approve"

@@ -51,12 +51,12 @@ async def test_hunks_are_gone_through_by_keys_and_bear_marks() -> None:
         pane.focus()
         await pilot.pause()
         assert [(hunk.name, hunk.added, hunk.removed) for hunk in pane.hunks] == [("line 21", 1, 1), ("line 301", 0, 1)]
-        pane.mark_hunk(1, HunkMark(taken=False, reason="keep it"))
+        pane.mark_hunk(1, HunkMark(accepted=False, reason="keep it"))
         await pilot.press("]")
         assert pane.current == 1
         assert "○ line 301" in _text(pane)
         assert 'skipped: "keep it"' in _text(pane)
-        pane.mark_hunk(1, HunkMark(taken=True))
+        pane.mark_hunk(1, HunkMark(accepted=True))
         assert "◉ line 301" in _text(pane)
         await pilot.press("[")
         await pilot.pause()

@@ -165,8 +165,8 @@ async def test_marks_and_a_reason_stand_at_a_hunk_in_either_view() -> None:
         pane = app.pane
         pane.show_change("a.py", OLD, NEW)
         await pilot.pause()
-        pane.mark_hunk(0, HunkMark(taken=False, reason="keys may hold colons " * 8))
-        pane.mark_hunk(1, HunkMark(taken=True))
+        pane.mark_hunk(0, HunkMark(accepted=False, reason="keys may hold colons " * 8))
+        pane.mark_hunk(1, HunkMark(accepted=True))
         for _ in range(2):
             text = _text(pane)
             assert "○ line 21" in text

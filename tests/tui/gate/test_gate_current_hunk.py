@@ -49,7 +49,7 @@ async def test_a_click_on_the_title_on_the_top_row_skips_its_hunk(stage: GateSta
         await stage.opened(pilot, started(), stage.edit(old=OLD, new=NEW))
         await press(pilot, "pagedown", "pagedown")
         await pilot.click(stage.screen.gate.body.diff, offset=(4, 0))
-        await until(pilot, lambda: not stage.screen.gate.review.pending.picks.is_taken(0))
+        await until(pilot, lambda: not stage.screen.gate.review.pending.picks.is_accepted(0))
 
 
 async def test_a_hunk_stays_visible_when_the_gate_gets_smaller(stage: GateStage):
@@ -72,7 +72,7 @@ async def test_space_scrolls_to_a_hunk_that_is_not_visible_before_it_decides_on_
         diff = stage.screen.gate.body.diff
         assert not diff.marks_current
         await press(pilot, "space")
-        assert diff.marks_current and stage.screen.gate.review.pending.picks.left_count == 0
+        assert diff.marks_current and stage.screen.gate.review.pending.picks.skipped_count == 0
         await shows(pilot, "scrolled to the hunk: space accepts or skips it")
         await press(pilot, "space")
-        assert stage.screen.gate.review.pending.picks.left_count == 1
+        assert stage.screen.gate.review.pending.picks.skipped_count == 1

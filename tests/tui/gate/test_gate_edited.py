@@ -27,7 +27,7 @@ async def test_the_new_text_is_edited_in_place_and_y_approves_the_persons_versio
         assert command.text == NEW.replace("    return 'one'\n", "ynA     return 'one'\n")
 
 
-async def test_hunks_of_an_edited_text_are_taken_too_and_what_lands_is_sent(stage: GateStage):
+async def test_hunks_of_an_edited_text_can_be_skipped_and_the_resulting_text_is_sent(stage: GateStage):
     edited = OLD.replace("return 1\n", "return 1.0\n").replace("return 8\n", "return 8.0\n")
     async with stage.app.run_test(size=SIZE) as pilot:
         edit = stage.edit()

@@ -12,7 +12,7 @@ from rundry.agent import CommandRefused, ProposalDecided
 SIZE = (120, 40)
 
 
-async def test_space_leaves_a_hunk_goes_to_the_next_and_y_says_and_sends_what_is_taken(stage: GateStage):
+async def test_space_skips_a_hunk_and_goes_to_the_next_and_y_shows_and_sends_the_accepted_ones(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
         assert "◉ accepted 3  ○ skipped 0" in stage.text()
@@ -25,7 +25,7 @@ async def test_space_leaves_a_hunk_goes_to_the_next_and_y_says_and_sends_what_is
         assert [(c.verdict, c.hunks, c.digest) for c in stage.decided] == [("part", [0, 2], "digest-1")]
 
 
-async def test_a_hunk_is_taken_back_and_plus_and_minus_are_for_all(stage: GateStage):
+async def test_a_skipped_hunk_is_accepted_again_and_plus_and_minus_are_for_all(stage: GateStage):
     async with stage.app.run_test(size=SIZE) as pilot:
         await stage.opened(pilot, started(), stage.edit())
         await press(pilot, "space", "[", "space")

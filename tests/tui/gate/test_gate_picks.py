@@ -1,4 +1,4 @@
-"""What is taken of a proposal, what follows when its file changes, and the decision: all without a screen."""
+"""Which hunks are accepted, what follows when the file changes, and the decision that results: without a screen."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rundry.agent import Decide, ProposalOpened, RebaseResult, UserError, apply_
 from rundry.tui.diff.unified import diff_of_text
 from rundry.tui.gate.edited_text import opened
 from rundry.tui.gate.follow_file import carried, follow
-from rundry.tui.gate.hunk_choices import Picks, matched
+from rundry.tui.gate.hunk_choices import HunkChoices, matched
 from rundry.tui.gate.hunk_lines import spans_in, spans_of
 from rundry.tui.gate.pending_decision import (
     IN_CONFLICT,
     MARKS_LEFT,
-    NOTHING_TAKEN,
+    NOTHING_ACCEPTED,
     PendingDecision,
     Shown,
     approval,
@@ -52,8 +52,8 @@ def shown(**changes: object) -> Shown:
     return Shown(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-def picked(left: list[int], reasons: dict[int, str] | None = None, count: int = 3) -> Picks:
-    picks = Picks(count)
+def picked(left: list[int], reasons: dict[int, str] | None = None, count: int = 3) -> HunkChoices:
+    picks = HunkChoices(count)
     for hunk in left:
         picks.toggle(hunk)
     for hunk, text in (reasons or {}).items():
@@ -66,21 +66,21 @@ def said(found: Decide | str) -> tuple[object, ...]:
     return found.verdict, found.hunks, found.hunk_reasons, found.reason, found.text
 
 
-def test_all_hunks_are_taken_until_one_is_left_and_a_second_press_takes_it_back():
-    picks = Picks(3)
-    assert (picks.taken, picks.left) == ([0, 1, 2], [])
+def test_all_hunks_are_accepted_until_one_is_skipped_and_a_second_press_accepts_it_again():
+    picks = HunkChoices(3)
+    assert (picks.accepted, picks.skipped) == ([0, 1, 2], [])
     picks.toggle(1)
     picks.toggle(7)
-    assert (picks.taken, picks.left) == ([0, 2], [1])
+    assert (picks.accepted, picks.skipped) == ([0, 2], [1])
     picks.toggle(1)
-    assert picks.taken_count == 3
-    picks.leave_all()
-    assert (picks.taken_count, picks.left_count) == (0, 3)
-    picks.take_all()
-    assert picks.left == []
+    assert picks.accepted_count == 3
+    picks.skip_all()
+    assert (picks.accepted_count, picks.skipped_count) == (0, 3)
+    picks.accept_all()
+    assert picks.skipped == []
 
 
-def test_the_reason_of_a_hunk_that_is_taken_after_all_is_kept_but_not_told():
+def test_the_reason_of_a_hunk_that_is_accepted_after_all_is_kept_but_not_sent():
     picks = picked([1], {1: "keys may hold colons"})
     assert picks.reasons() == {1: "keys may hold colons"}
     picks.toggle(1)
@@ -89,11 +89,11 @@ def test_the_reason_of_a_hunk_that_is_taken_after_all_is_kept_but_not_told():
     assert picks.reasons() == {1: "keys may hold colons"}
 
 
-def test_choices_follow_the_hunks_of_the_same_content_and_new_hunks_are_taken():
+def test_choices_follow_the_hunks_of_the_same_content_and_new_hunks_are_accepted():
     before, after = ["a", "b", "b", "c"], ["new", "b", "a", "b"]
     assert matched(before, after) == {1: 1, 0: 2, 2: 3}
     moved = picked([1, 3], {1: "why", 0: "not told"}, count=4).carried(matched(before, after), 4)
-    assert (moved.left, moved.reasons(), moved.reason(2)) == ([1], {1: "why"}, "not told")
+    assert (moved.skipped, moved.reasons(), moved.reason(2)) == ([1], {1: "why"}, "not told")
 
 
 def test_the_hunks_of_the_screen_are_known_by_the_same_lines_as_those_of_the_gate():
@@ -116,29 +116,31 @@ def test_taking_hunks_of_an_edited_text_keeps_every_byte_outside_of_them():
 
 
 @pytest.mark.parametrize(
-    ("left", "reasons", "expected"),
+    ("skipped", "reasons", "expected"),
     [
         ([], {}, ("approve", None, {}, None, None)),
         ([1], {}, ("part", [0, 2], {}, None, None)),
         ([0, 1], {0: "no"}, ("part", [2], {0: "no"}, None, None)),
     ],
 )
-def test_what_y_says_follows_from_what_is_taken(left: list[int], reasons: dict[int, str], expected: tuple[object, ...]):
-    assert said(approval(shown(), PendingDecision(picks=picked(left, reasons)), "d")) == expected
+def test_what_y_sends_follows_from_the_accepted_hunks(
+    skipped: list[int], reasons: dict[int, str], expected: tuple[object, ...]
+):
+    assert said(approval(shown(), PendingDecision(picks=picked(skipped, reasons)), "d")) == expected
 
 
-def test_with_nothing_taken_y_says_so_and_n_rejects_with_the_reasons():
+def test_without_an_accepted_hunk_y_says_so_and_n_rejects_with_the_reasons():
     pending = PendingDecision(picks=picked([0, 1, 2], {2: "why"}), reason="not now")
-    assert approval(shown(), pending, "d") == NOTHING_TAKEN
+    assert approval(shown(), pending, "d") == NOTHING_ACCEPTED
     assert said(rejection(shown(), pending, "d")) == ("reject", None, {2: "why"}, "not now", None)
 
 
-def test_of_an_edited_text_the_taken_hunks_are_sent_as_the_text_that_lands():
+def test_of_an_edited_text_only_the_accepted_hunks_are_sent_as_the_new_text():
     pending = PendingDecision(picks=picked([1], {1: "later"}), edited=NEW, reason="see below")
     text = OLD.replace("line 5\n", "line five\n").replace("line 55\n", "")
     expected = ("approve", None, {}, "see below; hunk 2: later", text)
     assert said(approval(shown(), pending, "d")) == expected
-    pending.picks.take_all()
+    pending.picks.accept_all()
     assert said(approval(shown(), pending, "d"))[4] == NEW
 
 
@@ -158,7 +160,7 @@ def test_a_rebase_keeps_marks_and_reasons_of_the_hunks_that_are_as_they_were():
     old = OLD.replace("line 5\n", "someone else\n")
     now = edit(old, old.replace("line 30\n", "line thirty\nand more\n").replace("line 55\n", ""), digest="d2")
     follow(pending, edit(), now, lambda _: None)
-    assert (pending.picks.left, pending.picks.reasons()) == ([0], {0: "why"})
+    assert (pending.picks.skipped, pending.picks.reasons()) == ([0], {0: "why"})
     assert (pending.typed, pending.target) == ({0: "half a rea"}, 0)
 
 
@@ -167,7 +169,7 @@ def test_the_persons_own_version_is_carried_over_to_what_the_file_holds_now():
     pending = PendingDecision(edited=OLD.replace("line 5\n", "mine\n"), picks=picked([0], count=1))
     follow(pending, edit(), edit(before="now"), lambda name: blobs[name or ""])
     assert pending.edited == OLD.replace("line 5\n", "mine\n").replace("line 20\n", "theirs\n")
-    assert pending.picks.left == [0]
+    assert pending.picks.skipped == [0]
 
 
 def test_a_version_that_overlaps_with_the_files_change_is_not_approved_but_not_lost_either():
@@ -179,7 +181,7 @@ def test_a_version_that_overlaps_with_the_files_change_is_not_approved_but_not_l
 
 
 @pytest.mark.parametrize("between", ["gone", "other"])
-def test_a_version_that_a_change_of_the_file_made_stale_fits_again_once_that_is_taken_back(between: str):
+def test_an_edited_version_that_a_change_of_the_file_made_stale_fits_again_when_it_is_undone(between: str):
     blobs = {"before": OLD.encode(), "other": OLD.replace("line 5\n", "theirs\n").encode(), "after": NEW.encode()}
     mine = OLD.replace("line 5\n", "mine\n")
     pending, now = PendingDecision(edited=mine), edit(before=None if between == "gone" else between)
