@@ -248,5 +248,5 @@ def _unused(servers: McpServers | None) -> list[str]:
 
 
 def _failed(error: RundryError) -> RequestError:
-    """Return an error of the user's input or of the run, as the editor shows it."""
+    """Return an error of the person's input or of the run, as the editor shows it."""
     return RequestError(-32603, one_line(str(error)))

@@ -77,7 +77,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         """The traceback of the error that ended the app."""
 
     def on_mount(self) -> None:
-        """Open the screen, and put in what the user typed before."""
+        """Open the screen, and put in what the person typed before."""
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.exit, ViewResult(signal=number))
         self.theme, self._theme_mistake = self._themes.start(self._theme_wanted)
@@ -144,7 +144,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         return f"{keymap_of(self).shown(action.name):<5} {slash}".rstrip()
 
     def notify_user(self, phase: str) -> None:
-        """Notify the user about something new that needs them, if they look elsewhere."""
+        """Notify the person about something new that needs them, if they look elsewhere."""
         controller = self.controller
         self._notifier.update(
             controller.state,
@@ -165,7 +165,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         return self.theme
 
     def on_theme_loaded(self, event: ThemeLoaded) -> None:
-        """Tell the user which theme was loaded, or what is wrong with it."""
+        """Tell the person which theme was loaded, or what is wrong with it."""
         for screen in self.screen_stack:
             if isinstance(screen, MainScreen):
                 screen.prompt.tell(event.line)

@@ -1,4 +1,4 @@
-"""Carry out what the user enters: an action, a slash command, a shell line or a message. Does not import textual."""
+"""Carry out what the person enters: an action, a slash command, a shell line or a message. Does not import textual."""
 
 from __future__ import annotations
 

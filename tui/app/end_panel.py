@@ -46,14 +46,14 @@ _OF_CHANGES = (*_OF_FILES, "look first")
 
 
 class EndPanel(Widget, can_focus=True):
-    """The facts about the end on one screen. It has the focus until the user types."""
+    """The facts about the end on one screen. It has the focus until the person types."""
 
     DEFAULT_CSS = """
     EndPanel { height: 1; display: none; padding: 0 1; margin: 1 0 0 0; }
     """
 
     class Chosen(Message):
-        """Posted when the user chose what to do next."""
+        """Posted when the person chose what to do next."""
 
         def __init__(self, action: str) -> None:
             super().__init__()
@@ -290,5 +290,5 @@ class _Letters(LetterKeys):
         self._panel = panel
 
     def carry_out(self, action: str, at: float) -> None:
-        """Report what the user chose."""
+        """Report what the person chose."""
         self._panel.post_message(EndPanel.Chosen(action))

@@ -85,7 +85,7 @@ def report_review(controller: RunController, result: ViewResult) -> int:
 def _say_how_it_stands(
     state: ViewState, result: ViewResult, flags: Mapping[str, object], *, is_gone: bool, is_stopping: bool
 ) -> None:
-    """Print the end of the run, unless the user has just left a chat, and the command that continues it."""
+    """Print the end of the run, unless the person has just left a chat, and the command that continues it."""
     from rundry.agent import LoopKind
 
     from ..control.end_words import end_line, outcome_line, say_end

@@ -21,7 +21,7 @@ _ESCAPE = 0x1B
 
 @dataclass(slots=True)
 class Typed:
-    """Text that the user types before the app runs: Enter sends, Backspace deletes, ctrl+j inserts a line."""
+    """Text that the person types before the app runs: Enter sends, Backspace deletes, ctrl+j inserts a line."""
 
     sent: list[str] = field(default_factory=list[str])
     draft: str = ""

@@ -130,7 +130,7 @@ class Footer(Widget):
         self._notice = ""
 
     def show(self, controller: RunController, focused: str, *, notice: str, is_board: bool = False) -> None:
-        """`focused`: see `Areas.focused`. `notice`: what the user should read once, in place of the keys."""
+        """`focused`: see `Areas.focused`. `notice`: what the person should read once, in place of the keys."""
         state = controller.state
         words = [(shown_key(self._keymap.get("gate", BY_NAME["gate"].keys)), _mode(controller), "gate")]
         names = matter(controller, focused)

@@ -15,10 +15,10 @@ TWICE_SECONDS = 2.0
 
 
 class LeftView(Protocol):
-    """The view that the user leaves: the main screen, or the session in lines."""
+    """The view that the person leaves: the main screen, or the session in lines."""
 
     def tell(self, text: str) -> None:
-        """Show a notice to the user."""
+        """Show a notice to the person."""
         ...
 
     def leave(self, stop: StopHow | None) -> None:
@@ -31,7 +31,7 @@ class LeftView(Protocol):
 
 
 class Leaving:
-    """Handles the keys and questions with which the user leaves the screen."""
+    """Handles the keys and questions with which the person leaves the screen."""
 
     def __init__(self, controller: RunController, view: LeftView, key: str) -> None:
         """`key`: the one that leaves if it is pressed twice."""
@@ -68,7 +68,7 @@ class Leaving:
             self._view.leave(None)
 
     def answered(self, choice: str | None) -> None:
-        """Do what the user chose: `background`, `now`, `wrap_up`, or anything else to stay."""
+        """Do what the person chose: `background`, `now`, `wrap_up`, or anything else to stay."""
         match choice:
             case "background":
                 self._view.leave(None)

@@ -100,7 +100,7 @@ class MainScreen(Screen[None]):
     # what the follower of the run and the keys that leave call
 
     def tell(self, text: str) -> None:
-        """Show a notice to the user."""
+        """Show a notice to the person."""
         self.prompt.tell(text)
 
     def refresh_text(self) -> None:
@@ -199,7 +199,7 @@ class MainScreen(Screen[None]):
         )
 
     def _update_focus(self) -> None:
-        """Focus the gate or the message box, unless the user focused another widget."""
+        """Focus the gate or the message box, unless the person focused another widget."""
         gate, box = self.gate, self.message.box
         if gate.display:
             gate.arming.keyed_now_empty(gate.is_stray(box.text))
@@ -221,7 +221,7 @@ class MainScreen(Screen[None]):
     on_descendant_blur = on_descendant_focus
 
     def touched(self) -> None:
-        """Record that the user pressed a key, clicked or resized the window."""
+        """Record that the person pressed a key, clicked or resized the window."""
         self._follower.touch()
         self.transcript.let_key_first()
 
@@ -243,7 +243,7 @@ class MainScreen(Screen[None]):
     def action_back(self) -> None:
         """Handle Esc outside of the gate: go back to the message box; there, interrupt what runs.
 
-        While a decision or an answer of the user is awaited, it does nothing there but say so.
+        While a decision or an answer of the person is awaited, it does nothing there but say so.
         """
         if self._areas.step_back():
             return
@@ -259,7 +259,7 @@ class MainScreen(Screen[None]):
         self.prompt.tell(self.prompt.named(here + more))
 
     def _can_interrupt_wait(self) -> bool:
-        """Return whether a runner waits for a decision or an answer of the user, and this view may interrupt it."""
+        """Return whether a runner waits for a decision or an answer of the person, and this view may interrupt it."""
         controller = self.controller
         waits = bool(controller.state.proposals) or controller.state.question is not None
         return waits and controller.begun and not controller.is_read_only and not controller.status.is_at_rest
@@ -290,7 +290,7 @@ class MainScreen(Screen[None]):
         self._dispatcher.choose(event.choice)
 
     def run_refused(self, refusal: Refusal) -> None:
-        """Restore the user's text and decisions, because the run cannot begin or continue."""
+        """Restore the person's text and decisions, because the run cannot begin or continue."""
         self.gate.review.take_back_unsent()
         if self.controller.is_commanded:
             later = isinstance(refusal, Unreachable) and self.controller.begun
@@ -328,7 +328,7 @@ class MainScreen(Screen[None]):
         self.transcript.action_scroll_end()
 
     def on_end_panel_chosen(self, event: EndPanel.Chosen) -> None:
-        """Carry out what the user chose after the end of the run."""
+        """Carry out what the person chose after the end of the run."""
         self.action_do(event.action)
 
     def on_click(self, event: events.Click) -> None:
@@ -340,7 +340,7 @@ class MainScreen(Screen[None]):
             press_clicked_key(self, event)
 
     def copy_or_leave(self, *, interrupts: bool = True) -> None:
-        """Copy the selection; without one, interrupt a wait for the user; the second time in two seconds leaves.
+        """Copy the selection; without one, interrupt a wait for the person; the second time in two seconds leaves.
 
         `interrupts`: the key was pressed on this screen, and not in a dialog above it.
         """
@@ -352,7 +352,7 @@ class MainScreen(Screen[None]):
             self._leaving.press(first=self._interrupt_wait if interrupts and self._can_interrupt_wait() else None)
 
     def _interrupt_wait(self) -> str:
-        """Interrupt the step that waits for the user. Return what to tell about it."""
+        """Interrupt the step that waits for the person. Return what to tell about it."""
         try:
             self.controller.put(Interrupt())
         except RundryError as error:
@@ -364,7 +364,7 @@ class MainScreen(Screen[None]):
         self.action_do(event.name)
 
     def on_verdict_held(self) -> None:
-        """Tell the user why their key was ignored."""
+        """Tell the person why their key was ignored."""
         self.prompt.tell("this row has just moved here: check it, then press the key again")
 
     def on_board_panel_asked(self, event: BoardPanel.Asked) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Prompt:
-    """Reads and fills the message box, and shows short notices to the user."""
+    """Reads and fills the message box, and shows short notices to the person."""
 
     def __init__(self, box: MessageBox, notice: Notice, follower: RunFollower, keymap: Keymap) -> None:
         """`follower` redraws soon, which shows a new notice. `keymap`: the user's keys."""

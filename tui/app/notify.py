@@ -1,4 +1,4 @@
-"""Notify the user if the run needs them and they look elsewhere: bell, notification, title, a command of their own.
+"""Notify the person if the run needs them and they look elsewhere: bell, notification, title, a command of their own.
 
 The texts are rundry's own: they contain nothing from a model, a file or a tool.
 """
@@ -25,7 +25,7 @@ _AT_WORK = ("thinking", "streaming", "running", "judging", "wrapping up", "start
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """An event for which the user is needed."""
+    """An event for which the person is needed."""
 
     key: str
     """An identifier that is the same in every view of the run."""
@@ -34,7 +34,7 @@ class Occasion:
 
 
 def occasions(state: ViewState, phase: str) -> Iterator[Occasion]:
-    """Yield the occasions for which the user is needed now."""
+    """Yield the occasions for which the person is needed now."""
     for proposal_id in state.proposals:
         yield Occasion(f"gate {proposal_id}", "gate", "has a proposal for you")
     if state.question is not None:
@@ -65,7 +65,7 @@ def title(phase: str) -> str:
 
 
 class Notifier:
-    """Notifies the user once for each occasion, and only while the terminal does not have the focus."""
+    """Notifies the person once for each occasion, and only while the terminal does not have the focus."""
 
     def __init__(self, env: Mapping[str, str], *, quiet: bool = False, hook: str | None = None) -> None:
         """`quiet`: write nothing and notify nobody. `hook`: a command line."""
@@ -105,7 +105,7 @@ class Notifier:
             start_notify_hook(self._hook, env=self._env, about=about, workspace=Path(state.workspace or "."))
 
     def _is_first(self, journal: Journal | None, occasion: Occasion) -> bool:
-        """Return whether no other view has notified the user of this, or has the focus."""
+        """Return whether no other view has notified the person of this, or has the focus."""
         try:
             return journal is None or bool(journal.rows(_CLAIM, (f"called {occasion.key}", str(time.time()))))
         except RundryError:

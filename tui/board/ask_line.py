@@ -26,7 +26,7 @@ class AskLine(Vertical):
     """
 
     class Given(Message):
-        """The user answered with a reason, which may be empty, or cancelled (None)."""
+        """The person answered with a reason, which may be empty, or cancelled (None)."""
 
         def __init__(self, reason: str | None) -> None:
             super().__init__()
@@ -40,7 +40,7 @@ class AskLine(Vertical):
             self.text = text
 
     class Dropped(Message):
-        """The user moved the focus elsewhere, which cancels the action."""
+        """The person moved the focus elsewhere, which cancels the action."""
 
     def __init__(self) -> None:
         super().__init__()

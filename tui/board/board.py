@@ -33,7 +33,7 @@ _STEPS = {"row_up": -1, "row_down": 1, "first_row": -_FAR, "last_row": _FAR}
 
 
 class BoardActed(Message):
-    """The user pressed the key of an action."""
+    """The person pressed the key of an action."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class VerdictHeld(Message):
 
 
 class Board(Canvas, can_focus=True):
-    """Plot, counts, lenses, work in progress, and a list in which the user selects a row."""
+    """Plot, counts, lenses, work in progress, and a list in which the person selects a row."""
 
     def __init__(
         self, actions: Mapping[str, str], source: ListSource | None = None, *, is_live: bool = True, acts: bool = True

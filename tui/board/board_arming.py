@@ -25,7 +25,7 @@ class Arming:
 
     focused_at: float = float("inf")
     is_sure: bool = True
-    """The user went to the board by a key that has no other use."""
+    """The person went to the board by a key that has no other use."""
     picked: tuple[str, str] | None = None
     """The view, and the key of its selected entry."""
     picked_at: float = float("inf")
@@ -35,7 +35,7 @@ class Arming:
         self.focused_at, self.is_sure = at, sure
 
     def shows(self, tab: str, key: str | None, at: float, *, by_hand: bool) -> None:
-        """Record that this entry is under the cursor; `by_hand`: the user moved there."""
+        """Record that this entry is under the cursor; `by_hand`: the person moved there."""
         picked = (tab, key) if key is not None else None
         if picked != self.picked:
             self.picked = picked

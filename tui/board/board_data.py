@@ -55,7 +55,7 @@ class BoardData:
 
     @property
     def is_crawl(self) -> bool:
-        """Report whether the items are pages."""
+        """Whether the items are pages."""
         return self.spec.traits.fetches_pages
 
     @property

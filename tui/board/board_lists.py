@@ -117,7 +117,7 @@ class Lenses(Listing):
 
 
 class _Items(Listing, ABC, Generic[_Item]):
-    """Base of the lists of items."""
+    """The base of the lists of items."""
 
     @abstractmethod
     def item(self, index: int) -> _Item | None:

@@ -32,7 +32,7 @@ class BoardPanel(Vertical):
     """
 
     class Asked(Message):
-        """The user sends this command to the run."""
+        """The person sends this command to the run."""
 
         def __init__(self, command: Command, notice: str) -> None:
             super().__init__()
@@ -136,12 +136,12 @@ class BoardPanel(Vertical):
         return [state.refused[number] for number in answered]
 
     def on_ask_line_dropped(self, message: AskLine.Dropped) -> None:
-        """Do nothing: the focus stays where the user moved it."""
+        """Do nothing: the focus stays where the person moved it."""
         message.stop()
         self._then, self._finds = None, False
 
     def on_ask_line_given(self, message: AskLine.Given) -> None:
-        """Send the command with its reason, or nothing if the user cancelled."""
+        """Send the command with its reason, or nothing if the person cancelled."""
         message.stop()
         then, self._then = self._then, None
         finds, self._finds = self._finds, False

@@ -1,4 +1,4 @@
-"""The user's view of the board: which view, which row, and how far it is scrolled. Does not import textual."""
+"""The person's view of the board: which view, which row, and how far it is scrolled. Does not import textual."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Listing:
     """The rows of one view; this base has none. Only visible rows are drawn."""
 
     grows = False
-    """New rows are added at the end, which stays visible until the user selects another row."""
+    """New rows are added at the end, which stays visible until the person selects another row."""
     groups: Sequence[str] = ()
     """The groups in their order. If empty, they are the groups that occur."""
     looked = 5_000
@@ -63,7 +63,7 @@ class Spot:
     """The selected row of one view. It stays with its entry while other rows are added and removed."""
 
     index: int | None = None
-    """None: the user selected no row. It is then the newest row of a growing list, or else the first."""
+    """None: the person selected no row. It is then the newest row of a growing list, or else the first."""
     key: str | None = None
     top: int = 0
     """The first visible row."""

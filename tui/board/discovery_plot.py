@@ -32,7 +32,7 @@ def chart(counts: Sequence[int], width: int, height: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Bars above an axis: each row with its label on the vertical axis, then the horizontal axis."""
+    """A bar chart: each row with its label on the vertical axis, then the horizontal axis."""
 
     rows: list[tuple[str, str]]
     """Number and tick of the vertical axis, and the bars, from the top."""

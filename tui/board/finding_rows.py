@@ -1,4 +1,4 @@
-"""The table of findings: the verdict as three signs and a word, the title, the place."""
+"""The table of findings: the verdict as three symbols and a word, the title, the place."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def verdict_words(data: BoardData, finding: Finding) -> str:
 
 
 def fate(data: BoardData, finding: Finding) -> Row:
-    """Return the sign and the word of the verdict."""
+    """Return the symbol and the word of the verdict."""
     palette = data.palette
     if data.marked == finding.key:
         return [("merge?", palette.needs_you)]

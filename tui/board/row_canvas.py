@@ -75,7 +75,7 @@ class Canvas(Widget):
         return selection.extract(text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Redraw while the user drags over text."""
+        """Redraw while the person drags over text."""
         self._strips.clear()
         self.refresh()
 

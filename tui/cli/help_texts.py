@@ -82,7 +82,7 @@ _OF_SEARCHES = {"0": "dry, and complete", "6": "dry, but not complete: failures 
 """Exit codes with another meaning for searches, or without one."""
 RUN = "run"
 BARE = "rundry.bare"
-"""Set in `Context.meta` if the user did not write `run`."""
+"""Set in `Context.meta` if the person did not write `run`."""
 ABOUT_ITSELF = ("-h", "--help", "-V", "--version")
 LONGEST_MISTYPED = 24
 """Characters of the longest word that can be a mistyped command, or the id of a run."""

@@ -67,7 +67,7 @@ def _open_drafted(
 
 
 def _open_next(code: int, result: ViewResult, flags: Mapping[str, object]) -> int:
-    """Open the view that the user left for, if there is one. Return the exit code of the last view."""
+    """Open the view that the person left for, if there is one. Return the exit code of the last view."""
     what, _, run = result.next.partition(" ")
     kept = {name: flags.get(name) for name in ("cwd", "runs_dir", "quiet", "plain")}
     match what:
@@ -132,7 +132,7 @@ def _with_images(changes: ResumeChanges, path: Path) -> ResumeChanges:
 
 
 def _refuse_damage(path: Path, changes: ResumeChanges) -> None:
-    """Raise UserError if the user has to decide about damage first: there is no screen yet."""
+    """Raise UserError if the person has to decide about damage first: there is no screen yet."""
     from rundry.agent import Journal, admit_damage
 
     journal = Journal.open(path)

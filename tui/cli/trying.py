@@ -53,7 +53,7 @@ def try_out(flags: Mapping[str, object], *, as_json: bool, yes: bool) -> int:
 
 
 def _refuse_unasked_cost(trial: ModelTrial, *, yes: bool) -> None:
-    """Raise UserError for a model that costs money, or may, if the user has not agreed."""
+    """Raise UserError for a model that costs money, or may, if the person has not agreed."""
     if trial.is_free or yes:
         return
     worst = trial.worst_usd()

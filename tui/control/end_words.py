@@ -71,7 +71,7 @@ class Changed:
 
 
 def sign_of(ended: RunEnded | Outcome) -> tuple[str, str]:
-    """Return the sign of the verdict and its meaning: `good` or `bad`."""
+    """Return the symbol of the verdict and its meaning: `good` or `bad`."""
     return ("✓", "good") if ended.complete else ("✗", "bad")
 
 

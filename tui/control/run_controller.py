@@ -76,7 +76,7 @@ class RunController:
         self.reader = RunReader(link, start)
         self.begun = link.journal is not None
         self._expected: tuple[ModelSpec, bool] | None = None
-        """The model for which the runner prepares, and whether the user was typing."""
+        """The model for which the runner prepares, and whether the person was typing."""
         self._extensions = start.extensions if start is not None else None
         self.is_stopping = False
         """This view sent a stop, and the run has not ended yet."""
@@ -209,7 +209,7 @@ class RunController:
             self.put(Say(text=text, images=self._attach(typed)))
 
     def expect_message(self, *, is_typing: bool = True) -> None:
-        """Prepare the runner for the chosen model, once it is chosen and while the user types the task."""
+        """Prepare the runner for the chosen model, once it is chosen and while the person types the task."""
         model = self.start.model if self.start is not None and not self.begun else None
         if model is not None and self._expected not in ((model, is_typing), (model, True)):
             self._expected = model, is_typing
@@ -229,7 +229,7 @@ class RunController:
         self.put(Shell(command=line.removeprefix("!").strip(), tell=tell))
 
     def act(self, command: str) -> None:
-        """Run a command line with the model's own tool, while the user is in control. Raises RundryError."""
+        """Run a command line with the model's own tool, while the person is in control. Raises RundryError."""
         self.put(Act(tool="run_command", arguments={"command": command}))
 
     def is_the_task(self, text: str) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .run_controller import RunController
 
 CLOCK_SECONDS = 0.25
-"""Seconds between two redraws without new events, while a clock on the screen runs or the user is active."""
+"""Seconds between two redraws without new events, while a clock on the screen runs or the person is active."""
 STILL_SECONDS = 2.0
 """Seconds between two looks while nothing happens, because the journal does not record the end of a runner."""
 REST_SECONDS = 20.0
@@ -39,7 +39,7 @@ class FollowedView(Protocol):
         ...
 
     def tell(self, text: str) -> None:
-        """Show a notice to the user."""
+        """Show a notice to the person."""
         ...
 
     def run_refused(self, refusal: Refusal) -> None:
@@ -81,7 +81,7 @@ class RunFollower:
         self._controller.link.writes.wake()
 
     def touch(self) -> None:
-        """Redraw soon, because the user is active: they may have changed something without an event."""
+        """Redraw soon, because the person is active: they may have changed something without an event."""
         now, before = time.monotonic(), self._touched_at
         self._touched_at = now
         if now - before > TOUCHED_SECONDS:

@@ -85,7 +85,7 @@ class Link(Protocol):
         ...
 
     def close(self, *, stays: bool = False) -> None:
-        """Detach from the run, which continues. `stays`: the user opens another run of the same tree."""
+        """Detach from the run, which continues. `stays`: the person opens another run of the same tree."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""How the user left a view of a run."""
+"""How the person left a view of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ViewResult:
-    """Result of the view: how the user left it."""
+    """Result of the view: how the person left it."""
 
     stop: StopHow | None = None
     """How the run is being stopped, or None if it continues or has ended."""

@@ -1,4 +1,4 @@
-"""Draw a line of code after its number and its sign: wrapped, never cut, with its background filled to the edge."""
+"""Draw a line of code after its number and sign (`+` or `-`): wrapped, never cut, filled to the edge."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def begin(
 ) -> tuple[Diff, Iterator[DiffPart]]:
     """Return an empty diff and the pieces to add to it.
 
-    The first hunks of a long file are available long before the last. `cuts`: where the user split hunks.
+    The first hunks of a long file are available long before the last. `cuts`: where the person split hunks.
     """
     from rundry.agent import compare_contents, cut_hunks  # the gate costs ~15 ms to import
 

@@ -21,7 +21,7 @@ ABOVE_HUNK = 1
 
 
 class HunkClicked(Message):
-    """The user clicked on a hunk; `is_title`: on its name, which has the mark."""
+    """The person clicked on a hunk; `is_title`: on its name, which has the mark."""
 
     def __init__(self, hunk: int, *, is_title: bool) -> None:
         super().__init__()
@@ -81,8 +81,6 @@ class DiffLayout:
         self._view.is_split = split
         self._pane.replace_items(self._view.heights(renderer.diff.rows), margin=renderer.margin(split=split))
 
-    # the current hunk
-
     def go_to_hunk(self, hunk: int) -> None:
         """Scroll to a hunk; if it begins with a very long line, to what changed in it."""
         if not self.go_to_change(hunk):
@@ -135,8 +133,6 @@ class DiffLayout:
     def marks_current(self) -> bool:
         """Whether the title of the current hunk is visible."""
         return self.has_title_above or any(self._view.is_title(line.place) for line in self._pane.lines)
-
-    # folds
 
     def toggle_fold(self, row: int) -> None:
         """Open or close the fold at a row."""

@@ -38,7 +38,7 @@ _MOST_BYTES = 1_000_000
 """Size of a change up to which it is read before the next paint. A larger one is read in a thread."""
 _MANY_ROWS = 50_000
 _CHOSEN_SPLIT: WeakKeyDictionary[App[object], bool] = WeakKeyDictionary()
-"""Whether the user chose two columns, for all panes of the app."""
+"""Whether the person chose two columns, for all panes of the app."""
 
 
 class DiffPane(LineView):
@@ -73,8 +73,6 @@ class DiffPane(LineView):
         self._loader = _Loader(self)
         self._highlighter = Highlighter(self)
         self._end_seen = False
-
-    # what is shown
 
     def show_change(self, path: str, before: bytes | None, after: bytes | None, cuts: Cuts | None = None) -> None:
         """Show the change from one content to another (None if there is no file), with hunks split at the cuts."""
@@ -121,7 +119,7 @@ class DiffPane(LineView):
 
     @property
     def is_split(self) -> bool:
-        """Whether old and new are side by side: as the user chose, otherwise if the pane is wide enough for both."""
+        """Whether old and new are side by side: as the person chose, otherwise if the pane is wide enough for both."""
         return self._splits(self.renderer)
 
     def _splits(self, renderer: DiffRenderer | None) -> bool:
@@ -145,8 +143,6 @@ class DiffPane(LineView):
         self.forget(0)
         self.repaint()
 
-    # the current hunk
-
     @property
     def marks_current(self) -> bool:
         """Whether the title of the current hunk is visible, so that a key for the current hunk means it."""
@@ -159,7 +155,7 @@ class DiffPane(LineView):
             self._layout.go_to_hunk(hunk)
 
     def scroll_to_change(self) -> None:
-        """If the first hunk begins with a very long line, scroll to what changed in it, unless the user scrolled."""
+        """If the first hunk begins with a very long line, scroll to what changed in it, unless the person scrolled."""
         begins_with_note = "note" in [row.kind for row in self._view.rows[:2]]
         if self.lines and self.lines[0].place == Place(0) and self.hunks and not begins_with_note:
             self._layout.go_to_change(0)
@@ -197,8 +193,6 @@ class DiffPane(LineView):
             self.repaint()
             self.refresh_row(0)  # the title of the current hunk may cover it
             self.post_message(HunkMoved(hunk))
-
-    # one column or two, folds
 
     def action_split(self) -> None:
         """Change between one column and two. All panes of the app keep to it from now on."""
@@ -242,8 +236,6 @@ class DiffPane(LineView):
         elif (hunk := self._view.hunk_at(row)) is not None:
             self.post_message(HunkClicked(hunk, is_title=self.hunks[hunk].row == row))
 
-    # how it is drawn
-
     def build(self, item: int) -> list[Part]:
         """Return the parts of one row of the diff."""
         if self.renderer is None:
@@ -276,8 +268,6 @@ class DiffPane(LineView):
             self._end_seen = True
             self.refresh_row(self.size.height - 1)
             self.post_message(self.EndSeen())
-
-    # loading
 
     def _load(self, change: Begin, size: int) -> None:
         self._highlighter.stop()

@@ -57,8 +57,6 @@ class DiffView:
             return [1] * len(rows)
         return [0 if row.beside < 0 else 1 + row.lead for row in rows]
 
-    # the current hunk
-
     def hunk_at(self, row: int) -> int | None:
         """Return the index of the hunk that a row belongs to, or None."""
         return next((n for n in reversed(range(len(self.hunks))) if self.hunks[n].row <= row), None)
@@ -94,8 +92,6 @@ class DiffView:
         if self.renderer is None or self.current >= len(self.hunks):
             return []
         return self.renderer.draw(self.hunks[self.current].row, width, palette, self.marks, self.current)[0]
-
-    # folds
 
     def folds(self) -> list[int]:
         """Return the rows of the closed folds next to the current hunk; if none is closed, of the open ones."""

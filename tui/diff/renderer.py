@@ -1,4 +1,4 @@
-"""Draw the rows of a diff one at a time: numbers, signs, colours, changed words."""
+"""Draw the rows of a diff one at a time: numbers, `+` and `-`, colours, changed words."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DiffRenderer:
         self.digits = max(3, len(str(diff.last_number)))
 
     def margin(self, *, split: bool) -> int:
-        """Return the number of cells left of a line's text, for its numbers and its sign."""
+        """Return the number of cells left of a line's text, for its numbers and its `+` or `-`."""
         return self.digits + 4 if split else 2 * self.digits + 6
 
     def draw(self, index: int, width: int, palette: Palette, marks: Mapping[int, HunkMark], current: int = -1) -> Lines:
@@ -82,8 +82,6 @@ class DiffRenderer:
                 return [(lambda: fold(text, options.width), 1)]
             case _:
                 return self._halves(index, row, options) if options.split else self._line(index, row, options)
-
-    # lines of the file
 
     def _line(self, index: int, row: Row, options: RenderOptions) -> list[tuple[Callable[[], Lines], int]]:
         numbers = f" {row.old or '':>{self.digits}} {row.new or '':>{self.digits}} "
@@ -165,8 +163,6 @@ class DiffRenderer:
         first = min((span[0][0] for span in spans if span), default=0)
         width = (options.width - 1) // 2 if options.split else options.width
         return index, first // max(2, width - self.margin(split=options.split))
-
-    # rows over the whole width
 
     def _fold(self, index: int, row: Row, options: RenderOptions) -> list[Run]:
         sign = "⌄" if row.kind == "open" else "⋯"

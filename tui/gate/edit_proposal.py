@@ -27,7 +27,7 @@ GONE = "this proposal was decided meanwhile: your text was copied to the clipboa
 
 
 class ProposalEdit:
-    """Opens and closes an editor with the new text, and shows the user's version."""
+    """Opens and closes an editor with the new text, and shows the person's version."""
 
     def __init__(self, view: ProposalView, editor: GateEditor, panel: Widget, source: ProposalSource) -> None:
         self._view, self._editor, self._panel, self._source = view, editor, panel, source

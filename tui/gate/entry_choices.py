@@ -1,4 +1,4 @@
-"""What is accepted of a proposal about what a command would change, and the decision that results.
+"""The choices in a proposal with the changes of a command, and the decision that results.
 
 Does not import textual.
 """

@@ -48,7 +48,7 @@ class EntriesPane(LineView, can_focus=False):
         """The last row became visible."""
 
     class Clicked(Message):
-        """The user clicked on a row; `is_mark`: on its mark."""
+        """The person clicked on a row; `is_mark`: on its mark."""
 
         def __init__(self, *, is_mark: bool, is_current: bool) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Carry the user's choices and edits over to a proposal whose file changed. Does not import textual."""
+"""Carry the person's choices and edits over to a proposal whose file changed. Does not import textual."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Content = Callable[[str | None], bytes | None]
 
 
 def follow(pending: PendingDecision, was: ProposalOpened, now: ProposalOpened, content: Content) -> None:
-    """Keep choices and reasons of unchanged hunks, and apply the user's own edit to the changed file.
+    """Keep choices and reasons of unchanged hunks, and apply the person's own edit to the changed file.
 
     An edit that cannot be applied is no longer what is approved: it becomes the draft of the next edit, until the file
     has the content for which it was made.

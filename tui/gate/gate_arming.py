@@ -42,7 +42,7 @@ class Arming:
     _last: tuple[str, float] = ("", float("-inf"))
     _decided_by: str = ""
     _stays_away_from: str = ""
-    """The id of the proposal from which the user went to the message box, until they type there."""
+    """The id of the proposal from which the person went to the message box, until they type there."""
     _may_repeat: bool = False
     """The last press came so soon after the same key that it may be the first repetition of a held key."""
 
@@ -63,7 +63,7 @@ class Arming:
         self._typing, self._stays_away_from = False, ""
 
     def step_away(self) -> None:
-        """Record that the user went to the message box: this proposal does not take the focus from it by itself."""
+        """Record that the person went to the message box: this proposal does not take the focus from it by itself."""
         self._stays_away_from = self.painted.proposal_id if self.painted is not None else ""
 
     def paint(self, proposal_id: str, digest: str, at: float) -> None:

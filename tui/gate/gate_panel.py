@@ -53,7 +53,7 @@ class GatePanel(Vertical, can_focus=True):
         """Posted when a key or a click of the gate was carried out."""
 
     class WentBack(Message):
-        """Posted when the user went one step back at the gate, which decides nothing and leads nowhere else."""
+        """Posted when the person went one step back at the gate, which decides nothing and leads nowhere else."""
 
     def __init__(self, actions: Mapping[str, str], source: ProposalSource, screen: GateScreen) -> None:
         """`actions` maps a key to the name of its action."""
@@ -111,8 +111,6 @@ class GatePanel(Vertical, can_focus=True):
         """The proposal that is edited in the panel."""
         return self.view.editing
 
-    # what the main screen calls
-
     def show(self, state: Waiting) -> None:
         """Show one of the waiting proposals, and redraw it if it changed or the screen has another size."""
         self.view.show(state)
@@ -144,8 +142,6 @@ class GatePanel(Vertical, can_focus=True):
     def keep_edit(self) -> bool:
         """Keep the text edited in the panel. Return False if none is edited."""
         return self.edit.keep()
-
-    # focus and keys
 
     def on_descendant_focus(self) -> None:
         """Update the key hints after a change of focus."""
@@ -187,8 +183,6 @@ class GatePanel(Vertical, can_focus=True):
             self.view.skipped(None)
         self.post_message(self.Acted())
         self._actions[action]()
-
-    # messages of the parts
 
     def on_proposal_body_ready(self, event: ProposalBody.Ready) -> None:
         """Take over the hunks of the proposal."""
@@ -253,7 +247,7 @@ class GatePanel(Vertical, can_focus=True):
         self.edit.drop()
 
     def on_gate_editor_kept(self, message: GateEditor.Kept) -> None:
-        """Close the editor and show the user's version, if its proposal still waits."""
+        """Close the editor and show the person's version, if its proposal still waits."""
         message.stop()
         self.edit.finish(message.text)
 

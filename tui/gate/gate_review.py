@@ -1,4 +1,4 @@
-"""Go through all waiting proposals as one review, and approve all files of one answer. Does not import textual."""
+"""Review all waiting proposals together, and approve all files of one answer. Does not import textual."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Review:
 
     @property
     def proposal(self) -> ProposalOpened | None:
-        """The proposal that is shown; of what a command would change, an entry that is open, as one for its file."""
+        """The proposal that is shown. An open entry of a command's changes is shown as a proposal for its file."""
         whole, opened = self.whole, self.opened
         return whole if whole is None or opened is None else self._as_file(whole, opened)
 
@@ -147,13 +147,13 @@ class Review:
 
     @property
     def pending(self) -> PendingDecision:
-        """The user's choices on what is shown: a proposal, or the open entry of one."""
+        """The person's choices on what is shown: a proposal, or the open entry of one."""
         whole, opened = self.whole_pending, self.opened
         return whole if opened is None else whole.entries.pending.setdefault(opened, PendingDecision())
 
     @property
     def whole_pending(self) -> PendingDecision:
-        """The user's choices on the whole proposal."""
+        """The person's choices on the whole proposal."""
         pending = self._pending.setdefault(self._shown or "", PendingDecision())
         whole = self.whole
         count = 0 if whole is None or whole.effects is None else len(whole.effects.entries)

@@ -36,17 +36,17 @@ class GateEditor(TextArea):
     """
 
     class Kept(Message):
-        """The user keeps this text."""
+        """The person keeps this text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Asked(Message):
-        """The user pressed Esc in a changed text; a second Esc discards it."""
+        """The person pressed Esc in a changed text; a second Esc discards it."""
 
     class Dropped(Message):
-        """The user left the editor without keeping the text."""
+        """The person left the editor without keeping the text."""
 
     def __init__(self) -> None:
         super().__init__(id="editor", soft_wrap=True, tab_behavior="indent", show_line_numbers=True, compact=True)
@@ -58,7 +58,7 @@ class GateEditor(TextArea):
         self._lexed: list[list[Piece]] = []
 
     def open(self, path: str, text: str, line: int, *, is_own: bool = False) -> None:
-        """Begin with `text` and the cursor at `line` (from 0); `is_own`: it is the user's own, and worth keeping."""
+        """Begin with `text` and the cursor at `line` (from 0); `is_own`: it is the person's own, and worth keeping."""
         self._path, self._asked = path, False
         self.indent_type = "tabs" if "\n\t" in text else "spaces"
         self.load_text(text)

@@ -37,11 +37,11 @@ class PendingDecision:
     picks: HunkChoices = field(default_factory=HunkChoices)
     """The choice for each shown hunk. After a split, each new hunk is one of them."""
     cuts: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
-    """The hunks of the proposal that the user split: the rows at which the new hunks begin."""
+    """The hunks of the proposal that the person split: the rows at which the new hunks begin."""
     edited: str | None = None
     """The person's own new text, which is shown and approved."""
     draft: str | None = None
-    """A text of the user that no longer fits the file. The next edit starts with it."""
+    """A text of the person that no longer fits the file. The next edit starts with it."""
     fitted: str | None = None
     """The blob of the file for which the draft was made. If the file has that content again, the draft fits again."""
     reason: str = ""

@@ -93,7 +93,7 @@ class ProposalBody(Vertical):
         self.post_message(self.Scrolled())
 
     def show(self, review: Review) -> None:
-        """Show the present proposal of the review, with the text that the user edited, if there is one."""
+        """Show the present proposal of the review, with the text that the person edited, if there is one."""
         proposal, edited = review.proposal, review.pending.edited
         if proposal is None:
             return
@@ -119,7 +119,7 @@ class ProposalBody(Vertical):
             self.diff.show_change(proposal.path, before, after, self._cuts)
 
     def _sides(self, proposal: ProposalOpened, edited: str | None) -> tuple[bytes | None, bytes | None, str]:
-        """Return file content before and after the change, plus the original text if the user edited the proposal."""
+        """Return file content before and after the change, plus the original text if the person edited the proposal."""
         try:
             before = self._source.content(proposal.before)
             if edited is not None:
@@ -138,7 +138,7 @@ class ProposalBody(Vertical):
     def starting_text(self, review: Review) -> str:
         """Return the text with which an edit begins.
 
-        It is the user's own version, both versions in one text after a conflict, or the proposed text. Raises
+        It is the person's own version, both versions in one text after a conflict, or the proposed text. Raises
         RundryError if it is not text.
         """
         proposal, pending, rebasing = review.proposal, review.pending, review.rebasing

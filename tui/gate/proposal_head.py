@@ -164,7 +164,7 @@ def _counts(review: Review, shown: Shown, *, is_long: bool) -> Content:
 
 
 def _turning(where: tuple[str, str]) -> Content:
-    """Return a place among several, between the signs that lead to the others."""
+    """Return a place among several, between the keys that lead to the others."""
     before, after = clickable(Content("< "), "previous_waiting"), clickable(Content(" >"), "next_waiting")
     return before + Content.assemble(where) + after
 

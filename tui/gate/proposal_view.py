@@ -57,7 +57,7 @@ class ProposalView:
         self.asked: Hashable = None
         """The question that the same key confirms."""
         self.editing: ProposalOpened | None = None
-        """The proposal that the user edits; nothing else is shown meanwhile."""
+        """The proposal that the person edits; nothing else is shown meanwhile."""
         self._stands: object = None
         """The content of the body."""
         self._go_to: int | None = None
@@ -315,7 +315,7 @@ class ProposalView:
         self._panel.call_after_refresh(self.look_for_end)
 
     def fit(self) -> None:
-        """Set the height: the rows of the proposal, or all of it if it is longer, edited, or the user wants it."""
+        """Set the height: the rows of the proposal, or all of it if it is longer, edited, or the person wants it."""
         if self.review.proposal is None:
             return
         height = self._panel.screen.size.height
@@ -328,7 +328,7 @@ class ProposalView:
         self.body.fill(None if self.takes_all else min(rows, room))
 
     def make_room(self) -> None:
-        """Leave the whole height, so that the transcript is visible, until the user asks for it again."""
+        """Leave the whole height, so that the transcript is visible, until the person asks for it again."""
         if self.takes_all and self.editing is None:
             self._is_full = False
             self.fit()

@@ -20,7 +20,7 @@ class ReasonInput(Input):
     """
 
     class Given(Message):
-        """The reason, which may be empty; `kept`: the user pressed Enter."""
+        """The reason, which may be empty; `kept`: the person pressed Enter."""
 
         def __init__(self, text: str, *, kept: bool) -> None:
             super().__init__()

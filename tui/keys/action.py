@@ -14,7 +14,7 @@ Place = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that the user can do. Its handler has the same name in `handlers`."""
+    """Something that the person can do. Its handler has the same name in `handlers`."""
 
     name: str
     label: str

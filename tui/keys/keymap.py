@@ -19,7 +19,7 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 class Keymap:
-    """Gives the key of an action as it is shown to the user."""
+    """Gives the key of an action as it is shown to the person."""
 
     def __init__(self, remaps: Mapping[str, str]) -> None:
         """`remaps`: keys by the name of their action, as in `[keys]` of the config."""

@@ -18,7 +18,7 @@ WRITING = 0.5
 
 
 class Left(Message):
-    """Posted when the user returns to the message box, with what they typed elsewhere."""
+    """Posted when the person returns to the message box, with what they typed elsewhere."""
 
     def __init__(self, text: str = "", key: events.Key | None = None) -> None:
         """`key`: a key that followed the text before the message box had the focus."""

@@ -29,7 +29,7 @@ _METHODS = {
 
 
 class LineView(Window, can_focus=True):
-    """A window that the user can scroll and copy from."""
+    """A window that the person can scroll and copy from."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("scroll", _METHODS, priority=False),
@@ -37,7 +37,7 @@ class LineView(Window, can_focus=True):
     _drags = False
 
     def moved(self) -> None:
-        """Called after the user scrolled; a subclass may override it."""
+        """Called after the person scrolled; a subclass may override it."""
 
     def scroll_rows(self, rows: int) -> None:
         """Scroll by this number of rows: positive is down, negative is up."""
@@ -140,5 +140,5 @@ class LineView(Window, can_focus=True):
         return "\n".join(rows), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Redraw while the user drags over text."""
+        """Redraw while the person drags over text."""
         self.refresh()

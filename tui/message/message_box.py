@@ -43,33 +43,33 @@ class MessageBox(TextArea):
     """
 
     class Sent(Message):
-        """The user sent this text; `steer`: it interrupts the step."""
+        """The person sent this text; `steer`: it interrupts the step."""
 
         def __init__(self, text: str, steer: bool, typed: str) -> None:
             super().__init__()
             self.text = text
             self.steer = steer
             self.typed = typed
-            """The text without folded pastes: only here an `@` attaches an image, which was shown to the user."""
+            """The text without folded pastes: only here an `@` attaches an image, which was shown to the person."""
 
     class QueueAsked(Message):
-        """The user pressed Up in an empty box to edit a queued message."""
+        """The person pressed Up in an empty box to edit a queued message."""
 
     class HelpAsked(Message):
-        """The user pressed `?` in an empty box."""
+        """The person pressed `?` in an empty box."""
 
     class LeaveAsked(Message):
-        """The user pressed Ctrl+D in an empty box: the end of the input, as in a shell."""
+        """The person pressed Ctrl+D in an empty box: the end of the input, as in a shell."""
 
     class Marked(Message):
-        """The user pressed a key of a list in an empty box while the screen offers choices."""
+        """The person pressed a key of a list in an empty box while the screen offers choices."""
 
         def __init__(self, name: str) -> None:
             super().__init__()
             self.name = name
 
     class Scrolled(Message):
-        """The user pressed a key that has no use in a short box, and scrolls what is above it."""
+        """The person pressed a key that has no use in a short box, and scrolls what is above it."""
 
         def __init__(self, name: str) -> None:
             super().__init__()

@@ -96,7 +96,7 @@ def kept_history(controller: RunController) -> HistoryFile | None:
 
 
 class History:
-    """Sent messages, oldest first, and the position of the user in them."""
+    """Sent messages, oldest first, and the position of the person in them."""
 
     def __init__(self, file: HistoryFile | None = None) -> None:
         """`file`: where they are kept for later sessions, or None if they are not kept."""

@@ -23,7 +23,7 @@ class Suggestions(Widget):
     """
 
     class Clicked(Message):
-        """The user clicked on a suggestion, which is selected now."""
+        """The person clicked on a suggestion, which is selected now."""
 
     completion: Completion | None = None
     _chosen = 0

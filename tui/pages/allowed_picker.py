@@ -1,4 +1,4 @@
-"""Show what the user allowed for this session, and revoke it."""
+"""Show what the person allowed for this session, and revoke it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _CHROME = 11
 
 
 class CommitScreen(ClosesOnce[bool], ModalScreen[bool]):
-    """Returns whether the user wants the commit."""
+    """Returns whether the person wants the commit."""
 
     DEFAULT_CSS = """
     CommitScreen { align: center middle; background: $background; }

@@ -38,7 +38,7 @@ _MOVES = {"handoff_down": "scroll_down", "handoff_up": "scroll_up", "handoff_pag
 
 
 class HandoffPage(ClosesOnce[bool]):
-    """The page. Esc returns to the run. Returns whether the user wants to resume it with a hint."""
+    """The page. Esc returns to the run. Returns whether the person wants to resume it with a hint."""
 
     DEFAULT_CSS = """
     HandoffPage { background: $background; color: $foreground; }

@@ -1,4 +1,4 @@
-"""Ask what happens to a run that is in progress when the user leaves."""
+"""Ask what happens to a run that is in progress when the person leaves."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class FilterLine(Input):
 
 
 class Picker(ClosesOnce[Value | None], ModalScreen[Value | None], Generic[Value]):
-    """Lets the user pick a value. A subclass returns the rows for a filter, and what a key does."""
+    """Lets the person pick a value. A subclass returns the rows for a filter, and what a key does."""
 
     DEFAULT_CSS = """
     Picker { align: center middle; background: $background; }

@@ -33,7 +33,7 @@ class PickList(Widget, Generic[Value]):
     """
 
     class Picked(Message):
-        """The user clicked on the marked row, or on another one twice."""
+        """The person clicked on the marked row, or on another one twice."""
 
     def __init__(self) -> None:
         super().__init__()

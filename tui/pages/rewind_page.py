@@ -1,4 +1,4 @@
-"""Choose where to rewind to: a message of the user, or with Tab a step. The newest is selected."""
+"""Choose where to rewind to: a message of the person, or with Tab a step. The newest is selected."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _CHROME = 12
 
 
 class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
-    """Returns whether the user confirmed."""
+    """Returns whether the person confirmed."""
 
     DEFAULT_CSS = """
     UndoScreen { align: center middle; background: $background; }

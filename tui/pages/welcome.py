@@ -34,7 +34,7 @@ class Welcome(Widget):
     """
 
     class Taken(Message):
-        """The user took a row."""
+        """The person took a row."""
 
         def __init__(self, choice: Choice) -> None:
             super().__init__()

@@ -36,10 +36,10 @@ class Narrator:
         """The digest of each proposal as it was printed: a decision is about this version."""
         self._question = ""
         self._phase: tuple[str, int | None] = ("", None)
-        """The phase printed last, and the step that ended with the user's turn: two turns can end within one update."""
+        """The phase printed last, and the step after which it was the person's turn: an update can have two turns."""
         self._levels: dict[str, str] = {}
         self.typed: list[str] = []
-        """Messages that the user typed here, which are not repeated."""
+        """Messages that the person typed here, which are not repeated."""
 
     @property
     def waiting(self) -> Sequence[ProposalOpened]:

@@ -1,4 +1,4 @@
-"""Commands that the user types in a plain session: words, and the slash commands of the screen that need no dialog."""
+"""Commands of a plain session: words, and the slash commands of the screen that need no dialog."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ class _PlainPrompt(Prompt):
         return ""
 
     def fill(self, text: str) -> None:
-        """Print what the user should type."""
+        """Print what the person should type."""
         self._console.tell(f"complete the command: {text}")
 
     def tell(self, text: str, *, asked: int | None = None) -> None:

@@ -42,7 +42,7 @@ _VERBS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the user typed at the gate."""
+    """What the person typed at the gate."""
 
     verb: str
     number: int = 1
@@ -132,7 +132,7 @@ def _gate_verdict(word: str):  # noqa: ANN202 - the literal is narrowed below
 def proposal_lines(
     opened: ProposalOpened, rebasing: RebaseResult | None, number: int, of: int, content: Content
 ) -> Iterator[str]:
-    """Return everything that the user has to know to decide, then the words that decide. `content` returns a blob."""
+    """Return everything that the person has to know to decide, then the words that decide. `content` returns a blob."""
     count = f" {number} of {of}" if of > 1 else ""
     if opened.effects is not None:
         yield f"Proposal{count}: {name(opened)}: {effects_title(opened.effects)}."

@@ -1,4 +1,4 @@
-"""The session as lines: read what the user types, and print what happens."""
+"""The session as lines: read what the person types, and print what happens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ASK_LEAVE = "Type leave (the run continues), finish (it wraps up, then ends), s
 
 
 class PlainSession:
-    """Shows one run as lines of words, until the user leaves."""
+    """Shows one run as lines of words, until the person leaves."""
 
     def __init__(self, controller: RunController) -> None:
         self._controller = controller
@@ -50,7 +50,7 @@ class PlainSession:
         """Lines that are printed only once."""
 
     def run(self) -> ViewResult:
-        """Follow the run until the user leaves."""
+        """Follow the run until the person leaves."""
         return asyncio.run(self._follow())
 
     async def _follow(self) -> ViewResult:

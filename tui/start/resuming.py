@@ -125,7 +125,7 @@ def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> R
 
 
 def with_decision(changes: ResumeChanges, decided: ResumeChanges | None) -> ResumeChanges:
-    """Return the changes with a decision of the user."""
+    """Return the changes with a decision of the person."""
     if decided is None:
         return changes
     return msgspec.structs.replace(changes, decision=decided.decision, accept=decided.accept)

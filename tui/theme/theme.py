@@ -47,7 +47,7 @@ class Palette:
     dim: Style
     """Past entries."""
     faint: Style
-    """Less important signs, such as step numbers and fold marks."""
+    """Less important characters, such as step numbers and fold marks."""
     rule: Style
     needs_you: Style
     person: Style

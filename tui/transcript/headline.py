@@ -64,7 +64,7 @@ def title_runs(block: Block, palette: Palette) -> list[Run]:
 
 
 def fact_runs(block: Block, palette: Palette) -> list[Run]:
-    """Return `✗ 3 failing, 14 before`: the sign of the verdict, always with a word."""
+    """Return `✗ 3 failing, 14 before`: the symbol of the verdict, always with a word."""
     if block.status == "waiting":
         return [("waiting for you", palette.needs_you)]
     if block.status == "running":

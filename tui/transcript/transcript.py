@@ -96,7 +96,7 @@ class Transcript(LineView):
 
     @property
     def new_below(self) -> int:
-        """The number of entries added since the user scrolled up; 0 while the end is visible."""
+        """The number of entries added since the person scrolled up; 0 while the end is visible."""
         return 0 if self.at_end else max(0, len(self._blocks) - self._left_at)
 
     @property
@@ -302,12 +302,12 @@ class Transcript(LineView):
 class _BlockParts:
     """Builds the parts of blocks: knows which are unfolded, and keeps those of a text that grows.
 
-    The user's folding counts against what a block says about itself.
+    The person's folding counts against what a block says about itself.
     """
 
     def __init__(self) -> None:
         self._toggled: set[int] = set()
-        """Indexes of the blocks that the user folded or unfolded."""
+        """Indexes of the blocks that the person folded or unfolded."""
         self._all_open = False
         self._streams: dict[int, tuple[Pieces, list[Part], list[Part]]] = {}
         """For each growing text: its pieces, the parts that will not change again, and all parts as last built."""

@@ -80,5 +80,5 @@ class ReadOnlyLink:
         return self._link.runner_state()
 
     def close(self, *, stays: bool = False) -> None:
-        """Detach from the run, which continues. `stays`: the user opens another run of the same tree."""
+        """Detach from the run, which continues. `stays`: the person opens another run of the same tree."""
         self._link.close(stays=stays)

@@ -54,7 +54,7 @@ _METHODS: Mapping[str, str] = {
 
 
 class ReplayScreen(ClosesOnce[str]):
-    """Returns an empty text when the user leaves, or why the replay cannot continue. The run itself is not changed."""
+    """Returns an empty text when the person leaves, or why the replay cannot continue. The run is not changed."""
 
     CSS = """
     ReplayScreen { layout: vertical; background: $background; color: $foreground; }

@@ -49,7 +49,7 @@ class Scrubber(Widget):
     """
 
     class Picked(Message):
-        """The user clicked on the track; `share` is the clicked share of the run."""
+        """The person clicked on the track; `share` is the clicked share of the run."""
 
         def __init__(self, share: float) -> None:
             super().__init__()

@@ -96,7 +96,7 @@ class LinePrinter:
         self._waits = WaitLines()
 
     def tell(self, line: str) -> None:
-        """Print what the user has to wait for."""
+        """Print what the person has to wait for."""
         say_line(line)
 
     def waits(self, now: float) -> None:
@@ -234,7 +234,7 @@ class AnswerPrinter(LinePrinter):
     """Prints the answer, and why the run ended if it did not end with success."""
 
     def tell(self, line: str) -> None:
-        """Print nothing while the user waits."""
+        """Print nothing while the person waits."""
 
     def waits(self, now: float) -> None:
         """Print nothing while the run waits."""
@@ -259,7 +259,7 @@ class JsonPrinter:
     """Prints one event in each line, as docs/requirements.md 13.1 defines it."""
 
     def tell(self, line: str) -> None:
-        """Print on stderr what the user has to wait for."""
+        """Print on stderr what the person has to wait for."""
         say_line(line)
 
     def waits(self, now: float) -> None:
