@@ -93,7 +93,7 @@ def test_a_rate_limit_says_when_the_next_attempt_is_made():
     state, at = after(ASKS, Fault(kind="rate-limit", text="429 too many requests", retry_in=20))
     wait = waiting_for(state)
     assert wait is not None
-    assert wait.words(at + 8) == "rate limit: 429 too many requests  again in 0:12"
+    assert wait.words(at + 8) == "rate limit: 429 too many requests  retry in 0:12"
     reduce_all(state, Script(at=at + 21).stamp())
     state, _ = after(Fault(kind="rate-limit", text="429", retry_in=20), ASKS)
     retried = waiting_for(state)
@@ -106,7 +106,7 @@ def test_a_long_wait_also_says_at_what_time_it_ends():
     wait = waiting_for(state)
     assert wait is not None
     ends = time.strftime("%H:%M", time.localtime(at + 420))
-    assert wait.words(at + 8) == f"rate limit: 429  again in 6:52 (at {ends})"
+    assert wait.words(at + 8) == f"rate limit: 429  retry in 6:52 (at {ends})"
 
 
 def test_a_wait_shows_the_newest_line_that_the_command_printed_until_it_ends():

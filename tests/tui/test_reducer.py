@@ -173,7 +173,7 @@ def test_an_answered_question_is_closed_and_the_answer_stands_below():
 
 
 def test_a_fault_says_when_it_is_tried_again():
-    assert last(seen(Fault(kind="rate-limit", text="slow down", retry_in=3.2))).right == "again in 4 s"
+    assert last(seen(Fault(kind="rate-limit", text="slow down", retry_in=3.2))).right == "retry in 4 s"
 
 
 def test_a_refused_command_is_shown_with_the_reason_and_found_by_its_id():

@@ -1,1 +1,1 @@
-"""`rundry acp`: the view of an editor, over the Agent Client Protocol. Only `command` may be imported at start."""
+"""`rundry acp`: the view of an editor, over the Agent Client Protocol. Only `acp_command` may be imported at start."""

@@ -1,4 +1,4 @@
-"""Carry out `rundry acp`: check that it can serve an editor, then serve it until it closes standard input. Light."""
+"""Carry out `rundry acp`: check that it can serve an editor, then serve it until its input ends. Imports little."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def news_lines(event: Event) -> list[str]:
         case HandoffOpened(reason=reason, suggested_action=action):
             return [f"Handed to you: {reason}", f"Next: {action}", "`/handoff` shows the whole record."]
         case Fault(kind=kind, text=text, retry_in=again):
-            return [f"{kind}: {text}" + ("" if again is None else f" (again in {duration(again)})")]
+            return [f"{kind}: {text}" + ("" if again is None else f" (retry in {duration(again)})")]
         case EditFormatChosen() | AnswerRead() | Restarted() | EditFormatOffered():
             return [words] if (words := answer_words(event)) else []
         case StallDetected():

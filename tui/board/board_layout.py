@@ -39,7 +39,7 @@ _LEAST_LIST = 4
 _MOST_CONTEXT = 26
 _WIDEST_FLIGHTS = 120
 _GROUP, _BRIEF_GROUP = 40, 14
-"""Most cells of the name of a filter."""
+"""Maximum number of cells of the name of a filter."""
 
 
 @dataclass(frozen=True, slots=True)

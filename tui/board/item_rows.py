@@ -21,7 +21,7 @@ def queued_row(data: BoardData, item: ItemRow | None, width: int) -> Row:
         return [("no longer in the queue", palette.faint)]
     if item.due is not None:
         wait = item.due - data.now
-        when = f"again in {since(wait + 0.999)}" if wait > 0 and not data.is_over else "again"
+        when = f"retry in {since(wait + 0.999)}" if wait > 0 and not data.is_over else "retry"
         note: Row = [
             *foreign(item.error, palette.dim, palette),
             (f"  {when}, try {item.attempts + 1}", palette.verdict_partly),

@@ -70,7 +70,7 @@ def last(data: BoardData, lens: LensFacts) -> Row:
         return [("failed ! ", palette.verdict_bad), *foreign(_PLACE.sub("", lens.failed), palette.dim, palette)]
     if lens.failures and not data.is_over:
         wait = lens.due - data.now
-        again = f"again in {since(wait + 0.999)} ! " if wait > 0 else "again now ! "
+        again = f"retry in {since(wait + 0.999)} ! " if wait > 0 else "retry now ! "
         return [(again, palette.verdict_partly), *foreign(lens.last, palette.dim, palette)]
     if not lens.passes:
         if data.facts.pass_number <= 1 and not data.is_over:

@@ -26,7 +26,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "model": _option("-m", "--model", metavar="NAME", help="As litellm knows it, e.g. ollama_chat/qwen3:8b."),
     "api_base": _option("--api-base", metavar="URL", help="An OpenAI-compatible server."),
     "effort": _option(
-        "--effort", metavar="HOW", help="How much it reasons: none, minimal, low, medium, high or xhigh."
+        "--effort", metavar="HOW", help="How much the model reasons: none, minimal, low, medium, high or xhigh."
     ),
     "loop": _option(
         "--loop",
@@ -45,7 +45,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "until_py": _option(
         "--until-py", multiple=True, metavar="FILE:FUNCTION", help="Done when this function returns true."
     ),
-    "schema": _option("--schema", metavar="FILE", help="Done when the final answer fits this JSON Schema."),
+    "schema": _option("--schema", metavar="FILE", help="Done when the final answer matches this JSON Schema."),
     "require": _option(
         "--require",
         multiple=True,
@@ -53,18 +53,16 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         help="Require this action: TOOL, run_command:PROGRAM ARGUMENTS (exited with 0), edit_file:PATH; "
         "append :after-last-edit for a call after the last change.",
     ),
-    "any": _option("--any", "any_", is_flag=True, default=None, help="One of these is enough; default: all."),
+    "any": _option("--any", "any_", is_flag=True, default=None, help="One of the conditions is enough; default: all."),
     "guard": _option(
-        "--guard", multiple=True, metavar="GLOB", help="Ask before these change; `none` switches the guard off."
+        "--guard", multiple=True, metavar="GLOB", help="Ask before these files change; `none` switches the guard off."
     ),
-    "scope": _option(
-        "--scope", multiple=True, metavar="GLOB", help="These may change too, besides the sources. /scope lists all."
-    ),
+    "scope": _option("--scope", multiple=True, metavar="GLOB", help="These files may change, too. /scope lists all."),
     "verify": _option("--verify", metavar="WHEN", help="Check on every-step, on-change (default) or on-claim."),
     "confirm": _option(
         "--confirm", is_flag=True, default=None, help="Once green, the check must also pass in a clean checkout."
     ),
-    "confirm_with": _option("--confirm-with", metavar="CMD", help="The same, but with this command."),
+    "confirm_with": _option("--confirm-with", metavar="CMD", help="Like --confirm, but with this command."),
     "setup": _option(
         "--setup", metavar="CMD", help="Prepares a fresh checkout (npm ci), for the judge of a result. Runs once."
     ),
@@ -86,7 +84,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         help="auto (default), tools; or functions, whole, blocks, constrained: the program picks the file.",
     ),
     "restarts": _option(
-        "--restarts", metavar="N", help="How often an answer that fails the check is taken back for another try."
+        "--restarts", metavar="N", help="How often an answer that fails the check is undone and tried again."
     ),
     "commit": _option(
         "--commit", is_flag=True, default=None, help="Make a git commit of each approved edit of the model."
@@ -147,13 +145,13 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "park": _option(
         "--park", metavar="D", help="A run that waits with no view attached ends its process after this time (30m)."
     ),
-    "deadline": _option("--deadline", metavar="WHEN", help="Wall-clock bound: a duration from now, or a time."),
-    "context": _option("--context", metavar="N", help="Tokens of the model's window."),
+    "deadline": _option("--deadline", metavar="WHEN", help="End of the run: a duration from now, or a time."),
+    "context": _option("--context", metavar="N", help="Size of the model's context window in tokens."),
     "price": _option("--price", metavar="IN/OUT", help="USD per million tokens."),
     "gate": _option(
         "--gate",
         metavar="MODE",
-        help="read, ask, effects, edits, auto or stage: what passes.",
+        help="What needs no approval: read, ask, effects, edits, auto or stage.",
     ),
     "stage_patch": _option(
         "--stage-patch", metavar="FILE", help="With --gate stage: write what is staged at the end as a patch."

@@ -66,7 +66,7 @@ name = "ollama_chat/qwen3:8b"
 [budget]
 steps = 200
 time = "30m"
-[[lens]]                      # as many as you like
+[[lens]]                      # any number of lenses
 name = "taint"
 prompt = "Follow each request parameter to where it is used."
 

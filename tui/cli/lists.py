@@ -31,7 +31,7 @@ from ..text.show_text import one_line
 from .config import MISTAKES, setting_lines, settings_as_data
 
 _ABOUT = 60
-"""Most characters of a task in the list of runs."""
+"""Maximum number of characters of a task in the list of runs."""
 
 
 def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:

@@ -305,7 +305,7 @@ VERBS: Mapping[str, Verb] = {
         "NAME=VALUE...", "change a limit: steps, usd, window, run_command=30/min, ...", _limits, after_end=True
     ),
     "model": Verb("NAME", "switch the model from the next call on", _model, after_end=True),
-    "effort": Verb("HOW", "how much it reasons: none, minimal, low, medium, high or xhigh", _effort, after_end=True),
+    "effort": Verb("HOW", "set the effort: none, minimal, low, medium, high or xhigh", _effort, after_end=True),
     "approve": Verb(
         "--digest D",
         "approve the waiting proposal; without --digest, a terminal asks",

@@ -24,9 +24,9 @@ _MESSAGE = _actions(
 )
 _SUGGESTIONS = _actions(
     "suggestions",
-    ("suggestion_up", "Mark above", "", "up"),
-    ("suggestion_down", "Mark below", "", "down"),
-    ("suggestion_take", "Insert", "the marked suggestion", "tab,enter"),
+    ("suggestion_up", "Row above", "", "up"),
+    ("suggestion_down", "Row below", "", "down"),
+    ("suggestion_take", "Insert", "the selected suggestion", "tab,enter"),
     ("suggestion_close", "Close list", "the text stays", "escape"),
 )
 _LINE = _actions(
@@ -57,13 +57,13 @@ _SCROLL = _actions(
 )
 _LIST = _actions(
     "list",
-    ("mark_up", "Mark above", "", "up,k"),
-    ("mark_down", "Mark below", "", "down,j"),
+    ("mark_up", "Row above", "", "up,k"),
+    ("mark_down", "Row below", "", "down,j"),
     ("mark_page_up", "Page up", "", "pageup"),
     ("mark_page_down", "Page down", "", "pagedown"),
     ("mark_first", "First row", "", "home,g"),
     ("mark_last", "Last row", "", "end,G"),
-    ("take", "Take", "the marked row", "enter"),
+    ("take", "Choose", "the selected row", "enter"),
 )
 _DIALOG = _actions(
     "dialog",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _SHARE = 96
-"""Most of the screen's width that a dialog takes, in percent."""
+"""Maximum share of the screen's width that a dialog takes, in percent."""
 _PADDING = 4
 """Cells at the left and right edge of a dialog together."""
 

@@ -153,7 +153,7 @@ def proposal_lines(
         )
         yield from diff_lines(opened.diff)
     for note, is_danger in notes(opened, rebasing, PendingDecision(), Keymap({}), explained=True, is_tight=False):
-        yield f"{'Careful' if is_danger else 'Note'}: {note}"
+        yield f"{'Warning' if is_danger else 'Note'}: {note}"
     yield _ways(opened, rebasing, number if of > 1 else 0)
 
 
@@ -166,7 +166,7 @@ def effects_lines(effects: CommandEffects, content: Content, *, all_diffs: bool 
         what = ", ".join(word for word in (*facts, *more) if word)
         yield f"entry {at}: {one_line(entry_name(entry))}{f', {one_line(what)}' if what else ''}"
         yield from (f"    {one_line(line)}" for line in entry.lines)
-        yield from (f"    Careful: {one_line(note)}" for note in entry_notes(entry))
+        yield from (f"    Warning: {one_line(note)}" for note in entry_notes(entry))
         if all_diffs or len(entries) <= _ALL_SHOWN or entry.danger:
             yield from entry_diff_lines(effects, at, content)
     yield from (one_line(line) for line in along_lines(effects))

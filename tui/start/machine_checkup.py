@@ -165,7 +165,7 @@ def _layer_lines(layers: Fitness) -> list[str]:
         return ["layers     work here"]
     lines = [f"layers     do not work here ({one_line(layers.step)}: {one_line(layers.why)})"]
     lifting = (layers.remedy.text, *layers.remedy.commands)
-    return lines + [f"lift       {one_line(line)}" for line in lifting if line]
+    return lines + [f"fix        {one_line(line)}" for line in lifting if line]
 
 
 def _units(setup: Setup, sandbox: Sandbox) -> str:

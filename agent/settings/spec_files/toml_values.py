@@ -29,7 +29,7 @@ class ModelTable(Table, frozen=True):
     api_base: Annotated[str | None, Meta(description="An OpenAI-compatible server.")] = None
     context: Annotated[int | str | None, Meta(description="Tokens of the model's window.")] = None
     price: Annotated[str | None, Meta(description="`IN/OUT` in USD per million tokens.")] = None
-    effort: Annotated[EffortLevel | None, Meta(description="How much it reasons: none to xhigh.")] = None
+    effort: Annotated[EffortLevel | None, Meta(description="How much the model reasons: none to xhigh.")] = None
     params: Annotated[dict[str, Any] | None, Meta(description="Fields that are added to each request.")] = None
 
 

@@ -47,7 +47,7 @@ class Wait:
         more = f" (and {self.others} more)" if self.others else ""
         if self.until is not None:
             at = f" (at {_time_of_day(self.until)})" if self.until - self.since >= SHOW_TIME_SECONDS else ""
-            return f"{self.what}{more}  again in {clock(max(0.0, self.until - now))}{at}"
+            return f"{self.what}{more}  retry in {clock(max(0.0, self.until - now))}{at}"
         what = (
             _shortened(self.what, width - min(width // 2, len(self.line) + _TIME)) if width and self.line else self.what
         )

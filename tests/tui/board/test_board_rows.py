@@ -115,7 +115,7 @@ def test_a_lens_that_failed_says_when_it_is_tried_again_and_why_it_is_set_aside(
     script = Search()
     begun = [*script.stamp(lens_search(), PassStarted(number=1, lenses=["taint"]))]
     fails = script.lens("taint", 1, ok=False, error="HTTP 500 from the model")
-    assert "again in 1s ! HTTP 500" in shown(board_data(seen([*begun, *fails])), 160)
+    assert "retry in 1s ! HTTP 500" in shown(board_data(seen([*begun, *fails])), 160)
     given_up = script.lens("taint", 1, ok=False, error="HTTP 500 from the model", set_aside=True)
     assert "failed ! HTTP 500" in shown(board_data(seen([*begun, *fails, *given_up])), 160)
 

@@ -289,7 +289,7 @@ def _notes(event: object) -> Iterator[str]:
         case DependenciesFound() | DependenciesRecorded():
             yield dependency_line(event)
         case Fault():
-            again = "" if event.retry_in is None else f", again in {duration(event.retry_in)}"
+            again = "" if event.retry_in is None else f", retry in {duration(event.retry_in)}"
             yield f"{event.kind}: {event.text}{again}"
         case PromptShortened():
             yield from shortening_lines(event)

@@ -260,7 +260,7 @@ def show_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
         case Fault():
             end_blocks(state, stamped, "text", "reasoning", status="cut")
             block = add(state, stamped, "fault", title=event.kind, text=event.text)
-            block.right = "" if event.retry_in is None else f"again in {duration(event.retry_in)}"
+            block.right = "" if event.retry_in is None else f"retry in {duration(event.retry_in)}"
             state.retrying = None if event.retry_in is None else (_why(event), stamped.at, event.retry_in)
             state.busy.halt(stamped.at)
         case _:
