@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import IDENTITY
-from fakes.layered import layered_place
+from fakes.in_process.layered_run import IDENTITY
+from fakes.layered_folder import layered_folder
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, say
 
@@ -50,7 +50,7 @@ class _Cost(NamedTuple):
 
 async def measure() -> list[Row]:
     """Rows for a check without a planted test, for one with them, and for a result that rests on an undecided file."""
-    async with layered_place(Path.cwd()) as place:
+    async with layered_folder(Path.cwd()) as place:
         (place / "runs").mkdir()
         rows = list[Row]()
         for check, what, limit in ((SHELL, "nothing can be planted", 1.6), (PYTEST, "planted tests", 3.2)):

@@ -1,3 +1,5 @@
+"""Events that a part of a run recorded, in a list."""
+
 from __future__ import annotations
 
 from rundry.agent.protocol import Event

@@ -15,7 +15,7 @@ from rundry.tui.app.main_screen import MainScreen
 from rundry.tui.control.run_controller import RunController
 from rundry.tui.start.run_extensions import Extensions
 
-from .played import PlayedLink, Script, spec
+from .played_events import PlayedLink, Script, spec
 
 
 class PlayedStart:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import decide
-from fakes.layered import layered_place
+from fakes.in_process.layered_run import decide
+from fakes.layered_folder import layered_folder
 from fakes.models.model import ScriptedModel
 from fakes.turns import Turn, call, say
 from falsedone.adapters.rundry import Rundry
@@ -66,7 +66,7 @@ def turns(behaviour: Behaviour) -> list[Turn]:
 @pytest.fixture
 async def place(pytestconfig: pytest.Config):
     """A folder in no project, because linters read the settings of those above."""
-    async with layered_place(pytestconfig.rootpath):  # skips where there are no layers
+    async with layered_folder(pytestconfig.rootpath):  # skips where there are no layers
         with tempfile.TemporaryDirectory(prefix="falsedone-") as name:
             folder = Path(name)
             for own in ("runs", "home"):

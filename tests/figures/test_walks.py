@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakes.in_process.driven import Driven
 from fakes.in_process.traced import Traced
-from fakes.layered import layered_place
+from fakes.layered_folder import layered_folder
 from fakes.models.minded import NOTHING, MindedModel, report
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, say
@@ -26,7 +26,7 @@ def files_of(root: Path, title: str) -> list[str]:
 
 async def test_a_green_check_comes_to_its_grade_on_the_way_that_the_page_describes(pytestconfig: pytest.Config):
     walk = files_of(pytestconfig.rootpath, "a green check to its grade")
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         for name in ("work", "runs"):
             (folder / name).mkdir(mode=0o700)
         (folder / "work/calc.sh").write_text("echo 5\n")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.blobs_in_memory import BlobsInMemory
 from fakes.clock import ManualClock
-from fakes.held_blobs import HeldBlobs
 
 from rundry.agent.gate.draft import CommandDraft, FileDraft, read_file_state
 from rundry.agent.gate.gate import Gate
@@ -39,7 +39,7 @@ class Place:
 
     ws: Workspace
     events: list[Event] = field(default_factory=list)
-    blobs: HeldBlobs = field(default_factory=HeldBlobs)
+    blobs: BlobsInMemory = field(default_factory=BlobsInMemory)
     clock: ManualClock = field(default_factory=ManualClock)
     attended: bool = True
     requests: PersonRequests = field(default_factory=PersonRequests)

@@ -1,3 +1,5 @@
+"""Rules of the gate that a test stores."""
+
 from __future__ import annotations
 
 from rundry.agent.protocol import Rule

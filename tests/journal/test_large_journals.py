@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes.played import spec, started
+from fakes.played_events import spec, started
 
 from rundry.agent import Journal
 from rundry.agent.journal.integrity.damage import QUICK_CHECK_BYTES, damage_of

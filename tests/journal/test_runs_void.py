@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from fakes.played import spec
+from fakes.played_events import spec
 from fakes.views.judged import ENDS
 
 from rundry.agent.journal.journal import Journal

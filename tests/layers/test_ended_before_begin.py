@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.layered import layered_place
+from fakes.layered_folder import layered_folder
 from fakes.models.model import ScriptedModel
 from fakes.turns import say
 
@@ -18,7 +18,7 @@ from rundry.agent.protocol import GateMode
 
 @pytest.fixture
 async def place(pytestconfig):
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         for name in ("work", "runs"):
             (folder / name).mkdir(mode=0o700)
         subprocess.run(["git", "init", "-q", folder / "work"], check=True)

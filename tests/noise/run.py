@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fakes.held_blobs import HeldBlobs
+from fakes.blobs_in_memory import BlobsInMemory
 
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import FileDraft
@@ -55,7 +55,7 @@ def run(root: Path, count: int, seed: int = 1) -> Tally:
         workspace=Workspace(root),
         env=command_env(os.environ),
         sandbox=Sandbox(),
-        blobs=HeldBlobs(),
+        blobs=BlobsInMemory(),
         mcp=no_servers(),
     )
     tally = Tally({kind: Counter() for kind in KINDS})

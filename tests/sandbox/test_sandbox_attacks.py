@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes.places import lasting
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.sandbox.command_environment import command_env
 from rundry.agent.sandbox.sandbox import Sandbox
@@ -113,7 +113,7 @@ async def test_another_runs_journal_cannot_be_read_by_any_way_round(run, tmp_pat
 
 
 async def test_keys_at_home_cannot_be_read(ws, pytestconfig, monkeypatch, sandbox):
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as home:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as home:
         monkeypatch.setenv("HOME", home)
         for name in (".ssh/id_rsa", ".aws/credentials", ".netrc", ".config/gh/hosts.yml"):
             (Path(home) / name).parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,7 @@ async def test_keys_at_home_cannot_be_read(ws, pytestconfig, monkeypatch, sandbo
 
 
 async def test_links_out_made_before_or_while_it_runs_are_not_a_way_to_write(run, ws, pytestconfig):
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as outside:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as outside:
         (Path(outside) / "old").write_text("old")
         (ws / "before").symlink_to(outside)
         for line in (

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fakes.places import lasting
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.sandbox.command_environment import command_env
 from rundry.agent.sandbox.sandbox import Sandbox
@@ -172,7 +172,7 @@ async def test_the_limits_of_a_process_outside_cannot_be_changed(way, run, ws, b
 @pytest.fixture
 def outside(pytestconfig):
     """A folder that commands see, and that is neither the workspace nor a temp folder."""
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as folder:
         yield Path(folder)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fakes.in_place import in_place
-from fakes.places import lasting
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.sandbox import restrict_process
 from rundry.agent.sandbox.command_access import Access
@@ -106,7 +106,7 @@ async def test_a_file_moves_from_folder_to_folder_and_git_works(run, tmp_path):
 @pytest.fixture
 def home(pytestconfig):
     """A folder that is not below a temp folder."""
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as folder:
         yield Path(folder).resolve()
 
 

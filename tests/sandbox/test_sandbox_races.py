@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from fakes.places import lasting
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.sandbox.command_access import Access
 from rundry.agent.sandbox.command_environment import command_env
@@ -23,7 +23,7 @@ COMMANDS = 24
 @pytest.fixture
 def outside(pytestconfig):
     """A folder that commands see, and that is neither the workspace nor a temp folder."""
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as folder:
         yield Path(folder)
 
 

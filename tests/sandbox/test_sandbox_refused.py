@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fakes.places import lasting
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.host.processes.processes import Finished
 from rundry.agent.sandbox.command_access import Access
@@ -194,7 +194,7 @@ REAL = {
 @pytest.fixture
 def real_place(pytestconfig):
     """Not below /tmp: bubblewrap has another one."""
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as folder:
         for name in ("ws", "outside", "keys"):
             (Path(folder) / name).mkdir()
         (Path(folder) / "outside" / "old").write_text("old")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes.played import spec
+from fakes.played_events import spec
 
 from rundry.agent import Journal
 from rundry.agent.protocol import (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.played import spec, started
+from fakes.played_events import spec, started
 
 from rundry.agent import Journal
 from rundry.agent.protocol import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes.played import spec, started
+from fakes.played_events import spec, started
 from textual.app import App, ComposeResult
 
 from rundry.agent import Journal, ViewState, load_older, reduce

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes.played import Script, started
+from fakes.played_events import Script, started
 
 from rundry.agent import Interrupted, ViewState, reduce_all, waiting_for
 from rundry.agent.protocol import HoldoutPrepared, JudgePreparing, PlantPrepared, SetupPrepared

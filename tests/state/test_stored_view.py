@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 from attacks.hostile import filled
-from fakes.played import spec, started
+from fakes.played_events import spec, started
 from sampling import sampled
 
 from rundry.agent import Block, FinderSpec, Journal, Lens, LoopKind, ViewState, load_older, reduce

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 import pytest
-from fakes.played import Script, started
+from fakes.played_events import Script, started
 from fakes.screens import Stage
 from painted import until
 

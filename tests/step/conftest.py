@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import IDENTITY
-from fakes.layered import layered_place
+from fakes.in_process.layered_run import IDENTITY
+from fakes.layered_folder import layered_folder
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, say
 
@@ -15,7 +15,7 @@ from fakes.turns import call, say
 @pytest.fixture
 async def place(pytestconfig):
     """A folder with a workspace, `work`, a place for runs, and one outside."""
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         for name in ("work", "outside", "runs"):
             (folder / name).mkdir(mode=0o700)
         (folder / "work/kept.txt").write_text("one\n")

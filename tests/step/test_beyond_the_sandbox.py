@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
-from fakes.places import lasting
 from fakes.turns import call, say
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.protocol import Decide, GateMode, Interrupt, Predicates, Stop
 from rundry.agent.sandbox.sandbox import Sandbox
@@ -18,7 +18,7 @@ async def place(pytestconfig):
     found = await Sandbox.detect(kinds=["bubblewrap"])
     if found.kind is None:
         pytest.skip(found.why_none)
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as folder:
         for name in ("work", "outside", "runs"):
             (Path(folder) / name).mkdir(mode=0o700)
         yield Path(folder)

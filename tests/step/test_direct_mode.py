@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import IDENTITY, git
+from fakes.in_process.layered_run import IDENTITY, git
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, edit, say
 from run.person.undoing import sh, take_back, undone, write

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
-from fakes.places import lasting
 from fakes.turns import call, say
+from fakes.visible_folders import visible_folder
 from msgspec.structs import replace
 
 from rundry.agent.layers import layer
@@ -28,7 +28,7 @@ async def place(pytestconfig):
     found = await Sandbox.detect(kinds=["bubblewrap"])
     if found.kind is None:
         pytest.skip(found.why_none)
-    with three_folders(lasting(pytestconfig.rootpath)) as folder:
+    with three_folders(visible_folder(pytestconfig.rootpath)) as folder:
         (folder / "work/tests").mkdir()
         (folder / "work/tests/run.sh").write_text("grep -q one kept.txt\n")
         yield folder

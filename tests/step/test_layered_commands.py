@@ -5,7 +5,7 @@ import os
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import IDENTITY, begun, decide, git, shown
+from fakes.in_process.layered_run import IDENTITY, begun, decide, git, shown
 from fakes.models.model import ScriptedModel
 from fakes.sandboxes import notes_of
 from fakes.turns import call, say

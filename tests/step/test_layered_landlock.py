@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
-from fakes.places import lasting
 from fakes.turns import call, say
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.protocol import Decide, GateMode, Hook, Predicates, Rule
 from rundry.agent.sandbox import sandbox
@@ -33,7 +33,7 @@ def kind(request, monkeypatch):
 
 @pytest.fixture
 def place(pytestconfig, kind):
-    with three_folders(lasting(pytestconfig.rootpath)) as folder:
+    with three_folders(visible_folder(pytestconfig.rootpath)) as folder:
         yield folder
 
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fakes.in_process.layered import decide
+from fakes.in_process.layered_run import decide
 from fakes.project import git
 from fakes.turns import call, edit, finish
 from run.person.undoing import refusals, take_back, tree, undone

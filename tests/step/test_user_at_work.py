@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
-from fakes.places import lasting
 from fakes.turns import call, say
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.layers.effect_rows import decode_rows
@@ -133,7 +133,7 @@ async def test_nothing_of_a_user_who_works_at_the_same_time_is_lost(pytestconfig
     if found.kind is None:
         pytest.skip(found.why_none)
     chosen = random.Random(seed)
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as folder:
         work, runs = Path(folder) / "work", Path(folder) / "runs"
         for one in (work, runs, work / "both", work / "deep"):
             one.mkdir(mode=0o700)

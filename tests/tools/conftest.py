@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from fakes.blobs_in_memory import BlobsInMemory
 from fakes.clock import ManualClock
-from fakes.held_blobs import HeldBlobs
 
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import CommandDraft, Draft, FileDraft
@@ -37,7 +37,7 @@ class Bench:
     root: Path
     ctx: ToolContext
     gate: Gate
-    blobs: HeldBlobs
+    blobs: BlobsInMemory
     events: list[Event] = field(default_factory=list)
 
     def record(self, event: Event) -> None:
@@ -86,7 +86,7 @@ def make_bench(tmp_path: Path) -> Callable[..., Bench]:
         root = tmp_path / "w"
         root.mkdir(exist_ok=True)
         ws = Workspace(root)
-        blobs = HeldBlobs()
+        blobs = BlobsInMemory()
         ctx = ToolContext(
             workspace=ws,
             env=command_env(os.environ),

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from fakes.played import proposal, started
+from fakes.played_events import proposal, started
 from fakes.screens import PlayedStart, Stage
 from fakes.views.gated import GateStage
 from painted import shows, strips, until

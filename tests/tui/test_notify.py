@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes.played import Script, proposal, started
+from fakes.played_events import Script, proposal, started
 
 from rundry.agent import (
     HandoffOpened,
@@ -143,7 +143,7 @@ def wait_for(path: Path) -> str:
 
 
 def test_a_hook_runs_with_the_reason_in_its_environment_once_for_all_views(tmp_path: Path):
-    from fakes.played import spec
+    from fakes.played_events import spec
 
     out = tmp_path / "out"
     hook = f'echo "$RUNDRY_WHY|$RUNDRY_TEXT|$RUNDRY_RUN|$RUNDRY_JOURNAL|$MINE" >> {out}'
@@ -168,7 +168,7 @@ def test_a_hook_runs_with_the_reason_in_its_environment_once_for_all_views(tmp_p
 
 
 def test_a_view_with_the_person_before_it_keeps_the_hook_of_the_others_still(tmp_path: Path):
-    from fakes.played import spec
+    from fakes.played_events import spec
 
     out = tmp_path / "out"
     (runs := tmp_path / "runs").mkdir(mode=0o700)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fakes.played import Script
+from fakes.played_events import Script
 
 from rundry.agent import ToolCalled, ToolFinished, ViewState, reduce_all
 from rundry.agent.state.view.show.change_blocks import touch

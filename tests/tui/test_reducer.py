@@ -4,7 +4,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
-from fakes.played import Script, proposal, started
+from fakes.played_events import Script, proposal, started
 from fakes.views.reduced import ADMITTED, last, seen
 
 from rundry.agent import (

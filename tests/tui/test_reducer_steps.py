@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from fakes.played import Script, proposal, started
+from fakes.played_events import Script, proposal, started
 from fakes.views.reduced import ADMITTED, check, last, seen
 
 from rundry.agent import (

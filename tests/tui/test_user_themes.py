@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.played import started
+from fakes.played_events import started
 from fakes.rundry import Home
 from fakes.screens import Stage
 from painted import shows, until

@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import IDENTITY, decide, git
+from fakes.in_process.layered_run import IDENTITY, decide, git
 from fakes.models.model import ScriptedModel
-from fakes.places import lasting
 from fakes.turns import call, say
+from fakes.visible_folders import visible_folder
 from step.layered import events, three_folders
 
 from rundry.agent.journal.journal import Journal
@@ -40,7 +40,7 @@ async def place(pytestconfig):
     found = await Sandbox.detect(kinds=["bubblewrap"])
     if found.kind is None:
         pytest.skip(str(found.why_none))
-    with three_folders(lasting(pytestconfig.rootpath)) as folder:
+    with three_folders(visible_folder(pytestconfig.rootpath)) as folder:
         work = folder / "work"
         (work / "tests").mkdir()
         (work / "tests/test_a.py").write_text(TEST)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from contract.checks.confirming import DONE, VENV_CHECK, confirmation, make_venv, run_goal, shell
-from fakes.places import path_without_bubblewrap
 from fakes.rundry import Home
 from fakes.sandboxes import needs_bubblewrap
 from fakes.turns import call
+from fakes.visible_folders import path_without_bubblewrap
 
 
 def test_a_dependency_that_an_edit_changed_does_not_make_it_done(home: Home, project: Path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from contract.faults.in_layers import SUITE, git
-from fakes.places import lasting
+from fakes.visible_folders import visible_folder
 from step.layered import three_folders
 
 from rundry.agent.sandbox import sandbox
@@ -29,7 +29,7 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 @pytest.fixture
 def place(pytestconfig: pytest.Config, kind: str) -> Iterator[Path]:
     """A workspace that is a repository, a folder outside of it, and one for journals."""
-    with three_folders(lasting(pytestconfig.rootpath)) as folder:
+    with three_folders(visible_folder(pytestconfig.rootpath)) as folder:
         work = folder / "work"
         (work / "tests").mkdir()
         (work / "tests/test_x.py").write_text(SUITE.format("x"))

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import IDENTITY
+from fakes.in_process.layered_run import IDENTITY
 from fakes.models.model import ScriptedModel
 from fakes.turns import Turn, call, say
 from step.layered import events

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fakes.held import Held
-from fakes.layered import layered_place
+from fakes.layered_folder import layered_folder
+from fakes.paused_command import PausedCommand
 from fakes.project import git, make_project
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
@@ -23,7 +23,7 @@ HELD = Turn(text="Now I think about it", hold_after=3)
 
 @pytest.fixture
 async def place(pytestconfig: pytest.Config) -> AsyncIterator[Path]:
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         (folder / "project").mkdir()
         project = make_project(folder / "project")
         (project / ".gitignore").write_text("flood/\n__pycache__/\n")
@@ -55,7 +55,7 @@ def flood(project: Path) -> None:
 
 @pytest.mark.skipif(not QUEUE.exists(), reason="inotify is a part of Linux")
 async def test_changes_that_were_not_reported_are_seen_by_every_kind_of_read(place: Path):
-    home, project, held = Home(place), place / "project", Held()
+    home, project, held = Home(place), place / "project", PausedCommand()
     turns = [
         call("run_command", command=f"{LOOK}; {held.line}"),
         HELD,

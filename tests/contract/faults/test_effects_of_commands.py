@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from contract.faults.in_layers import SUITE, by_commands, git, headless
-from fakes.in_process.layered import IDENTITY, begun
+from fakes.in_process.layered_run import IDENTITY, begun
 from fakes.turns import call
 
 from rundry.agent.protocol import GateMode, Predicates

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from fakes.held import Held
+from fakes.paused_command import PausedCommand
 from fakes.project import CHECK, FIX_ADD, FIX_MEAN, read
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
@@ -49,7 +49,7 @@ def test_after_kill_nine_in_a_stream_resume_continues_from_the_journal(home: Hom
 def test_after_kill_nine_in_a_command_nothing_of_it_was_applied_and_it_is_never_repeated_blindly(
     home: Home, project: Path
 ):
-    held = Held()
+    held = PausedCommand()
     slow = call("run_command", command=f"echo x >> ran; {held.line}")
     done = call("write_file", path="done", content="yes")
     with ScriptedServer([slow, done]) as server:

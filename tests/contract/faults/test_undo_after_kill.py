@@ -6,7 +6,7 @@ import asyncio
 import signal
 from pathlib import Path
 
-from fakes.held import Held
+from fakes.paused_command import PausedCommand
 from fakes.project import FIX_ADD, changed_files
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
@@ -18,7 +18,7 @@ from rundry.agent import Session, Undo
 async def test_after_kill_nine_in_a_command_nothing_of_it_is_there_and_an_undo_leaves_the_edit_before(
     home: Home, project: Path
 ):
-    held = Held()
+    held = PausedCommand()
     slow = call("run_command", command=f"echo x > NOTES.md; rm tests/test_core.py; touch ran; {held.line}")
     done = call("write_file", path="done", content="yes")
     with ScriptedServer([FIX_ADD, slow, done]) as server:

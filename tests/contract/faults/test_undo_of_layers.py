@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.layered import layered_place
+from fakes.layered_folder import layered_folder
 from fakes.models.model import ScriptedModel
 from fakes.project import make_project
 from fakes.rundry import Home, Ran
@@ -35,7 +35,7 @@ class Place:
 
 @pytest.fixture
 async def place(pytestconfig: pytest.Config) -> AsyncIterator[Place]:
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         (folder / "project").mkdir()
         yield Place(folder)
 

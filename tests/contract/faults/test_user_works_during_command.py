@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes.held import Held
+from fakes.paused_command import PausedCommand
 from fakes.project import CHECK, FIX_ADD, FIX_MEAN
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
@@ -43,7 +43,7 @@ def under_landlock(home: Home, project: Path, elsewhere: Path) -> None:
 def run(home: Home, project: Path, user: object, *turns: Turn, until: str = CHECK) -> Ran:
     """Run headless; `user` is called while the first command runs."""
     argv = ["--headless", "--json", "--gate", "auto", "--until", until, "--steps", "9", "--model", "fake"]
-    held = Held()
+    held = PausedCommand()
     waits = call("run_command", command=f"{held.line}; echo x >> b.txt")
     with (
         ScriptedServer([waits, *turns], then=say("nothing more")) as server,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes.held import Held
+from fakes.paused_command import PausedCommand
 from fakes.project import git
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
@@ -111,7 +111,7 @@ def test_a_run_whose_model_calls_commands_leaves_it(home: Home, project: Path, b
 
 @pytest.mark.parametrize("begun", sampled([*BEGIN], 2), indirect=True)
 def test_a_run_that_is_killed_in_a_command_and_resumed_leaves_it(home: Home, project: Path, begun: str):
-    before, held = of_git(project), Held()
+    before, held = of_git(project), PausedCommand()
     commands = (f"git status; echo lost > lost.txt; {held.line}", "echo x > made.txt; touch done.txt")
     with ScriptedServer([call("run_command", command=one) for one in commands], then=say("so")) as server:
         with home.start(*headless(server), cwd=project) as running:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from fakes.layered import layered_place
-from fakes.staged import Place
+from fakes.layered_folder import layered_folder
+from fakes.staged_project import StagedProject
 
 
 @pytest.fixture
-async def place(pytestconfig: pytest.Config) -> AsyncIterator[Place]:
-    async with layered_place(pytestconfig.rootpath) as folder:
+async def place(pytestconfig: pytest.Config) -> AsyncIterator[StagedProject]:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         (folder / "project").mkdir()
-        found = Place(folder)
+        found = StagedProject(folder)
         yield found
         found.home.end_runners()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fakes.held import Held
+from fakes.paused_command import PausedCommand
 from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, git, read
 from fakes.rundry import RUNDRY
 from fakes.server import ScriptedServer
-from fakes.staged import DONE, Place, ended
+from fakes.staged_project import DONE, StagedProject, ended
 from fakes.terminal import Terminal
 from fakes.turns import call, say
 
@@ -18,7 +18,7 @@ def lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-async def test_while_one_apply_asks_all_else_about_this_run_is_refused_in_one_line(place: Place):
+async def test_while_one_apply_asks_all_else_about_this_run_is_refused_in_one_line(place: StagedProject):
     assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
     digest = place.digest()
     with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
@@ -34,8 +34,8 @@ async def test_while_one_apply_asks_all_else_about_this_run_is_refused_in_one_li
     assert changed_files(place.project) == ["calc/core.py"]
 
 
-async def test_the_stage_of_a_run_that_works_is_not_decided_on(place: Place):
-    held = Held()
+async def test_the_stage_of_a_run_that_works_is_not_decided_on(place: StagedProject):
+    held = PausedCommand()
     turns = [FIX_ADD, call("run_command", command=held.line), FIX_MEAN]
     with ScriptedServer(turns, then=DONE) as server, place.home.start(*place.argv(server), cwd=place.project) as run:
         held.wait()
@@ -47,7 +47,7 @@ async def test_the_stage_of_a_run_that_works_is_not_decided_on(place: Place):
     assert [entry["path"] for entry in place.shown()["entries"]] == ["calc/core.py"]  # type: ignore[index]
 
 
-async def test_two_runs_of_a_workspace_are_applied_one_after_the_other(place: Place):
+async def test_two_runs_of_a_workspace_are_applied_one_after_the_other(place: StagedProject):
     assert place.run([FIX_ADD]).exit_code == 5
     first = place.home.journals()[-1].stem
     assert place.run([FIX_MEAN, call("run_command", command="echo x > made")]).exit_code == 5
@@ -66,9 +66,9 @@ async def test_two_runs_of_a_workspace_are_applied_one_after_the_other(place: Pl
     assert first in again.stdout and "conflict" in again.stdout, again
 
 
-async def test_an_apply_in_a_workspace_in_which_another_run_works(place: Place):
+async def test_an_apply_in_a_workspace_in_which_another_run_works(place: StagedProject):
     assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
-    held, digest = Held(), place.digest()
+    held, digest = PausedCommand(), place.digest()
     own = call("run_command", command=f"echo x > own; {held.line}")
     with ScriptedServer([read("calc/core.py"), own], then=DONE) as server:
         argv = [*place.argv(server), "--gate", "auto"]
@@ -82,19 +82,19 @@ async def test_an_apply_in_a_workspace_in_which_another_run_works(place: Place):
     assert changed_files(place.project) == ["calc/core.py", "own"]
 
 
-def _staged_run(place: Place) -> str:
+def _staged_run(place: StagedProject) -> str:
     (folder,) = place.stages()
     return next(path.stem for path in place.home.journals() if path.stem in folder.name)
 
 
-async def test_the_run_without_a_name_is_the_newest_with_something_staged(place: Place):
+async def test_the_run_without_a_name_is_the_newest_with_something_staged(place: StagedProject):
     assert place.run([FIX_BOTH]).exit_code == 5
     assert place.run([read("calc/core.py")], "--gate", "auto").exit_code == 0
     done = place.apply("--digest", place.digest())
     assert done.exit_code == 0 and changed_files(place.project) == ["calc/core.py"], done
 
 
-async def test_an_apply_after_a_resume_decides_on_all(place: Place):
+async def test_an_apply_after_a_resume_decides_on_all(place: StagedProject):
     with ScriptedServer([FIX_ADD, say("to be continued"), FIX_MEAN], then=DONE) as server:
         first = place.home.run(*place.argv(server), "--until", CHECK, "--steps", "1", cwd=place.project)
         assert first.exit_code == 3, first
@@ -104,7 +104,7 @@ async def test_an_apply_after_a_resume_decides_on_all(place: Place):
     assert done.exit_code == 0 and changed_files(place.project) == ["calc/core.py"], done
 
 
-async def test_commits_of_a_stage_are_held_back_if_a_file_is_skipped_or_the_branch_moved(place: Place):
+async def test_commits_of_a_stage_are_held_back_if_a_file_is_skipped_or_the_branch_moved(place: StagedProject):
     commit = "echo x > made; git add made; git -c user.name=a -c user.email=a@b.c commit -qam fixed"
     turns = [FIX_BOTH, call("run_command", command=commit)]
     assert place.run(turns).exit_code == 5
@@ -126,7 +126,7 @@ async def test_commits_of_a_stage_are_held_back_if_a_file_is_skipped_or_the_bran
     assert (place.project / "made").exists() and git(place.project, "log", "-1", "--format=%s") == "moved\n"
 
 
-async def test_an_outdated_digest_is_refused(place: Place):
+async def test_an_outdated_digest_is_refused(place: StagedProject):
     assert place.run([FIX_ADD]).exit_code == 5
     digest = place.digest()
     (place.project / "calc/core.py").write_text("# by the user\n")
@@ -135,14 +135,14 @@ async def test_an_outdated_digest_is_refused(place: Place):
     assert changed_files(place.project) == ["calc/core.py"]
 
 
-async def test_only_a_person_approves_protected_files(place: Place):
+async def test_only_a_person_approves_protected_files(place: StagedProject):
     assert place.run([read("calc/core.py"), call("run_command", command="echo 'export X=1' > .envrc")]).exit_code == 5
     done = place.apply("--digest", place.digest())
     assert done.exit_code == 5 and "a person has to approve" in done.stdout, done
     assert changed_files(place.project) == [] and len(place.stages()) == 1
 
 
-async def test_what_a_rule_allows_is_shown_and_what_a_rule_refuses_is_not_applied(place: Place):
+async def test_what_a_rule_allows_is_shown_and_what_a_rule_refuses_is_not_applied(place: StagedProject):
     place.home.config_file.parent.mkdir(parents=True)
     allow = '{ verdict = "allow", tool = "edit_file", path = "calc/**" }'
     deny = '{ verdict = "deny", tool = "edit_file", path = "secret/**" }'
@@ -154,7 +154,7 @@ async def test_what_a_rule_allows_is_shown_and_what_a_rule_refuses_is_not_applie
     assert "secret/a" in done.stdout and changed_files(place.project) == ["calc/core.py"], done
 
 
-async def test_what_the_user_changed_in_the_tests_counts_for_the_check(place: Place):
+async def test_what_the_user_changed_in_the_tests_counts_for_the_check(place: StagedProject):
     assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
     suite = place.project / "tests/test_core.py"
     suite.write_text(suite.read_text().replace("add(2, 3), 5", "add(2, 4), 6"))
@@ -163,7 +163,7 @@ async def test_what_the_user_changed_in_the_tests_counts_for_the_check(place: Pl
     assert changed_files(place.project) == ["calc/core.py", "tests/test_core.py"] and "add(2, 4)" in suite.read_text()
 
 
-async def test_nobody_is_asked_about_what_the_check_changes(place: Place):
+async def test_nobody_is_asked_about_what_the_check_changes(place: StagedProject):
     check = f"echo '#' >> tests/test_core.py; {CHECK}"
     ran = place.run([FIX_BOTH], "--until", check)
     assert (ran.exit_code, ended(ran)["staged"]) == (5, ["calc/core.py", "tests/test_core.py"]), ran
@@ -174,7 +174,7 @@ async def test_nobody_is_asked_about_what_the_check_changes(place: Place):
     assert changed_files(place.project) == ["calc/core.py", "tests/test_core.py"]
 
 
-async def test_a_staged_run_waits_for_a_person_until_it_is_decided_on(place: Place):
+async def test_a_staged_run_waits_for_a_person_until_it_is_decided_on(place: StagedProject):
     make = "for n in 1 2 3 4 5 6; do echo made-$n > n$n; done; echo 'export X=1' > .envrc"
     assert place.run([call("run_command", command=make), FIX_BOTH], "--until", CHECK).exit_code == 5
     (waits,) = json.loads(place.home.run("handoffs", "--json", cwd=place.project).stdout)
@@ -189,11 +189,11 @@ async def test_a_staged_run_waits_for_a_person_until_it_is_decided_on(place: Pla
     assert json.loads(place.home.run("handoffs", "--json", cwd=place.project).stdout) == []
 
 
-def ctl(place: Place, *words: str):
+def ctl(place: StagedProject, *words: str):
     return place.home.run("ctl", *words, cwd=place.project)
 
 
-async def test_a_script_lists_applies_and_drops_a_stage_with_ctl(place: Place):
+async def test_a_script_lists_applies_and_drops_a_stage_with_ctl(place: StagedProject):
     assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
     run = place.home.journals()[-1].stem
     listed = ctl(place, run, "stage", "--json")
@@ -218,7 +218,7 @@ async def test_a_script_lists_applies_and_drops_a_stage_with_ctl(place: Place):
     assert place.stages() == [] and changed_files(place.project) == ["calc/core.py"]
 
 
-async def test_a_dishonest_stage_is_a_hand_off_and_its_undecided_files_are_accepted_with_keep(place: Place):
+async def test_a_dishonest_stage_is_a_hand_off_and_its_undecided_files_are_accepted_with_keep(place: StagedProject):
     gut = call("run_command", command="sed -i 's/assertEqual(add(2, 3), 5)/assertTrue(True)/' tests/test_core.py")
     ran = place.run([FIX_MEAN, gut], "--until", CHECK)
     end = ended(ran)
@@ -246,7 +246,7 @@ async def test_a_dishonest_stage_is_a_hand_off_and_its_undecided_files_are_accep
     assert line["reason"] == "done", line
 
 
-async def test_a_person_approves_at_a_terminal_what_a_result_rests_on(place: Place):
+async def test_a_person_approves_at_a_terminal_what_a_result_rests_on(place: StagedProject):
     gut = call("run_command", command="sed -i 's/assertEqual(add(2, 3), 5)/assertTrue(True)/' tests/test_core.py")
     assert place.run([FIX_MEAN, gut], "--until", CHECK).exit_code == 5
     with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
@@ -256,7 +256,7 @@ async def test_a_person_approves_at_a_terminal_what_a_result_rests_on(place: Pla
     assert changed_files(place.project) == ["calc/core.py", "tests/test_core.py"]
 
 
-async def test_a_folder_that_the_user_swapped_for_a_link_is_not_followed(place: Place):
+async def test_a_folder_that_the_user_swapped_for_a_link_is_not_followed(place: StagedProject):
     assert place.run([FIX_BOTH, call("run_command", command="echo x > calc/made; rm NOTES.md")]).exit_code == 5
     away = place.home.root / "away"
     (place.project / "calc").rename(away)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fakes.held import Held
+from fakes.paused_command import PausedCommand
 from fakes.project import CHECK, FIX_BOTH, changed_files, git, read
 from fakes.rundry import RUNDRY, Running
-from fakes.staged import Place
+from fakes.staged_project import StagedProject
 from fakes.terminal import Terminal
 from fakes.turns import call
 from sampling import sampled
@@ -41,7 +41,7 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
         time.sleep(0.01)
 
 
-def let_the_applier_end(place: Place) -> None:
+def let_the_applier_end(place: StagedProject) -> None:
     """Wait for the process that outlives its runner."""
     for path in place.home.runs.glob("layers/*/lock"):
         lock = os.open(path, os.O_RDWR)
@@ -49,7 +49,7 @@ def let_the_applier_end(place: Place) -> None:
         os.close(lock)
 
 
-def start_apply(place: Place, *more: str) -> Running:
+def start_apply(place: StagedProject, *more: str) -> Running:
     return place.home.start("apply", "--digest", place.digest(), *more, cwd=place.project)
 
 
@@ -61,13 +61,13 @@ def kill_with_appliers(process: int) -> None:
             one.kill()
 
 
-def count(place: Place) -> int:
+def count(place: StagedProject) -> int:
     folder = place.project / "d"
     return len(os.listdir(folder)) if folder.is_dir() else 0
 
 
 @pytest.mark.parametrize(("point", "which"), sampled([(point, n) for point in POINTS for n in (FIRST, LAST)], 3))
-async def test_a_kill_leaves_all_or_nothing_and_the_next_apply_finishes(place: Place, point: str, which: int):
+async def test_a_kill_leaves_all_or_nothing_and_the_next_apply_finishes(place: StagedProject, point: str, which: int):
     log = place.home.root / "points"
     assert place.run([MAKE, FIX_BOTH], "--until", CHECK).exit_code == 5
     counting = {"RUNDRY_CRASH_AT": "0", "RUNDRY_CRASH_LOG": str(log)}
@@ -93,7 +93,7 @@ async def test_a_kill_leaves_all_or_nothing_and_the_next_apply_finishes(place: P
 
 
 @pytest.mark.parametrize("who", ["runner", "both"])
-async def test_a_kill_in_the_middle_of_the_apply_is_finished(place: Place, who: str):
+async def test_a_kill_in_the_middle_of_the_apply_is_finished(place: StagedProject, who: str):
     assert place.run([read("calc/core.py"), MAKE_MANY]).exit_code == 5
     with start_apply(place) as run:
         wait_until(lambda: count(place) > 20, "nothing is applied")
@@ -110,7 +110,7 @@ async def test_a_kill_in_the_middle_of_the_apply_is_finished(place: Place, who: 
     assert count(place) == MANY and place.stages() == []
 
 
-async def test_ctrl_c_in_the_middle_of_the_apply_ends_it_whole(place: Place):
+async def test_ctrl_c_in_the_middle_of_the_apply_ends_it_whole(place: StagedProject):
     assert place.run([read("calc/core.py"), MAKE_MANY]).exit_code == 5
     with start_apply(place) as run:
         wait_until(lambda: count(place) > 20, "nothing is applied")
@@ -123,8 +123,8 @@ async def test_ctrl_c_in_the_middle_of_the_apply_ends_it_whole(place: Place):
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
-async def test_a_check_that_was_cut_off_runs_again(place: Place, how: signal.Signals):
-    held = Held()
+async def test_a_check_that_was_cut_off_runs_again(place: StagedProject, how: signal.Signals):
+    held = PausedCommand()
     check = f"if test -e hold; then {held.line}; fi; {CHECK}"
     assert place.run([FIX_BOTH], "--until", check).exit_code == 5
     (place.project / "hold").touch()
@@ -140,7 +140,7 @@ async def test_a_check_that_was_cut_off_runs_again(place: Place, how: signal.Sig
     assert changed_files(place.project) == ["calc/core.py"] and place.stages() == []
 
 
-def _runs(held: Held) -> bool:
+def _runs(held: PausedCommand) -> bool:
     with suppress(AssertionError):
         held.wait(0.0)
         return True
@@ -148,7 +148,7 @@ def _runs(held: Held) -> bool:
 
 
 @pytest.mark.parametrize("how", ["kill", "hang up"])
-async def test_what_is_on_the_disk_outlasts_a_review_that_was_cut_off(place: Place, how: str):
+async def test_what_is_on_the_disk_outlasts_a_review_that_was_cut_off(place: StagedProject, how: str):
     assert place.run([FIX_BOTH]).exit_code == 5
     with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
         terminal.wait_for("stay staged")
@@ -174,7 +174,7 @@ def _is_dead(process: int) -> bool:
     return True
 
 
-async def test_a_stage_that_is_dropped_is_never_shown_in_part(place: Place):
+async def test_a_stage_that_is_dropped_is_never_shown_in_part(place: StagedProject):
     assert place.run([read("calc/core.py"), MAKE_MANY]).exit_code == 5
     (folder,) = place.stages()
     before = _files(folder)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import signal
 
-from fakes.held import Held
+from fakes.paused_command import PausedCommand
 from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, git, read
 from fakes.rundry import RUNDRY
 from fakes.server import ScriptedServer
-from fakes.staged import DONE, Place, ended
+from fakes.staged_project import DONE, StagedProject, ended
 from fakes.terminal import Terminal
 from fakes.turns import call, say
 
 COMMAND = call("run_command", command="cat calc/core.py | grep -c 'a + b' > counted.txt; mkdir -p out; echo x > out/x")
 
 
-async def test_what_a_run_stages_is_applied_by_its_digest_and_undone(place: Place):
+async def test_what_a_run_stages_is_applied_by_its_digest_and_undone(place: StagedProject):
     ran = place.run([FIX_ADD, COMMAND, FIX_MEAN], "--until", CHECK)
     end = ended(ran)
     assert (ran.exit_code, end["reason"]) == (5, "handoff"), ran
@@ -36,7 +36,7 @@ async def test_what_a_run_stages_is_applied_by_its_digest_and_undone(place: Plac
     assert changed_files(place.project) == [], undone
 
 
-async def test_a_run_that_stages_nothing_ends_as_before(place: Place):
+async def test_a_run_that_stages_nothing_ends_as_before(place: StagedProject):
     ran = place.run([read("calc/core.py")])
     assert (ran.exit_code, ended(ran)["reason"]) == (0, "answered"), ran
     assert place.stages() == []
@@ -44,7 +44,7 @@ async def test_a_run_that_stages_nothing_ends_as_before(place: Place):
     assert done.exit_code == 2 and "nothing is staged" in done.stderr, done
 
 
-async def test_a_check_that_passes_because_of_ignored_output_is_a_hand_off(place: Place):
+async def test_a_check_that_passes_because_of_ignored_output_is_a_hand_off(place: StagedProject):
     (place.project / ".gitignore").write_text("dist/\n")
     git(place.project, "add", ".")
     git(place.project, "commit", "-qm", "ignore")
@@ -58,14 +58,14 @@ async def test_a_check_that_passes_because_of_ignored_output_is_a_hand_off(place
     assert (place.project / "dist/app").exists() and place.stages() == []
 
 
-async def test_a_check_that_passes_from_the_start_needs_no_decision_about_what_it_writes(place: Place):
+async def test_a_check_that_passes_from_the_start_needs_no_decision_about_what_it_writes(place: StagedProject):
     (place.project / ".gitignore").write_text("dist/\n")
     ran = place.run([], "--until", "mkdir -p dist && echo x > dist/log")
     assert (ran.exit_code, ended(ran)["reason"]) == (0, "done"), ran
     assert place.stages() == []
 
 
-async def test_a_red_check_keeps_its_reason_and_the_stage_stays(place: Place):
+async def test_a_red_check_keeps_its_reason_and_the_stage_stays(place: StagedProject):
     ran = place.run([FIX_ADD], "--until", CHECK, "--steps", "2")
     assert (ran.exit_code, ended(ran)["reason"]) == (3, "budget"), ran
     shown = place.shown()
@@ -74,7 +74,7 @@ async def test_a_red_check_keeps_its_reason_and_the_stage_stays(place: Place):
     assert changed_files(place.project) == ["calc/core.py"]
 
 
-async def test_protected_files_are_staged_and_not_applied_by_a_digest(place: Place):
+async def test_protected_files_are_staged_and_not_applied_by_a_digest(place: StagedProject):
     ran = place.run([FIX_ADD, call("run_command", command="echo 'export X=1' > .envrc")])
     assert ran.exit_code == 5, ran
     shown = place.shown()
@@ -89,7 +89,7 @@ async def test_protected_files_are_staged_and_not_applied_by_a_digest(place: Pla
     assert [entry["path"] for entry in place.shown()["entries"]] == [".envrc"], "nobody decided against it"  # type: ignore[index]
 
 
-async def test_commits_that_a_digest_holds_back_can_be_approved_later(place: Place):
+async def test_commits_that_a_digest_holds_back_can_be_approved_later(place: StagedProject):
     commit = "echo x > .envrc; git add -A; git -c user.name=a -c user.email=a@b.c commit -qm fixed"
     assert place.run([FIX_BOTH, call("run_command", command=commit)]).exit_code == 5
     done = place.apply("--digest", str(place.shown()["digest"]))
@@ -102,19 +102,19 @@ async def test_commits_that_a_digest_holds_back_can_be_approved_later(place: Pla
     assert changed_files(place.project) == [] and place.stages() == []
 
 
-async def test_the_end_of_a_run_that_is_not_staged_names_the_missing_patch(place: Place):
+async def test_the_end_of_a_run_that_is_not_staged_names_the_missing_patch(place: StagedProject):
     ran = place.run([FIX_BOTH], "--gate", "auto", "--stage-patch", str(place.home.root / "p"))
     assert ran.exit_code == 0 and "is not written, because this run is not staged" in ran.stdout, ran
 
 
-async def test_what_is_to_be_written_is_not_dropped_instead(place: Place):
+async def test_what_is_to_be_written_is_not_dropped_instead(place: StagedProject):
     assert place.run([FIX_ADD]).exit_code == 5
     done = place.apply("--patch", str(place.home.root / "p"), "--drop")
     assert done.exit_code == 2 and "cannot be used together" in done.stderr, done
     assert len(place.stages()) == 1
 
 
-async def test_an_interrupt_at_the_question_leaves_all_of_it_staged(place: Place):
+async def test_an_interrupt_at_the_question_leaves_all_of_it_staged(place: StagedProject):
     assert place.run([FIX_ADD]).exit_code == 5
     with Terminal([str(RUNDRY), "apply", "--plain"], cwd=place.project, env=place.home.env) as terminal:
         terminal.wait_for("stay staged")
@@ -124,7 +124,7 @@ async def test_an_interrupt_at_the_question_leaves_all_of_it_staged(place: Place
     assert len(place.stages()) == 1 and changed_files(place.project) == []
 
 
-async def test_after_a_kill_in_rundry_apply_the_checks_decide_its_exit_code(place: Place):
+async def test_after_a_kill_in_rundry_apply_the_checks_decide_its_exit_code(place: StagedProject):
     log, red = place.home.root / "points", [FIX_ADD]
     place.run(red, "--until", CHECK, "--steps", "2")
     counting = {"RUNDRY_CRASH_AT": "0", "RUNDRY_CRASH_LOG": str(log)}
@@ -140,7 +140,7 @@ async def test_after_a_kill_in_rundry_apply_the_checks_decide_its_exit_code(plac
     assert changed_files(place.project) == ["calc/core.py"] and place.stages() == []
 
 
-async def test_a_patch_and_a_branch_leave_the_workspace_and_the_stage_as_they_are(place: Place):
+async def test_a_patch_and_a_branch_leave_the_workspace_and_the_stage_as_they_are(place: StagedProject):
     patch, at_end = place.home.root / "stage.patch", place.home.root / "end.patch"
     ran = place.run([FIX_BOTH], "--until", CHECK, "--stage-patch", str(at_end))
     assert ran.exit_code == 5, ran
@@ -152,7 +152,7 @@ async def test_a_patch_and_a_branch_leave_the_workspace_and_the_stage_as_they_ar
     assert git(place.project, "diff") == git(place.project, "diff", "HEAD", "fixed")
 
 
-async def test_a_branch_of_a_stage_that_needs_uncommitted_lines_is_refused_with_the_file(place: Place):
+async def test_a_branch_of_a_stage_that_needs_uncommitted_lines_is_refused_with_the_file(place: StagedProject):
     core = place.project / "calc/core.py"
     core.write_text(core.read_text().replace("def add(a, b):\n", "def add(a, b):\n    # mine\n"))
     assert place.run([FIX_BOTH], "--until", CHECK).exit_code == 5
@@ -162,8 +162,8 @@ async def test_a_branch_of_a_stage_that_needs_uncommitted_lines_is_refused_with_
     assert not git(place.project, "branch", "--list", "fixed") and len(place.stages()) == 1
 
 
-async def test_a_stage_survives_a_kill_and_a_later_runner_works_on_in_it(place: Place):
-    held = Held()
+async def test_a_stage_survives_a_kill_and_a_later_runner_works_on_in_it(place: StagedProject):
+    held = PausedCommand()
     turns = [FIX_ADD, call("run_command", command=f"echo before > made.txt; {held.line}"), FIX_MEAN]
     later = call("run_command", command="cat made.txt > more.txt")
     with ScriptedServer([*turns, later], then=DONE) as server:
@@ -182,7 +182,7 @@ async def test_a_stage_survives_a_kill_and_a_later_runner_works_on_in_it(place: 
     assert place.stages() == [] and changed_files(place.project) == []
 
 
-async def test_a_file_that_the_user_changed_meanwhile_stays_and_is_named(place: Place):
+async def test_a_file_that_the_user_changed_meanwhile_stays_and_is_named(place: StagedProject):
     ran = place.run([FIX_ADD, COMMAND])
     assert ran.exit_code == 5, ran
     core = place.project / "calc/core.py"
@@ -195,7 +195,7 @@ async def test_a_file_that_the_user_changed_meanwhile_stays_and_is_named(place: 
     assert len(place.stages()) == 1, "it can be decided on later"
 
 
-async def test_commits_of_a_stage_are_imported_with_their_files(place: Place):
+async def test_commits_of_a_stage_are_imported_with_their_files(place: StagedProject):
     commit = "git -c user.name=a -c user.email=a@b.c commit -qam fixed"
     ran = place.run([FIX_BOTH, call("run_command", command=commit)])
     assert ran.exit_code == 5, ran
@@ -206,7 +206,7 @@ async def test_commits_of_a_stage_are_imported_with_their_files(place: Place):
     assert changed_files(place.project) == []
 
 
-async def test_a_server_of_the_stage_sees_edits_and_checks_reach_it(place: Place):
+async def test_a_server_of_the_stage_sees_edits_and_checks_reach_it(place: StagedProject):
     serve = call("start_command", name="web", command="python3 -m http.server 8765 --bind 127.0.0.1")
     check = "python3 -c \"import urllib.request as r; assert b'a + b' in r.urlopen('http://127.0.0.1:8765/calc/core.py').read()\""
     ran = place.run([serve, FIX_ADD, say("done")], "--until", check)

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fakes.layered import layered_place
+from fakes.layered_folder import layered_folder
 from fakes.machines import words_for
 from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, git
 from fakes.rundry import Ran
 from fakes.server import ScriptedServer
-from fakes.staged import DONE, Place, ended
+from fakes.staged_project import DONE, StagedProject, ended
 from fakes.turns import call
 
 from rundry.agent.sandbox.landlock import why_no_landlock
@@ -23,12 +23,12 @@ STAGED = ["calc/core.py", "counted.txt", "out/x"]
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
-async def place(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> AsyncIterator[Place]:
+async def place(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> AsyncIterator[StagedProject]:
     if request.param == "landlock" and (why := why_no_landlock()):
         pytest.skip(why)
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         (folder / "project").mkdir()
-        found = Place(folder, words_for(request.param))
+        found = StagedProject(folder, words_for(request.param))
         yield found
         found.home.end_runners()
 
@@ -37,7 +37,7 @@ def notes(ran: Ran) -> str:
     return "\n".join(ran.of("run_started")[0]["notes"])
 
 
-async def test_what_a_run_stages_in_a_copy_is_judged_applied_by_its_digest_and_undone(place: Place):
+async def test_what_a_run_stages_in_a_copy_is_judged_applied_by_its_digest_and_undone(place: StagedProject):
     ran = place.run([FIX_ADD, COMMAND, FIX_MEAN], "--until", CHECK)
     end = ended(ran)
     assert (ran.exit_code, end["reason"], end["staged"]) == (5, "handoff", STAGED), ran
@@ -56,7 +56,7 @@ async def test_what_a_run_stages_in_a_copy_is_judged_applied_by_its_digest_and_u
     assert undone.exit_code == 0 and changed_files(place.project) == [], undone
 
 
-async def test_another_name_does_not_make_a_hidden_file_readable(place: Place):
+async def test_another_name_does_not_make_a_hidden_file_readable(place: StagedProject):
     (place.project / ".env").write_text("hush\n")
     (place.project / "plant.sh").write_text(
         "cat .env; ln .env hard; ln -s .env soft; mv .env moved; echo x > made; ls -a\n"
@@ -73,7 +73,7 @@ async def test_another_name_does_not_make_a_hidden_file_readable(place: Place):
     assert (place.project / ".env").read_text() == "hush\n"
 
 
-async def test_a_change_of_the_tests_is_not_a_success_and_names_them(place: Place):
+async def test_a_change_of_the_tests_is_not_a_success_and_names_them(place: StagedProject):
     ran = place.run(
         [call("run_command", command="echo > tests/test_core.py")], "--until", "! grep -q . tests/test_core.py"
     )
@@ -82,7 +82,7 @@ async def test_a_change_of_the_tests_is_not_a_success_and_names_them(place: Plac
 
 
 @pytest.mark.long
-async def test_what_the_user_does_meanwhile_stays_and_a_resumed_run_sees_it(place: Place):
+async def test_what_the_user_does_meanwhile_stays_and_a_resumed_run_sees_it(place: StagedProject):
     turns = [FIX_ADD, DONE, DONE, call("run_command", command="cat notes.txt > seen.txt"), FIX_MEAN]
     with ScriptedServer(turns, then=DONE) as server:
         red = place.home.run(*place.argv(server), "--until", CHECK, "--steps", "2", cwd=place.project)
@@ -100,7 +100,7 @@ async def test_what_the_user_does_meanwhile_stays_and_a_resumed_run_sees_it(plac
 
 
 @pytest.mark.long
-async def test_commits_and_what_a_digest_does_not_accept_stay_until_a_person_looks(place: Place):
+async def test_commits_and_what_a_digest_does_not_accept_stay_until_a_person_looks(place: StagedProject):
     line = f"echo 'export X=1' > .envrc; {COMMIT}"
     ran = place.run([FIX_BOTH, call("run_command", command=line)])
     assert ran.exit_code == 5 and changed_files(place.project) == [], ran
@@ -111,7 +111,7 @@ async def test_commits_and_what_a_digest_does_not_accept_stay_until_a_person_loo
 
 
 @pytest.mark.long
-async def test_commits_in_a_copy_are_applied_with_their_files(place: Place):
+async def test_commits_in_a_copy_are_applied_with_their_files(place: StagedProject):
     ran = place.run([FIX_BOTH, call("run_command", command=COMMIT)])
     assert ran.exit_code == 5 and changed_files(place.project) == [], ran
     done = place.apply("--digest", place.digest())
@@ -120,7 +120,7 @@ async def test_commits_in_a_copy_are_applied_with_their_files(place: Place):
 
 
 @pytest.mark.long
-async def test_a_command_in_a_copy_does_not_write_to_the_workspace_by_its_path(place: Place):
+async def test_a_command_in_a_copy_does_not_write_to_the_workspace_by_its_path(place: StagedProject):
     line = f"echo x > {place.project}/made; echo x > {place.project}/calc/core.py; true"
     ran = place.run([call("run_command", command=line)])
     assert ran.exit_code in (0, 3, 5), ran
@@ -128,7 +128,7 @@ async def test_a_command_in_a_copy_does_not_write_to_the_workspace_by_its_path(p
 
 
 @pytest.mark.long
-async def test_a_copy_is_reviewed_where_layers_work_again_and_a_layer_is_kept_where_they_do_not(place: Place):
+async def test_a_copy_is_reviewed_where_layers_work_again_and_a_layer_is_kept_where_they_do_not(place: StagedProject):
     words = place.home.words
     assert place.run([FIX_BOTH]).exit_code == 5
     place.home.words = []
@@ -144,7 +144,7 @@ async def test_a_copy_is_reviewed_where_layers_work_again_and_a_layer_is_kept_wh
 
 
 @pytest.mark.long
-async def test_the_patch_of_a_copy_applies_with_plain_git(place: Place, tmp_path: Path):
+async def test_the_patch_of_a_copy_applies_with_plain_git(place: StagedProject, tmp_path: Path):
     patch = tmp_path / "fix.patch"
     assert place.run([FIX_BOTH], "--until", CHECK, "--stage-patch", str(patch)).exit_code == 5
     git(place.project, "apply", str(patch))

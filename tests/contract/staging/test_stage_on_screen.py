@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
-from fakes.layered import layered_place
+from fakes.layered_folder import layered_folder
 from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, make_project
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
@@ -41,7 +41,7 @@ class Place:
 
 @pytest.fixture
 async def place(pytestconfig: pytest.Config) -> AsyncIterator[Place]:
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         (folder / "project").mkdir()
         found = Place(folder)
         yield found

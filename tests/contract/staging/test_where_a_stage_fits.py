@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from fakes.machines import words_for
 from fakes.nested.fixing import make_search
-from fakes.places import path_without_bubblewrap
 from fakes.project import CHECK, FIX_ADD, FIX_BOTH, changed_files, git, make_project
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
-from fakes.staged import DONE, Place, ended
+from fakes.staged_project import DONE, StagedProject, ended
 from fakes.turns import call
+from fakes.visible_folders import path_without_bubblewrap
 
 from rundry.agent.sandbox.landlock import why_no_landlock
 
@@ -37,7 +37,7 @@ def refusal(ran: Ran) -> str:
     return (ends or lines)[0]
 
 
-async def test_a_stage_where_landlock_is_the_sandbox(place: Place):
+async def test_a_stage_where_landlock_is_the_sandbox(place: StagedProject):
     if why := why_no_landlock():
         pytest.skip(why)
     place.home.env["PATH"] = path_without_bubblewrap(place.home.root / "bin", place.home.env["PATH"])
@@ -105,7 +105,7 @@ def test_without_a_sandbox_a_chosen_stage_is_refused_and_the_default_asks(tmp_pa
         (["--commit"], "--commit changes the repository while the run works"),
     ],
 )
-async def test_a_chosen_stage_is_refused_where_it_does_not_fit(place: Place, options: list[str], why: str):
+async def test_a_chosen_stage_is_refused_where_it_does_not_fit(place: StagedProject, options: list[str], why: str):
     git(place.project, "checkout", "-qb", "topic")
     ran = place.run([FIX_BOTH], "--gate", "stage", *options)
     line = refusal(ran)
@@ -116,7 +116,7 @@ async def test_a_chosen_stage_is_refused_where_it_does_not_fit(place: Place, opt
 
 
 @pytest.mark.parametrize("options", [["--commit"], ["--until", CHECK, "--tries", "2"]])
-async def test_the_default_falls_back_where_a_stage_does_not_fit(place: Place, options: list[str]):
+async def test_the_default_falls_back_where_a_stage_does_not_fit(place: StagedProject, options: list[str]):
     ran = place.run([FIX_BOTH], *options)
     assert gate_of(ran) == "ask" and "not to `stage`" in ran.stdout, ran
     assert changed_files(place.project) == [] and place.stages() == []
@@ -135,7 +135,7 @@ def test_fixing_findings_refuses_a_stage(home: Home, tmp_path: Path):
     assert (tmp_path / "project/a.txt").read_text() == "bad\n"
 
 
-async def test_a_mode_that_somebody_chose_stays(place: Place):
+async def test_a_mode_that_somebody_chose_stays(place: StagedProject):
     asked = place.run([FIX_BOTH], "--on-ask", "handoff")
     assert (asked.exit_code, gate_of(asked)) == (5, "ask") and changed_files(place.project) == [], asked
     place.home.config_file.parent.mkdir(parents=True)
@@ -145,7 +145,7 @@ async def test_a_mode_that_somebody_chose_stays(place: Place):
     assert changed_files(place.project) == ["calc/core.py"] and place.stages() == []
 
 
-async def test_a_resumed_run_keeps_its_mode(place: Place):
+async def test_a_resumed_run_keeps_its_mode(place: StagedProject):
     assert place.run([FIX_ADD], "--gate", "ask", "--steps", "2").exit_code in (0, 3)
     with ScriptedServer([FIX_BOTH], then=DONE) as server:
         argv = ("resume", "--headless", "--json", "--steps", "9", "--api-base", server.base_url)
@@ -154,7 +154,7 @@ async def test_a_resumed_run_keeps_its_mode(place: Place):
 
 
 @pytest.mark.parametrize("options", [["--confirm"], ["--confirm-with", f"{CHECK} && test ! -e ignored.log"]])
-async def test_the_result_in_a_stage_is_confirmed_in_a_checkout(place: Place, options: list[str]):
+async def test_the_result_in_a_stage_is_confirmed_in_a_checkout(place: StagedProject, options: list[str]):
     ran = place.run([WRITE, FIX_BOTH], "--until", CHECK, *options)
     (confirmed,) = ran.of("confirmation_finished")
     assert (ran.exit_code, confirmed["result"]) == (5, "passed"), ran
@@ -163,14 +163,14 @@ async def test_the_result_in_a_stage_is_confirmed_in_a_checkout(place: Place, op
     assert done.exit_code == 0 and changed_files(place.project) == ["calc/core.py", "made"], done
 
 
-async def test_a_patch_in_a_folder_that_does_not_exist_is_refused_before_the_run(place: Place):
+async def test_a_patch_in_a_folder_that_does_not_exist_is_refused_before_the_run(place: StagedProject):
     for wrong in ("missing/fix.patch", "."):
         line = refusal(place.run([FIX_BOTH], "--stage-patch", wrong))
         assert line == f"--stage-patch {wrong}: name a file in a folder that exists"
     assert place.home.journals() == []
 
 
-async def test_a_job_in_a_container_applies_the_patch_as_the_guide_says(place: Place):
+async def test_a_job_in_a_container_applies_the_patch_as_the_guide_says(place: StagedProject):
     blocks = (ROOT / "docs/how-to/ci.md").read_text().split("```sh\n")[1:]
     (lines,) = [text for block in blocks if "\ngit apply" in (text := block.partition("```")[0])]
     (place.project / "Makefile").write_text(f"test:\n\t{CHECK}\n")

@@ -12,7 +12,7 @@ from rundry.agent.gate.text_diff import split_bytes, unified
 from rundry.agent.host.files.file_states import FileState
 from rundry.agent.journal.journal import Journal
 
-from ..played import proposal, spec
+from ..played_events import proposal, spec
 from ..screens import Stage
 
 OLD = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(12))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fakes.played import Script, started
+from fakes.played_events import Script, started
 from rundry.agent import (
     Block,
     CallAdmitted,

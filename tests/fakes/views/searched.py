@@ -19,7 +19,7 @@ from rundry.agent import (
     WorkStarted,
 )
 
-from ..played import Script, started
+from ..played_events import Script, started
 
 LENSES = ("taint", "auth", "cache")
 

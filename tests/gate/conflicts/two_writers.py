@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from fakes.blobs_in_memory import BlobsInMemory
 from fakes.clock import ManualClock
-from fakes.held_blobs import HeldBlobs
 
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.gate.draft import FileDraft
@@ -147,7 +147,7 @@ class Sequence:
         (root / "d/a.txt").write_bytes(first_text())
         (root / "other.txt").write_bytes(first_text())
         self.ws = Workspace(root)
-        self.blobs = HeldBlobs()
+        self.blobs = BlobsInMemory()
         self.shown: dict[str, ProposalOpened | ProposalRebased] = {}
         self.approved: list[tuple[bytes | None, bytes]] = []
         """Bytes that were shown to stand there, and bytes that the person let be written over them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fakes.played import spec
+from fakes.played_events import spec
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ModelSpec, decode_event

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.layered import layered_place
+from fakes.layered_folder import layered_folder
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, say
 from sampling import sampled
@@ -132,7 +132,7 @@ def skip_without(needs: list[str], path: str) -> None:
 @pytest.fixture
 async def place(pytestconfig: pytest.Config) -> AsyncIterator[Path]:
     """A folder for a workspace, with a home and a place for runs."""
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         for name in ("home", "runs"):
             (folder / name).mkdir(mode=0o700)
         yield folder

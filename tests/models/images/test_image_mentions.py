@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from fakes.held_blobs import HeldBlobs
+from fakes.blobs_in_memory import BlobsInMemory
 from fakes.pictures import BMP, HEIC, SVG, gif, jpeg, png, webp
 
 from rundry.agent.models.images.attach import MAX_IMAGE_BYTES, attach, check_attached
@@ -133,9 +133,9 @@ def test_a_mention_names_the_file_that_it_was_made_from(name: str, tmp_path: Pat
 
 def test_a_reference_must_fit_the_bytes_in_the_journal(root: Path):
     (one,) = attach("@shot.png", root)
-    assert check_attached([one.ref], HeldBlobs({one.ref.sha: one.data})) is None
-    assert "does not hold" in str(check_attached([one.ref], HeldBlobs()))
-    assert "is not the image" in str(check_attached([one.ref], HeldBlobs({one.ref.sha: jpeg()})))
+    assert check_attached([one.ref], BlobsInMemory({one.ref.sha: one.data})) is None
+    assert "does not hold" in str(check_attached([one.ref], BlobsInMemory()))
+    assert "is not the image" in str(check_attached([one.ref], BlobsInMemory({one.ref.sha: jpeg()})))
 
 
 def test_a_link_in_the_workspace_leads_nowhere_outside_of_it(root: Path):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from fakes.played import started
+from fakes.played_events import started
 from fakes.screens import PlayedStart, Stage
 from painted import until
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes.in_process.layered import begun
+from fakes.in_process.layered_run import begun
 from fakes.sandboxes import needs_bubblewrap
 from fakes.turns import Turn, call, edit, finish, say
 

@@ -2,7 +2,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from fakes.in_process.layered import begun
+from fakes.in_process.layered_run import begun
 from fakes.turns import Call, Turn, call, calls, edit, finish, say
 
 from rundry.agent.host.real_clock import SystemClock

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import subprocess
 
-from fakes.held import Held
-from fakes.in_process.layered import IDENTITY
+from fakes.in_process.layered_run import IDENTITY
+from fakes.paused_command import PausedCommand
 from fakes.turns import call, edit, finish, say
 
 from rundry.agent.journal.journal import Journal
@@ -74,7 +74,7 @@ async def test_of_what_a_command_changed_the_changed_lines_are_counted(driven, w
 
 
 async def test_the_step_that_ran_is_interrupted_and_the_loop_rests_until_the_wheel_comes_back(driven, work):
-    held = Held()
+    held = PausedCommand()
     run = driven(call("run_command", command=f"echo x > a.txt; {held.line}"), call("read_file", path="a.txt"), DONE)
     run.on("step_started", lambda _: Say(text="noted"), number=1)
     run.on("wheel_taken", Say(text="and this"), sh("touch made"))

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fakes.places import lasting
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.host.processes.processes import run_process
 from rundry.agent.sandbox.command_environment import command_env
@@ -21,7 +21,7 @@ ATTACKS = Path(run_attacks.__file__).with_name("attacks.py")
 
 @pytest.fixture(autouse=True)
 def own_cache(pytestconfig, monkeypatch):
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as folder:
         monkeypatch.setenv("XDG_CACHE_HOME", folder)
         yield Path(folder)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes.held_blobs import HeldBlobs
+from fakes.blobs_in_memory import BlobsInMemory
 from fakes.web.corners import Reply, html, moved
 from fakes.web.site import Site
 
@@ -237,7 +237,7 @@ def test_the_tool_is_offered_only_where_hosts_are_listed(tmp_path: Path) -> None
 
 @pytest.fixture
 def make_context(tmp_path: Path) -> Callable[[Fetcher | None], ToolContext]:
-    blobs = HeldBlobs()
+    blobs = BlobsInMemory()
 
     def make(fetcher: Fetcher | None) -> ToolContext:
         return ToolContext(

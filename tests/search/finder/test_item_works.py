@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from fakes.played import spec
+from fakes.played_events import spec
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.models.no_model import NO_MODEL

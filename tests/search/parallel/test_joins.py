@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from fakes.held_blobs import HeldBlobs
+from fakes.blobs_in_memory import BlobsInMemory
 from fakes.in_process.driven import Driven
 from fakes.project import git
 from fakes.turns import call
@@ -28,7 +28,7 @@ class Sides:
         self.ws.mkdir()
         self.layer = Layer(tmp_path / "layer", self.ws)
         self.layer.stamp_ns = self.layer.next_tick("stamp")
-        self.blobs = HeldBlobs()
+        self.blobs = BlobsInMemory()
 
     def side(self, data: bytes | None, *, runs: bool = False, kind: Type = "file", ctime: int = 1) -> Side | None:
         if data is None:

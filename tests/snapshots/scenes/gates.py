@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fakes.played import proposal, started
+from fakes.played_events import proposal, started
 from fakes.pressing import press
 from fakes.views.gated import NEW, OLD, GateStage
 from textual.pilot import Pilot

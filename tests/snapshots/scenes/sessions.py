@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from fakes.played import started
+from fakes.played_events import started
 from fakes.screens import Stage
 from fakes.views.judged import ENDS, JUDGED, JUDGING, RED
 

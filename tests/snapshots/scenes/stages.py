@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fakes.played import started
+from fakes.played_events import started
 from fakes.pressing import press
 from fakes.screens import Stage
 from fakes.views.gated import GateStage

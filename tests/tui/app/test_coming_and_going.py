@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.played import PlayedLink, Script, started
+from fakes.played_events import PlayedLink, Script, started
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fakes.played import started
+from fakes.played_events import started
 from fakes.screens import Stage
 from fakes.views.board_screen import Searching, three
 from fakes.views.searched import crawl

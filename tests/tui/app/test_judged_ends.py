@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from fakes.played import started
+from fakes.played_events import started
 from fakes.screens import Stage
 from fakes.views.gated import GateStage
 from fakes.views.judged import BEFORE, ENDS, JUDGED, JUDGING, RED, VOID

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes.played import PlayedLink, Script, proposal, started
+from fakes.played_events import PlayedLink, Script, proposal, started
 from fakes.screens import Stage
 from painted import shows, until
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
-from fakes.played import started
+from fakes.played_events import started
 from fakes.pressing import press
 from fakes.screens import Stage
 from fakes.turns import edit, finish

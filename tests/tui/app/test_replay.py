@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from fakes.played import proposal, spec, started
+from fakes.played_events import proposal, spec, started
 from fakes.screens import Stage
 from painted import painted, shows, until
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import IDENTITY, git
-from fakes.layered import layered_place
+from fakes.in_process.layered_run import IDENTITY, git
+from fakes.layered_folder import layered_folder
 from fakes.models.model import ScriptedModel
 from fakes.screens import Stage
 from fakes.turns import call, edit, finish
@@ -165,7 +165,7 @@ async def _undo_all(pilot, command: str) -> None:
 @pytest.fixture
 async def layered(pytestconfig) -> AsyncIterator[Driven]:
     """An ended run whose command wrote into a layer."""
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         work, runs = folder / "work", folder / "runs"
         work.mkdir()
         runs.mkdir(mode=0o700)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes.played import spec
+from fakes.played_events import spec
 from fakes.pressing import press
 from fakes.views.board_rows import board_data, seen
 from fakes.views.board_screen import SIZE, Searching, on_board, three

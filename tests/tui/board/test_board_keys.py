@@ -106,7 +106,7 @@ async def test_a_picked_row_keeps_its_place_while_others_come():
 
 
 async def test_in_a_run_without_a_board_its_key_draws_the_screen_again_and_says_nothing():
-    from fakes.played import started
+    from fakes.played_events import started
 
     stage = Stage()
     stage.play(started())

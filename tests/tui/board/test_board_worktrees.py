@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fakes.played import started
+from fakes.played_events import started
 from fakes.views.board_rows import board_data, line, seen, shown
 from fakes.views.searched import Search
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from fakes.played import started
+from fakes.played_events import started
 from fakes.pressing import press
 from fakes.views.gated import NEW, OLD, GateStage
 from painted import shows, until

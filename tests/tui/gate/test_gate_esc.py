@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from fakes.played import proposal, started
+from fakes.played_events import proposal, started
 from fakes.pressing import press
 from fakes.views.gated import GateStage
 from hypothesis import HealthCheck, given, settings, strategies as st

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes.played import proposal, started
+from fakes.played_events import proposal, started
 from fakes.pressing import press
 from fakes.screens import Stage
 from fakes.views.gate_opened import SIZE, decisions, opened

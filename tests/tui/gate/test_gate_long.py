@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fakes.played import proposal, started
+from fakes.played_events import proposal, started
 from fakes.pressing import press
 from fakes.screens import Stage
 from fakes.views.gate_opened import decisions, opened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from fakes.played import proposal
+from fakes.played_events import proposal
 
 from rundry.agent import Decide, ProposalOpened, RebaseResult, UserError, apply_cut_hunks
 from rundry.tui.diff.unified import diff_of_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes.played import started
+from fakes.played_events import started
 from fakes.pressing import press
 from fakes.views.gated import OLD, GateStage
 from painted import until

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fakes.played import proposal, started
+from fakes.played_events import proposal, started
 from fakes.screens import Stage
 from fakes.views.board_screen import three
 from fakes.views.gate_opened import decisions, opened

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.played import proposal, started
+from fakes.played_events import proposal, started
 from fakes.pressing import press
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until

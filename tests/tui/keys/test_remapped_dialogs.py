@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from fakes.played import proposal, spec, started
+from fakes.played_events import proposal, spec, started
 from fakes.pressing import press
 from fakes.providers.surveys import FOUND
 from fakes.screens import PlayedStart, Stage

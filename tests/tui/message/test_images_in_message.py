@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from fakes.pictures import HEIC, SVG, gif, jpeg, png
-from fakes.played import started
+from fakes.played_events import started
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 from textual import events

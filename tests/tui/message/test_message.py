@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.played import started
+from fakes.played_events import started
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 

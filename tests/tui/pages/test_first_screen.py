@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from fakes.played import started
+from fakes.played_events import started
 from fakes.providers.surveys import FOUND, NOTHING_FOUND
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from fakes.played import started
+from fakes.played_events import started
 from fakes.pressing import press
 from fakes.screens import Stage
 from painted import shows, until

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from fakes.played import spec
+from fakes.played_events import spec
 from fakes.providers.surveys import FOUND
 from fakes.screens import PlayedStart, Stage
 from fakes.server import ScriptedServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fakes.played import started
+from fakes.played_events import started
 from fakes.pressing import press
 from fakes.views.gated import GateStage
 from fakes.views.reviewed import PlayedReview, review_of

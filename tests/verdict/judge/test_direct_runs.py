@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.layered import IDENTITY
+from fakes.in_process.layered_run import IDENTITY
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, edit, say
 

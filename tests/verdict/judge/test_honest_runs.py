@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from fakes.in_process.layered import decide
+from fakes.in_process.layered_run import decide
 
 from rundry.agent.protocol import Budget, LoopKind, Predicates, Stop
 

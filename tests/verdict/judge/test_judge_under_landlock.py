@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fakes.places import lasting
+from fakes.visible_folders import visible_folder
 
 from rundry.agent.protocol import Budget
 from rundry.agent.sandbox import sandbox
@@ -24,7 +24,7 @@ def place(pytestconfig, monkeypatch):
     if why := why_no_landlock():
         pytest.skip(why)
     monkeypatch.setattr(sandbox, "find_bubblewrap", lambda avoid: None)
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+    with tempfile.TemporaryDirectory(dir=visible_folder(pytestconfig.rootpath), prefix=".test-") as folder:
         for name in ("work", "runs"):
             (Path(folder) / name).mkdir(mode=0o700)
         yield Path(folder)

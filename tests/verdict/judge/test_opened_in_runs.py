@@ -1,6 +1,6 @@
 """The judge says which files the check opened, and asks a person about those first."""
 
-from fakes.in_process.layered import decide
+from fakes.in_process.layered_run import decide
 
 from rundry.agent.protocol import Budget, EntryChoice, evidence_words
 

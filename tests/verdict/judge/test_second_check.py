@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from fakes.in_process.layered import IDENTITY
+from fakes.in_process.layered_run import IDENTITY
 from fakes.turns import call, say
 
 from rundry.agent.protocol import Budget, GateMode, LoopKind, McpServer, Predicates, Say, Stop

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from fakes.in_process.layered import IDENTITY, decide
+from fakes.in_process.layered_run import IDENTITY, decide
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import BY_DIGEST, Budget, Decide, EntryChoice, GateMode, JudgeStarted, Predicates, UserError

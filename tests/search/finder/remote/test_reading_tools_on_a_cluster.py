@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from fakes.held_blobs import HeldBlobs
+from fakes.blobs_in_memory import BlobsInMemory
 from fakes.models.minded import report
 from fakes.project import git
 from fakes.rundry import Home
@@ -97,7 +97,7 @@ def project(tmp_path: Path) -> Path:
 async def context(project: Path) -> ToolContext:
     sandbox = await Sandbox.detect(workspace=project)
     env = {"PATH": "/usr/bin:/bin"}
-    return ToolContext(Workspace(project), env, sandbox, blobs=HeldBlobs(), mcp=no_servers(), rules=[DENIED])
+    return ToolContext(Workspace(project), env, sandbox, blobs=BlobsInMemory(), mcp=no_servers(), rules=[DENIED])
 
 
 def tools_of(executor: str, project: Path, tools: ToolContext) -> tuple[RemoteTools, CountingPool]:

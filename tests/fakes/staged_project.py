@@ -14,7 +14,7 @@ from .turns import Turn, finish
 DONE = finish("told", "calc/core.py")
 
 
-class Place:
+class StagedProject:
     """A project and a home."""
 
     def __init__(self, folder: Path, words: Sequence[str] = ()) -> None:

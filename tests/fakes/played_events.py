@@ -1,4 +1,4 @@
-"""Events with their places, as a journal would stamp them; for tests of views."""
+"""Stamped events as a journal has them, and a link that plays them; for tests of views."""
 
 from __future__ import annotations
 

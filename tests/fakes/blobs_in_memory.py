@@ -1,9 +1,11 @@
+"""File contents in memory, by their SHA-256."""
+
 from __future__ import annotations
 
 import hashlib
 
 
-class HeldBlobs(dict[str, bytes]):
+class BlobsInMemory(dict[str, bytes]):
     """Contents by their SHA-256, in memory."""
 
     def keep(self, data: bytes) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-class Held:
+class PausedCommand:
     """`line` is the part of the command line that waits."""
 
     def __init__(self) -> None:
