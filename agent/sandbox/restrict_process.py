@@ -1,4 +1,4 @@
-"""Restrict this process, then execute the command: `python -I -S inside.py SETTINGS COMMAND...`.
+"""Restrict this process, then execute the command: `python -I -S restrict_process.py SETTINGS COMMAND...`.
 
 This is the last step of every sandbox. SETTINGS is a JSON object:
 - `landlock`: what Landlock allows: `write` (writable files and folders), `places` (readable ones), `hide` (unreadable

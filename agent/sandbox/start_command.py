@@ -117,7 +117,7 @@ def restricted(
 ) -> list[str]:
     """Return the command line that restricts its own process, then executes `argv`.
 
-    `landlock`: what Landlock allows, as `inside.py` explains. `processes`: the largest number.
+    `landlock`: what Landlock allows, as `restrict_process.py` explains. `processes`: the largest number.
     `report`: descriptor of a `SetUp`. `env`: additional variables. `apart`: None means none of its own, or
     those of bubblewrap.
     """

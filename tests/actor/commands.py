@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from fakes.models.deciding import answered
+from fakes.models.stateless_server import answered
 from fakes.turns import Turn, call, finish
 
 from .user import BOTH, ITEMS

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from fakes.machines import words_for
-from fakes.models.deciding import DecidingServer
+from fakes.models.stateless_server import StatelessServer
 from fakes.rundry import RUNDRY, Home
 
 from rundry.agent.journal.journal import Journal
@@ -127,7 +127,7 @@ class Trial:
 
     plan: Plan
     root: Path
-    server: DecidingServer
+    server: StatelessServer
     model: Model
     windows: list[Window] = field(default_factory=list)
 
@@ -269,7 +269,7 @@ def attempt(plan: Plan, *, keeps: bool = False) -> Outcome:
     """Run one plan in a folder of its own. `keeps`: leave the folder, with what was done."""
     root = Path(mkdtemp(prefix="actor-"))
     model = Model(plan.seed, plan.loop, plan.in_place)
-    with DecidingServer(model.answer) as server:
+    with StatelessServer(model.answer) as server:
         trial = Trial(plan, root, server, model)
         try:
             outcome = trial.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from fakes.in_process.inside import play
+from fakes.in_process.headless_run import play
 from fakes.project import make_project
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urldefrag, urljoin
 
-from fakes.in_process.inside import spec_of
+from fakes.in_process.headless_run import spec_of
 from fakes.killing.killed import TESTS, run_until
 
 from rundry.agent.journal.journal import Journal

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fakes.models.deciding import DecidingServer
+from fakes.models.stateless_server import StatelessServer
 from fakes.project import git
 from fakes.rundry import Home, Ran
 
@@ -32,7 +32,7 @@ class Case:
 
     kind: Kind
     root: Path
-    server: DecidingServer
+    server: StatelessServer
     ran: list[Ran] = field(default_factory=list)
 
     @staticmethod
@@ -41,7 +41,7 @@ class Case:
         project.mkdir(parents=True)
         (root / "temp").mkdir()
         kind.make(project)
-        return Case(kind, root, DecidingServer(kind.answer(project)).start())
+        return Case(kind, root, StatelessServer(kind.answer(project)).start())
 
     def __post_init__(self) -> None:
         self.project = self.root / "project"

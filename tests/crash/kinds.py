@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fakes.models.deciding import Answer, answered, in_turn
-from fakes.models.minded import NOTHING, judge, report
+from fakes.models.model_by_role import NOTHING, judge, report
+from fakes.models.stateless_server import Answer, answered, in_turn
 from fakes.project import CHECK, FIX_ADD, FIX_MEAN, git, make_project, read
 from fakes.turns import Turn, call, calls, edit, finish, say
 

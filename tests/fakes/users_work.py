@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from .in_process.hours import repository_of
+from .in_process.simulated_hours import repository_of
 from .project import git
 
 

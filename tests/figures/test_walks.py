@@ -9,8 +9,8 @@ import pytest
 from fakes.in_process.driven import Driven
 from fakes.in_process.traced import Traced
 from fakes.layered_folder import layered_folder
-from fakes.models.minded import NOTHING, MindedModel, report
 from fakes.models.model import ScriptedModel
+from fakes.models.model_by_role import NOTHING, ModelByRole, report
 from fakes.turns import call, say
 
 from rundry.agent.protocol import FinderSpec, Lens, LoopKind
@@ -44,7 +44,7 @@ async def test_an_item_comes_to_its_key_on_the_way_that_the_page_describes(pytes
     for name in ("place", "runs"):
         (tmp_path / name).mkdir(mode=0o700)
     (tmp_path / "place/a.txt").write_text("one\n")
-    model = MindedModel({"one": [report(items=[("file", "a.txt")]), NOTHING]})
+    model = ModelByRole({"one": [report(items=[("file", "a.txt")]), NOTHING]})
     spec = FinderSpec(lenses=[Lens(name="one", prompt="look")], sceptics=1, critic=False)
     run = Driven(tmp_path / "runs", tmp_path / "place", model, task="t", loop=LoopKind.UNTIL_DRY, finder=spec)
     with Traced(walk[0]) as traced:

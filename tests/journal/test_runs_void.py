@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from fakes.played_events import spec
-from fakes.views.judged import ENDS
+from fakes.views.judged_ends import ENDS
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.layers.layer_effects import Side, side_at

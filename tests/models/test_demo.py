@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.in_process.inside import Played, play
+from fakes.in_process.headless_run import Played, play
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.models.demo.project_copy import copy_project

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from fakes.in_process.hours import make_repository, subjects
+from fakes.in_process.simulated_hours import make_repository, subjects
 from fakes.project import changed_files, git
 
 from rundry.agent.repo.pass_preflight import why_no_pass

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.models.minded import MindedModel
+from fakes.models.model_by_role import ModelByRole
 
 from rundry.agent.protocol import FinderSpec, Lens, LoopKind
 
@@ -30,7 +30,7 @@ def search(tmp_path: Path, place: Path) -> Callable[..., Driven]:
     runs.mkdir(mode=0o700)
 
     def make(
-        model: MindedModel, *lenses: str, budget: Any = None, quotas: Any = None, prompt: str = "", **more: Any
+        model: ModelByRole, *lenses: str, budget: Any = None, quotas: Any = None, prompt: str = "", **more: Any
     ) -> Driven:
         spec = FinderSpec(
             lenses=[Lens(name=name, prompt=prompt or f"look like {name}") for name in lenses],

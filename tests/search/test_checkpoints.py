@@ -1,6 +1,6 @@
 """A search is resumed from a checkpoint as it would be from its first event."""
 
-from fakes.models.minded import NOTHING, MindedModel, judge, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ModelFault
@@ -13,7 +13,7 @@ OUT = ModelFault("bad-request", "no", retryable=True)
 async def searched(search):
     lenses = {"one": [report("x", "y", items=[("file", "a.txt")]), OUT, NOTHING], "two": [OUT, NOTHING]}
     run = search(
-        MindedModel(lenses, sceptic=lambda key, nth: judge("refuted" if key == "title:y" else "stands")), "one", "two"
+        ModelByRole(lenses, sceptic=lambda key, nth: judge("refuted" if key == "title:y" else "stands")), "one", "two"
     )
     await run.run()
     return Journal.open(run.path)

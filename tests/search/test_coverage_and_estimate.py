@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 
-from fakes.models.minded import NOTHING, MindedModel, judge, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 from fakes.turns import Call, calls
 from hypothesis import given, strategies as st
 
@@ -31,7 +31,7 @@ async def test_coverage_counts_the_lines_that_each_lens_read_of_the_files_in_sco
     os.symlink("b.txt", place / "link.txt")
     one = [calls(read("a.txt"), read("./a.txt", 2, 3), read("link.txt", 1, 2), read("ignored.txt")), NOTHING]
     two = [calls(read("b.txt", 2), read("nowhere.txt"), read("picture.bin")), NOTHING]
-    run = search(MindedModel({"one": one, "two": two, "idle": [NOTHING]}), "one", "two", "idle")
+    run = search(ModelByRole({"one": one, "two": two, "idle": [NOTHING]}), "one", "two", "idle")
     outcome = await run.run()
     coverage = outcome.coverage
     assert coverage is not None
@@ -45,7 +45,7 @@ async def test_coverage_counts_the_lines_that_each_lens_read_of_the_files_in_sco
 async def test_the_scope_is_what_the_search_names(search, place):
     (place / "src").mkdir()
     (place / "src" / "m.py").write_text("1\n2")
-    run = search(MindedModel({"one": [calls(read("src/m.py"), read("a.txt")), NOTHING]}), "one", paths=["src"])
+    run = search(ModelByRole({"one": [calls(read("src/m.py"), read("a.txt")), NOTHING]}), "one", paths=["src"])
     outcome = await run.run()
     assert outcome.coverage is not None
     assert (outcome.coverage.files, outcome.coverage.lines) == (1, 2)
@@ -55,9 +55,9 @@ async def test_the_scope_is_what_the_search_names(search, place):
 LOOKS = ("one", "two", "three", "four")
 
 
-def looks(**found: tuple[str, ...]) -> MindedModel:
+def looks(**found: tuple[str, ...]) -> ModelByRole:
     """Four lenses: what each reports first, then nothing."""
-    return MindedModel({name: [report(*listed(*found.get(name, ()))), NOTHING] for name in LOOKS}, sceptic=stands)
+    return ModelByRole({name: [report(*listed(*found.get(name, ()))), NOTHING] for name in LOOKS}, sceptic=stands)
 
 
 def stands(key, nth):
@@ -123,7 +123,7 @@ async def test_refuted_findings_are_left_out_and_duplicates_count_as_the_one_tha
         return judge("refuted") if "c.txt" in key else judge("stands")
 
     reworded = {"title": "a1 in other words", "evidence": "a.txt:1"}
-    model = MindedModel(
+    model = ModelByRole(
         {
             "one": [report(*listed("a1", "a2")), NOTHING],
             "two": [report(reworded, *listed("c3")), NOTHING],

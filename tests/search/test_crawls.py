@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from fakes.in_process.inside import Played, spec_of, take_up
+from fakes.in_process.headless_run import Played, spec_of, take_up
 from fakes.killing.killed import run_until
 from fakes.web.site import Site
 from sampling import sampled

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from fakes.in_process.inside import Played, take_up
+from fakes.in_process.headless_run import Played, take_up
 from fakes.rundry import Home
-from fakes.web.corners import Reply, html
 from fakes.web.crawling import crawled
+from fakes.web.odd_pages import Reply, html
 from fakes.web.site import Site
 
 

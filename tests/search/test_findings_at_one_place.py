@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.models.minded import NOTHING, MindedModel, judge, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sampling import examples
 
@@ -34,7 +34,7 @@ def judged(run: Driven) -> dict[str, str]:
 
 async def test_findings_on_equal_lines_are_all_judged(search, same):
     found = [at(line, "input reaches SQL") for line in (2, 5, 9, 12)]
-    run = search(MindedModel({"one": [report(*found), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [report(*found), NOTHING]}), "one")
     outcome = await run.run()
     assert (outcome.reason, outcome.findings.confirmed) == ("dry", 4), run.story()
     assert len({e["key"] for e in run.of("finding_reported")}) == 4
@@ -42,7 +42,7 @@ async def test_findings_on_equal_lines_are_all_judged(search, same):
 
 async def test_two_findings_on_one_line_are_both_judged_and_the_distinct_one_counts(search, same):
     """Seen before the fix: the second one disappeared without a verdict, and the run was complete."""
-    model = MindedModel({"one": [report(at(12, "input reaches SQL"), at(12, "the result is not closed")), NOTHING]})
+    model = ModelByRole({"one": [report(at(12, "input reaches SQL"), at(12, "the result is not closed")), NOTHING]})
     run = search(model, "one")
     outcome = await run.run()
     assert judged(run) == {"input reaches SQL": "confirmed", "the result is not closed": "confirmed"}, run.story()
@@ -52,7 +52,7 @@ async def test_two_findings_on_one_line_are_both_judged_and_the_distinct_one_cou
 
 
 async def test_the_verifier_of_a_possible_duplicate_reads_what_to_compare_it_with(search, same):
-    model = MindedModel({"one": [report(at(12, "a"), at(12, "b")), NOTHING]}, sceptic=lambda key, nth: judge("refuted"))
+    model = ModelByRole({"one": [report(at(12, "a"), at(12, "b")), NOTHING]}, sceptic=lambda key, nth: judge("refuted"))
     await search(model, "one").run()
     asked = {r.messages[1].text for r in model.requests if "Try to refute" in r.messages[0].text}
     compared = [text for text in asked if "It was reported where finding" in text]
@@ -65,7 +65,7 @@ async def test_a_reworded_finding_judged_as_a_duplicate_does_not_reset_the_strea
     def sceptic(key, nth):
         return judge("duplicate", of=key.partition("~")[0]) if "~" in key else judge("stands")
 
-    model = MindedModel({"one": [report(at(12, "a")), report(at(12, "a, said otherwise")), NOTHING]}, sceptic=sceptic)
+    model = ModelByRole({"one": [report(at(12, "a")), report(at(12, "a, said otherwise")), NOTHING]}, sceptic=sceptic)
     run = search(model, "one")
     outcome = await run.run()
     assert [(e["new"], e["dry_streak"]) for e in run.of("pass_finished")] == [(1, 0), (0, 1), (0, 2)], run.story()
@@ -73,7 +73,7 @@ async def test_a_reworded_finding_judged_as_a_duplicate_does_not_reset_the_strea
 
 
 async def test_a_distinct_finding_at_a_known_place_resets_the_streak(search, same):
-    model = MindedModel({"one": [report(at(12, "a")), NOTHING, report(at(12, "b")), NOTHING]})
+    model = ModelByRole({"one": [report(at(12, "a")), NOTHING, report(at(12, "b")), NOTHING]})
     run = search(model, "one", dry_passes=2)
     outcome = await run.run()
     assert [e["dry_streak"] for e in run.of("pass_finished")] == [0, 1, 0, 1, 2], run.story()
@@ -82,14 +82,14 @@ async def test_a_distinct_finding_at_a_known_place_resets_the_streak(search, sam
 
 async def test_one_key_that_a_model_gives_to_two_places_does_not_hide_the_second(search, same):
     found = [at(2, "input reaches SQL", key="sql"), at(12, "input reaches SQL", key="sql")]
-    run = search(MindedModel({"one": [report(*found), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [report(*found), NOTHING]}), "one")
     outcome = await run.run()
     assert outcome.findings.confirmed == 2, run.story()
 
 
 async def test_without_verifiers_a_possible_duplicate_is_kept_and_does_not_count_as_new(search, same):
     count = iter(range(10_000))
-    model = MindedModel({"one": [lambda _: report(at(12, f"wording {next(count)}"))]})
+    model = ModelByRole({"one": [lambda _: report(at(12, f"wording {next(count)}"))]})
     run = search(model, "one", sceptics=0)
     outcome = await run.run()
     assert (outcome.reason, outcome.passes) == ("dry", 3), run.story()
@@ -98,7 +98,7 @@ async def test_without_verifiers_a_possible_duplicate_is_kept_and_does_not_count
 
 
 async def test_a_person_can_decide_that_a_possible_duplicate_is_distinct_and_the_search_continues(search, same):
-    model = MindedModel({"one": [report(at(12, "a"), at(12, "b")), NOTHING]})
+    model = ModelByRole({"one": [report(at(12, "a"), at(12, "b")), NOTHING]})
     run = search(model, "one", sceptics=0)
     run.on("pass_finished", lambda _: Judge(key=second(run), verdict="confirmed"), nth=2)
     outcome = await run.run(watched=True)
@@ -113,14 +113,14 @@ def second(run: Driven) -> str:
 
 async def test_a_search_of_an_earlier_version_knows_its_findings_by_the_keys_that_it_gave_them(search, same):
     """Keys were the path and a hash of the line alone, and reports had no place."""
-    run = search(MindedModel({"one": [report(at(12, "a")), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [report(at(12, "a")), NOTHING]}), "one")
     await run.run()
     old = identity("a", "same.txt:12", None, same.parent).old_place
     new = run.of("finding_reported")[0]["key"]
     renamed = run.rewritten(
         lambda line: line.replace(new, old).replace(f'"place":"{old}"', '"place":""'), upto="pass_finished"
     )
-    renamed.model = MindedModel({"one": [report(at(12, "A")), report(at(12, "b")), NOTHING]})
+    renamed.model = ModelByRole({"one": [report(at(12, "A")), report(at(12, "b")), NOTHING]})
     outcome = await renamed.run()
     assert outcome.reason == "dry", renamed.story()
     assert [e["key"] for e in renamed.of("item_duplicate")] == [old]
@@ -156,7 +156,7 @@ async def test_a_lens_that_rewords_one_finding_forever_still_ends_dry(
         return judge("stands") if key == first else judge(verdicts[nth % len(verdicts)], of=first)
 
     names = [f"l{n}" for n in range(lenses)]
-    model = MindedModel({name: [reworded] for name in names}, sceptic=sceptic)
+    model = ModelByRole({name: [reworded] for name in names}, sceptic=sceptic)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "place").mkdir()
         (Path(folder) / "place" / "a.txt").write_text("one\ntwo\nthree\n")

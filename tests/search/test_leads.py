@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from fakes.models.minded import NOTHING, MindedModel, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, report
 from fakes.turns import Turn, call
 
 from rundry.agent.protocol import LeadsSpec, ModelFault, Request
@@ -21,7 +21,7 @@ def values(n: int) -> list[tuple[str, str]]:
     return [("value", f"lead {number}") for number in range(n)]
 
 
-def sent(model: MindedModel) -> set[str]:
+def sent(model: ModelByRole) -> set[str]:
     return {
         lead for r in model.requests for m in r.messages for lead in re.findall(r"- value (lead \d+)$", m.text, re.M)
     }
@@ -34,7 +34,7 @@ def done(run) -> dict[str, str]:
 
 async def test_every_lead_that_counts_as_told_was_in_a_prompt(search):
     """Seen before the fix: of 50 leads that were taken 40 were listed, and all 50 were done."""
-    model = MindedModel({"one": [report(items=values(55)), NOTHING], "two": [NOTHING]})
+    model = ModelByRole({"one": [report(items=values(55)), NOTHING], "two": [NOTHING]})
     run = search(model, "one", "two")
     outcome = await run.run()
     assert (outcome.reason, outcome.complete) == ("dry", True), run.story()
@@ -53,7 +53,7 @@ def test_leads_that_would_make_a_prompt_too_long_wait_for_the_next_pass():
 
 @pytest.mark.long
 async def test_leads_of_a_pass_that_no_lens_ended_are_sent_in_the_next_one(search):
-    model = MindedModel({"one": [report(items=values(3)), OUT, OUT, OUT, OUT, NOTHING]})
+    model = ModelByRole({"one": [report(items=values(3)), OUT, OUT, OUT, OUT, NOTHING]})
     run = search(model, "one", retries=1)
     await run.run()
     resumed = await run.run()
@@ -62,7 +62,7 @@ async def test_leads_of_a_pass_that_no_lens_ended_are_sent_in_the_next_one(searc
 
 
 async def test_a_lens_that_failed_while_others_were_sent_leads_is_named_and_gets_them_on_resume(search):
-    model = MindedModel({"one": [report(items=values(2)), NOTHING], "bad": [NOTHING, BROKEN, NOTHING]})
+    model = ModelByRole({"one": [report(items=values(2)), NOTHING], "bad": [NOTHING, BROKEN, NOTHING]})
     run = search(model, "one", "bad", retries=1)
     outcome = await run.run()
     assert (outcome.reason, outcome.complete, outcome.exit_code) == ("dry", False, 6), run.story()
@@ -73,7 +73,7 @@ async def test_a_lens_that_failed_while_others_were_sent_leads_is_named_and_gets
     assert sorted(later[-1] or later[-2] or later[-3]) == ["lead 0", "lead 1"], later
 
 
-class Working(MindedModel):
+class Working(ModelByRole):
     """Also works leads: `items` says what comes of each."""
 
     def __init__(self, lenses, items, **more):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from fakes.models.minded import NOTHING, READ, MindedModel, judge, report
+from fakes.models.model_by_role import NOTHING, READ, ModelByRole, judge, report
 from fakes.turns import Turn, call
 
 GOOD = {"title": "x is wrong", "evidence": "a.txt:2"}
 
 
-def unread(lenses, **more) -> MindedModel:
+def unread(lenses, **more) -> ModelByRole:
     """A model that only reads what its script says."""
-    return MindedModel(lenses, reads=False, **more)
+    return ModelByRole(lenses, reads=False, **more)
 
 
 def read_then(*answers: Turn):
@@ -46,7 +46,7 @@ async def test_a_lens_that_read_nothing_did_not_run(search, place, look):
 
 
 async def test_a_lens_that_read_nothing_makes_a_search_incomplete_and_is_named(search):
-    run = search(MindedModel({"one": [report("x"), NOTHING]}), "one", retries=0)
+    run = search(ModelByRole({"one": [report("x"), NOTHING]}), "one", retries=0)
     blind = search(unread({"one": [READ, NOTHING] * 20, "blind": [NOTHING]}), "one", "blind", retries=0)
     assert (await run.run()).complete
     outcome = await blind.run()
@@ -120,7 +120,7 @@ WRONG = {
 @pytest.mark.parametrize("evidence", WRONG)
 async def test_a_place_that_does_not_hold_is_an_error_to_the_model_before_any_verifier_sees_it(search, evidence):
     wrong = {"title": "x is wrong", "evidence": evidence}
-    model = MindedModel({"one": [report(wrong), report(GOOD), NOTHING]})
+    model = ModelByRole({"one": [report(wrong), report(GOOD), NOTHING]})
     run = search(model, "one")
     outcome = await run.run()
     (refused,) = [e["result"] for e in run.of("tool_finished") if e["tool"] == "report" and not e["ok"]]
@@ -139,7 +139,7 @@ async def test_a_place_that_does_not_hold_is_an_error_to_the_model_before_any_ve
 async def test_a_place_in_each_usual_form_is_accepted(search, place, evidence):
     (place / "with space.txt").write_text("one\n")
     run = search(
-        MindedModel(
+        ModelByRole(
             {"one": [report({"title": "x", "evidence": evidence}), NOTHING]}, sceptic=lambda *_: judge("refuted")
         ),
         "one",
@@ -151,7 +151,7 @@ async def test_a_place_in_each_usual_form_is_accepted(search, place, evidence):
 
 async def test_a_report_that_keeps_a_wrong_place_loses_only_that_finding_and_the_search_is_not_complete(search):
     both = report(GOOD, {"title": "made up", "evidence": "nosuch.py:99"})
-    run = search(MindedModel({"one": [both, both, both, NOTHING]}), "one")
+    run = search(ModelByRole({"one": [both, both, both, NOTHING]}), "one")
     outcome = await run.run()
     assert [e["title"] for e in run.of("finding_reported")] == ["x is wrong"], run.story()
     assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", False, 1)

@@ -6,9 +6,9 @@ import gzip
 import zlib
 
 import pytest
-from fakes.in_process.inside import Played, take_up
-from fakes.web.corners import Reply, html, moved
+from fakes.in_process.headless_run import Played, take_up
 from fakes.web.crawling import crawled
+from fakes.web.odd_pages import Reply, html, moved
 from fakes.web.site import Site
 
 

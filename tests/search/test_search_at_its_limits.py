@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fakes.models.minded import NOTHING, MindedModel, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, report
 from fakes.turns import call
 
 from rundry.agent.protocol import Budget, Price, SetLimit, Stop, Undo
@@ -19,7 +19,7 @@ def held(turn):
 async def test_calls_that_run_in_parallel_never_pass_a_limit_in_usd(search):
     count = iter(range(10_000))
     price = Price(input=2e-6, output=8e-6, cached=2e-6, worst_input=2e-6, worst_output=8e-6)
-    model = MindedModel({name: [lambda _: report(f"number {next(count)}")] for name in EIGHT}, price=price)
+    model = ModelByRole({name: [lambda _: report(f"number {next(count)}")] for name in EIGHT}, price=price)
     run = search(model, *EIGHT, budget=Budget(usd=0.6, tokens=None, steps=400), sceptics=3)
     outcome = await run.run()
     assert (outcome.reason, outcome.complete) == ("budget", False), run.story()
@@ -28,7 +28,7 @@ async def test_calls_that_run_in_parallel_never_pass_a_limit_in_usd(search):
 
 
 async def test_a_limit_that_is_lowered_under_what_was_spent_ends_it_and_raised_again_it_continues(search):
-    model = MindedModel({"one": [report("x"), report("y"), report("z"), NOTHING]})
+    model = ModelByRole({"one": [report("x"), report("y"), report("z"), NOTHING]})
     run = search(model, "one")
     run.on("pass_finished", SetLimit(name="steps", value=1))
     run.on("run_ended", SetLimit(name="steps", value=50)).on("run_ended", Stop(how="now"), nth=2)
@@ -38,7 +38,7 @@ async def test_a_limit_that_is_lowered_under_what_was_spent_ends_it_and_raised_a
 
 
 async def test_an_immediate_stop_while_eight_search_ends_them_all(search):
-    run = search(MindedModel({name: [held(NOTHING)] for name in EIGHT}), *EIGHT, budget=Budget(tokens=None))
+    run = search(ModelByRole({name: [held(NOTHING)] for name in EIGHT}), *EIGHT, budget=Budget(tokens=None))
     run.on("call_admitted", Stop(how="now"), nth=8)
     outcome = await run.run()
     assert (outcome.reason, outcome.complete) == ("user", False), run.story()
@@ -48,7 +48,7 @@ async def test_an_immediate_stop_while_eight_search_ends_them_all(search):
 
 async def test_a_quota_that_one_lens_uses_up_ends_the_search_as_a_budget(search):
     look = call("read_file", path="a.txt")
-    run = search(MindedModel({"one": [look], "two": [NOTHING]}), "one", "two", quotas={"read_file": "3/run"})
+    run = search(ModelByRole({"one": [look], "two": [NOTHING]}), "one", "two", quotas={"read_file": "3/run"})
     outcome = await run.run()
     assert (outcome.reason, outcome.complete) == ("budget", False), run.story()
     assert "read_file" in outcome.detail
@@ -56,14 +56,14 @@ async def test_a_quota_that_one_lens_uses_up_ends_the_search_as_a_budget(search)
 
 async def test_a_lens_that_goes_in_circles_fails_alone(search):
     look = call("read_file", path="a.txt")
-    run = search(MindedModel({"one": [look], "two": [report("x"), NOTHING]}), "one", "two", retries=0)
+    run = search(ModelByRole({"one": [look], "two": [report("x"), NOTHING]}), "one", "two", retries=0)
     outcome = await run.run()
     assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", False, 1), run.story()
     assert "lens one: the model repeated itself" in outcome.detail
 
 
 async def test_a_search_that_changes_nothing_has_nothing_to_undo_and_says_so(search):
-    run = search(MindedModel({"one": [report("x"), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [report("x"), NOTHING]}), "one")
     run.on("pass_finished", Undo())
     outcome = await run.run(watched=True)
     assert outcome.reason == "dry" and outcome.files_changed == [], run.story()

@@ -1,7 +1,7 @@
 """A search by lenses runs until dry, and not a pass longer or shorter."""
 
 import pytest
-from fakes.models.minded import NOTHING, MindedModel, judge, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 from fakes.turns import call, say
 
 from rundry.agent.protocol import Budget, ModelFault
@@ -10,7 +10,7 @@ OUT = ModelFault("bad-request", "no", retryable=True)
 
 
 async def test_a_search_ends_dry_after_two_empty_passes(search):
-    run = search(MindedModel({"one": [report("x is wrong"), NOTHING], "two": [NOTHING]}), "one", "two")
+    run = search(ModelByRole({"one": [report("x is wrong"), NOTHING], "two": [NOTHING]}), "one", "two")
     outcome = await run.run()
     assert (outcome.reason, outcome.complete, outcome.exit_code) == ("dry", True, 0), run.story()
     assert [(e["new"], e["dry_streak"]) for e in run.of("pass_finished")] == [(1, 0), (0, 1), (0, 2)]
@@ -21,7 +21,7 @@ async def test_a_search_ends_dry_after_two_empty_passes(search):
 
 async def test_a_finding_that_was_refuted_never_resets_the_streak_twice(search):
     """The classic mistake: dedup against what was confirmed."""
-    model = MindedModel({"one": [report("x is wrong")]}, sceptic=lambda key, nth: judge("refuted", "it is right"))
+    model = ModelByRole({"one": [report("x is wrong")]}, sceptic=lambda key, nth: judge("refuted", "it is right"))
     run = search(model, "one")
     outcome = await run.run()
     assert outcome.reason == "dry", run.story()
@@ -33,7 +33,7 @@ async def test_a_finding_that_was_refuted_never_resets_the_streak_twice(search):
 
 async def test_a_failed_lens_is_not_an_empty_one(search):
     """The other classic mistake: a failure read as nothing found."""
-    model = MindedModel({"one": [OUT, OUT, report("late"), NOTHING], "two": [NOTHING]})
+    model = ModelByRole({"one": [OUT, OUT, report("late"), NOTHING], "two": [NOTHING]})
     run = search(model, "one", "two")
     outcome = await run.run()
     assert outcome.reason == "dry", run.story()
@@ -42,7 +42,7 @@ async def test_a_failed_lens_is_not_an_empty_one(search):
 
 
 async def test_a_pass_in_which_a_lens_failed_permanently_is_not_dry(search):
-    run = search(MindedModel({"one": [NOTHING], "bad": [OUT]}), "one", "bad", retries=1)
+    run = search(ModelByRole({"one": [NOTHING], "bad": [OUT]}), "one", "bad", retries=1)
     await run.run()
     first, *_ = run.of("pass_finished")
     assert (first["number"], first["new"], first["dry_streak"]) == (1, 0, 0), run.story()
@@ -50,7 +50,7 @@ async def test_a_pass_in_which_a_lens_failed_permanently_is_not_dry(search):
 
 @pytest.mark.long
 async def test_a_lens_that_always_fails_is_named_and_the_run_is_dry_but_not_complete(search):
-    run = search(MindedModel({"one": [report("x"), NOTHING], "bad": [OUT]}), "one", "bad", retries=1)
+    run = search(ModelByRole({"one": [report("x"), NOTHING], "bad": [OUT]}), "one", "bad", retries=1)
     outcome = await run.run()
     assert (outcome.reason, outcome.complete, outcome.exit_code) == ("dry", False, 6), run.story()
     assert "lens bad" in outcome.detail
@@ -61,7 +61,7 @@ async def test_a_lens_that_always_fails_is_named_and_the_run_is_dry_but_not_comp
 
 @pytest.mark.long
 async def test_where_every_lens_fails_the_run_is_an_error_and_never_dry(search):
-    run = search(MindedModel({"one": [OUT]}), "one", retries=1)
+    run = search(ModelByRole({"one": [OUT]}), "one", retries=1)
     outcome = await run.run()
     assert (outcome.reason, outcome.complete) == ("error", False), run.story()
     assert "every lens failed" in outcome.detail
@@ -71,7 +71,7 @@ async def test_a_majority_of_sceptics_decides_and_their_reasons_are_kept(search)
     def sceptic(key, nth):
         return judge("stands", "I could not") if key == "title:x" or nth == 1 else judge("refuted", f"no {nth}")
 
-    run = search(MindedModel({"one": [report("x", "y"), NOTHING]}, sceptic=sceptic), "one", sceptics=3)
+    run = search(ModelByRole({"one": [report("x", "y"), NOTHING]}, sceptic=sceptic), "one", sceptics=3)
     outcome = await run.run()
     judged = {e["key"]: e for e in run.of("finding_judged")}
     assert judged["title:x"]["verdict"] == "confirmed"
@@ -82,7 +82,7 @@ async def test_a_majority_of_sceptics_decides_and_their_reasons_are_kept(search)
 
 
 async def test_a_sceptic_sees_the_finding_in_a_fresh_context_with_reading_tools_only(search):
-    model = MindedModel({"one": [report({"title": "x", "evidence": "a.txt:2"}), NOTHING]})
+    model = ModelByRole({"one": [report({"title": "x", "evidence": "a.txt:2"}), NOTHING]})
     await search(model, "one").run()
     asked = next(r for r in model.requests if "Try to refute" in r.messages[0].text)
     assert len(asked.messages) == 2
@@ -94,7 +94,7 @@ async def test_a_duplicate_by_a_sceptics_word_does_not_reset_the_streak(search):
     def sceptic(key, nth):
         return judge("duplicate", of="title:x") if key == "title:x said otherwise" else judge("stands")
 
-    model = MindedModel({"one": [report("x"), report("x, said otherwise"), NOTHING]}, sceptic=sceptic)
+    model = ModelByRole({"one": [report("x"), report("x, said otherwise"), NOTHING]}, sceptic=sceptic)
     run = search(model, "one")
     await run.run()
     assert [(e["new"], e["dry_streak"]) for e in run.of("pass_finished")] == [(1, 0), (0, 1), (0, 2)], run.story()
@@ -104,14 +104,14 @@ async def test_a_duplicate_by_a_sceptics_word_does_not_reset_the_streak(search):
 async def test_two_spellings_of_a_place_are_one_finding(search):
     first = {"title": "x is wrong", "evidence": "a.txt:2"}
     again = {"title": "X is  wrong.", "evidence": "./a.txt:2"}
-    run = search(MindedModel({"one": [report(first), NOTHING], "two": [report(again), NOTHING]}), "one", "two")
+    run = search(ModelByRole({"one": [report(first), NOTHING], "two": [report(again), NOTHING]}), "one", "two")
     await run.run()
     assert len(run.of("finding_reported")) == 1, run.story()
     assert len(run.of("item_duplicate")) == 1
 
 
 async def test_the_models_word_is_kept_but_only_keys_count(search):
-    run = search(MindedModel({"one": [report("x"), report("x", new=True)]}), "one")
+    run = search(ModelByRole({"one": [report("x"), report("x", new=True)]}), "one")
     outcome = await run.run()
     assert outcome.reason == "dry"
     words = [(e["new"], e["found_new"]) for e in run.of("work_finished") if e["kind"] == "lens"]
@@ -119,7 +119,7 @@ async def test_the_models_word_is_kept_but_only_keys_count(search):
 
 
 async def test_a_lens_that_says_nothing_reads_how_to_end_and_fails_when_its_steps_are_used_up(search):
-    run = search(MindedModel({"one": [say("hm"), NOTHING], "two": [NOTHING]}), "one", "two")
+    run = search(ModelByRole({"one": [say("hm"), NOTHING], "two": [NOTHING]}), "one", "two")
     outcome = await run.run()
     assert outcome.reason == "dry"
     assert any("call `report`" in e["text"] for e in run.of("prompted"))
@@ -127,7 +127,7 @@ async def test_a_lens_that_says_nothing_reads_how_to_end_and_fails_when_its_step
 
 async def test_the_budget_ends_a_search_that_never_runs_dry_and_it_is_never_called_dry(search):
     count = iter(range(10_000))
-    run = search(MindedModel({"one": [lambda _: report(f"number {next(count)}")]}), "one", budget=Budget(steps=12))
+    run = search(ModelByRole({"one": [lambda _: report(f"number {next(count)}")]}), "one", budget=Budget(steps=12))
     outcome = await run.run()
     assert (outcome.reason, outcome.complete, outcome.steps) == ("budget", False, 12), run.story()
     assert "step budget" in outcome.detail
@@ -135,7 +135,7 @@ async def test_the_budget_ends_a_search_that_never_runs_dry_and_it_is_never_call
 
 async def test_the_critic_is_asked_before_an_empty_streak_is_trusted_and_its_lens_runs_once(search):
     proposal = call("propose", reason="nobody looked at the ends", lens={"name": "ends", "prompt": "look at the ends"})
-    model = MindedModel(
+    model = ModelByRole(
         {"one": [report("x"), NOTHING], "ends": [report("y")]},
         critic=[proposal, call("propose", reason="nothing is missing")],
     )
@@ -151,7 +151,7 @@ async def test_the_critic_is_asked_before_an_empty_streak_is_trusted_and_its_len
 async def test_calls_that_run_in_parallel_never_pass_a_token_limit(search):
     lenses = [f"l{i}" for i in range(8)]
     count = iter(range(10_000))
-    model = MindedModel({name: [lambda _: report(f"number {next(count)}")] for name in lenses})
+    model = ModelByRole({name: [lambda _: report(f"number {next(count)}")] for name in lenses})
     run = search(model, *lenses, budget=Budget(tokens=40_000), sceptics=3)
     outcome = await run.run()
     assert outcome.reason == "budget", run.story()
@@ -162,7 +162,7 @@ async def test_a_lens_that_the_critic_proposes_under_a_known_name_runs_under_a_n
     """Seen before the fix: it was dropped, and the run was complete."""
     proposal = call("propose", reason="the ends", lens={"name": "one", "prompt": "look at the ends"})
     again = call("propose", reason="still the ends", lens={"name": "one", "prompt": "Look at  the ends"})
-    model = MindedModel({"one": [report("x"), NOTHING], "one-2": [report("y")]}, critic=[proposal, again])
+    model = ModelByRole({"one": [report("x"), NOTHING], "one-2": [report("y")]}, critic=[proposal, again])
     run = search(model, "one", critic=True)
     outcome = await run.run()
     assert outcome.reason == "dry", run.story()
@@ -183,7 +183,7 @@ async def test_a_critic_that_proposes_a_lens_for_every_reworded_finding_ends_too
     def reworded(_):
         return report(f"x in words {next(count)}")
 
-    model = MindedModel(
+    model = ModelByRole(
         {"one": [report("x"), NOTHING], **{f"one-{n}": [reworded] for n in range(2, 30)}},
         sceptic=lambda key, nth: judge("stands") if key == "title:x" else judge("duplicate", of="title:x"),
         critic=[proposal],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fakes.models.minded import NOTHING, MindedModel, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, report
 
 from rundry.agent.protocol import Budget, SetLimit, Stop
 
 
 async def test_a_search_continues_where_it_was_once_a_limit_is_raised(search):
-    model = MindedModel({"taint": [report("first", "second"), NOTHING]})
+    model = ModelByRole({"taint": [report("first", "second"), NOTHING]})
     run = search(model, "taint", budget=Budget(steps=2))
     run.on("run_ended", SetLimit(name="steps", value=30)).on("run_ended", Stop(how="now"), nth=2)
     outcome = await run.run(watched=True, linger=True)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.models.minded import NOTHING, MindedModel, judge, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 from fakes.turns import call
 
 from rundry.agent import ViewState, reduce
@@ -37,7 +37,7 @@ GONE = ModelFault("auth", "the key is refused", retryable=False)
 
 def by_models(search, tmp_path, place, budget=None, **more) -> Driven:
     """Two lenses: one at the run's model, `own` at a model of its own."""
-    run = search(MindedModel({"one": [report("x"), NOTHING], "own": [report("y"), NOTHING]}), "one", budget=budget)
+    run = search(ModelByRole({"one": [report("x"), NOTHING], "own": [report("y"), NOTHING]}), "one", budget=budget)
     lenses = [Lens(name="one", prompt="p"), Lens(name="own", prompt="p", model="other/small")]
     spec = FinderSpec(lenses=lenses, sceptics=1, critic=False, retries=0)
     return Driven(tmp_path / "runs", place, run.model, task="t", loop=LoopKind.UNTIL_DRY, finder=spec, **more)
@@ -45,7 +45,7 @@ def by_models(search, tmp_path, place, budget=None, **more) -> Driven:
 
 async def test_a_lens_answers_at_its_own_model_and_is_metered_apart(search, tmp_path, place):
     run = by_models(search, tmp_path, place)
-    other = MindedModel({"own": [report("y"), NOTHING]}, name="other/small")
+    other = ModelByRole({"own": [report("y"), NOTHING]}, name="other/small")
     run.open_model = lambda spec: other if spec.name == "other/small" else run.model
     outcome = await run.run()
     assert (outcome.reason, outcome.findings.confirmed) == ("dry", 2), run.story()
@@ -69,7 +69,7 @@ async def test_a_lens_whose_model_cannot_be_opened_fails_by_name_and_the_others_
 
 async def test_a_lens_whose_model_has_no_price_does_not_slip_past_a_limit_in_usd(search, tmp_path, place):
     run = by_models(search, tmp_path, place, usd_asked=True)
-    other = MindedModel({"own": [report("y"), NOTHING]}, name="other/small", price=None)
+    other = ModelByRole({"own": [report("y"), NOTHING]}, name="other/small", price=None)
     run.open_model = lambda spec: other if spec.name == "other/small" else run.model
     outcome = await run.run()
     assert not other.asked and outcome.reason == "dry" and not outcome.complete, run.story()
@@ -77,14 +77,14 @@ async def test_a_lens_whose_model_has_no_price_does_not_slip_past_a_limit_in_usd
 
 
 async def test_where_every_lens_failed_a_resume_asks_them_again(search):
-    run = search(MindedModel({"one": [GONE, GONE, report("x"), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [GONE, GONE, report("x"), NOTHING]}), "one")
     assert (await run.run()).reason == "error", run.story()
     outcome = await run.run()
     assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", True, 1), run.story()
 
 
 async def test_where_every_lens_failed_continuing_asks_them_again(search):
-    run = search(MindedModel({"one": [GONE, GONE, report("x"), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [GONE, GONE, report("x"), NOTHING]}), "one")
     run.on("paused", Unpause())
     outcome = await run.run(watched=True)
     assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", True, 1), run.story()
@@ -93,7 +93,7 @@ async def test_where_every_lens_failed_continuing_asks_them_again(search):
 
 async def test_resume_of_a_dry_run_tries_once_more_what_failed_in_it(search):
     sceptics = iter([GONE, judge("stands")])
-    model = MindedModel(
+    model = ModelByRole(
         {"one": [report("x"), NOTHING], "bad": [GONE, GONE, report("y"), NOTHING]},
         sceptic=lambda key, nth: next(sceptics, judge("stands")),
     )
@@ -109,7 +109,7 @@ async def test_resume_of_a_dry_run_tries_once_more_what_failed_in_it(search):
 
 
 async def test_a_critic_that_cannot_be_asked_leaves_the_search_incomplete(search):
-    model = MindedModel({"one": [report("x"), NOTHING]}, critic=[GONE, call("propose", reason="nothing is missing")])
+    model = ModelByRole({"one": [report("x"), NOTHING]}, critic=[GONE, call("propose", reason="nothing is missing")])
     run = search(model, "one", critic=True, retries=0)
     first = await run.run()
     assert (first.reason, first.complete) == ("dry", False), run.story()
@@ -118,7 +118,7 @@ async def test_a_critic_that_cannot_be_asked_leaves_the_search_incomplete(search
 
 
 async def test_a_hint_on_resume_is_heard_by_every_lens(search):
-    model = MindedModel({"one": [report("x"), NOTHING], "two": [NOTHING]})
+    model = ModelByRole({"one": [report("x"), NOTHING], "two": [NOTHING]})
     run = search(model, "one", "two")
     await run.run()
     before = len(model.asked)
@@ -130,7 +130,7 @@ async def test_a_hint_on_resume_is_heard_by_every_lens(search):
 @pytest.mark.long
 async def test_a_retry_that_is_due_after_the_deadline_is_not_waited_for(search):
     late = ModelFault("server", "no", retryable=True)
-    model = MindedModel({"one": [NOTHING], "bad": [late]})
+    model = ModelByRole({"one": [NOTHING], "bad": [late]})
     run = search(model, "one", "bad", budget=Budget(deadline=time.time() + 6, seconds=None))
     outcome = await run.run()
     assert outcome.reason == "budget", run.story()
@@ -140,7 +140,7 @@ async def test_a_retry_that_is_due_after_the_deadline_is_not_waited_for(search):
 @pytest.mark.long
 async def test_a_lens_that_is_added_while_a_retry_is_waited_for_begins_immediately(search):
     cut = ModelFault("cut", "the answer was cut", retryable=True)  # may be billed, so it gets three more tries
-    model = MindedModel({"one": [cut, cut, cut, cut, NOTHING], "new": [report("x"), NOTHING]})
+    model = ModelByRole({"one": [cut, cut, cut, cut, NOTHING], "new": [report("x"), NOTHING]})
     run = search(model, "one")
     run.on("work_finished", AddLens(name="new", prompt="p"), ok=False)
     outcome = await run.run()
@@ -148,7 +148,7 @@ async def test_a_lens_that_is_added_while_a_retry_is_waited_for_begins_immediate
 
 
 async def test_steps_that_are_raised_on_resume_continue_without_asking_twice(search):
-    model = MindedModel({f"l{n}": [report(f"f{n}"), NOTHING] for n in range(8)})
+    model = ModelByRole({f"l{n}": [report(f"f{n}"), NOTHING] for n in range(8)})
     run = search(model, *(f"l{n}" for n in range(8)), budget=Budget(steps=5, tokens=None), sceptics=3)
     first = await run.run()
     assert (first.reason, first.steps, first.complete) == ("budget", 5, False), run.story()
@@ -160,7 +160,7 @@ async def test_steps_that_are_raised_on_resume_continue_without_asking_twice(sea
 
 
 async def test_a_message_is_not_lost_where_the_budget_ends_before_a_lens_hears_it(search):
-    model = MindedModel({"one": [NOTHING]})
+    model = ModelByRole({"one": [NOTHING]})
     run = search(model, "one", budget=Budget(steps=1))
     run.on("step_started", Say(text="look at the ends"))
     assert (await run.run()).reason == "budget", run.story()
@@ -170,7 +170,7 @@ async def test_a_message_is_not_lost_where_the_budget_ends_before_a_lens_hears_i
 
 async def test_the_board_knows_what_the_runner_knows_at_every_event(search):
     """Two folds of one journal: what the loop decides from, and what the person sees."""
-    run = search(MindedModel({"one": [GONE, GONE, report("x"), NOTHING], "two": [GONE, NOTHING]}), "one", "two")
+    run = search(ModelByRole({"one": [GONE, GONE, report("x"), NOTHING], "two": [GONE, NOTHING]}), "one", "two")
     run.on("pass_finished", Say(text="look at the ends"))
     await run.run()
     await run.run(changes=ResumeChanges(hint="once more"))
@@ -196,7 +196,7 @@ async def test_thousands_of_findings_that_wait_do_not_make_a_decision_dear(searc
 
 
 def test_what_is_kept_of_the_calls_of_a_long_search_does_not_grow_with_them(search):
-    facts = RunFacts(search(MindedModel({}), "one").spec)
+    facts = RunFacts(search(ModelByRole({}), "one").spec)
     for n in range(500):
         called = ToolCalled(call_id=f"call{n}", tool="read_file", arguments={"path": "a.txt"})
         finished = ToolFinished(call_id=f"call{n}", tool="read_file", ok=True, result="x" * 400)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes.models.minded import NOTHING, MindedModel, judge, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 from fakes.turns import call
 
 from rundry.agent.journal.journal import Journal
@@ -36,7 +36,7 @@ def held(turn):
 
 
 async def test_one_unpause_is_enough_after_an_interrupt_that_hit_eight_together(search):
-    model = MindedModel({name: [held(NOTHING), NOTHING] for name in EIGHT})
+    model = ModelByRole({name: [held(NOTHING), NOTHING] for name in EIGHT})
     run = search(model, *EIGHT, budget=Budget(steps=200, tokens=None))
     run.on("call_admitted", Interrupt(), nth=16).on("paused", Unpause())
     outcome = await run.run(watched=True)
@@ -46,7 +46,7 @@ async def test_one_unpause_is_enough_after_an_interrupt_that_hit_eight_together(
 
 
 async def test_a_steer_while_eight_search_is_heard_by_all_and_pauses_nothing(search):
-    model = MindedModel({name: [held(NOTHING), NOTHING] for name in EIGHT})
+    model = ModelByRole({name: [held(NOTHING), NOTHING] for name in EIGHT})
     run = search(model, *EIGHT, budget=Budget(steps=200, tokens=None))
     run.on("call_admitted", Steer(text="look at the ends"), nth=16).on("paused", Unpause())
     outcome = await run.run(watched=True)
@@ -57,7 +57,7 @@ async def test_a_steer_while_eight_search_is_heard_by_all_and_pauses_nothing(sea
 
 
 async def test_one_step_is_one_worker_not_all_of_them(search):
-    model = MindedModel({name: [NOTHING] for name in EIGHT})
+    model = ModelByRole({name: [NOTHING] for name in EIGHT})
     run = search(model, *EIGHT, budget=Budget(tokens=None))
     run.on("run_started", Pause(), StepOnce())
     run.on("step_finished", Stop(how="now"))
@@ -76,7 +76,7 @@ LOOK = call("read_file", path="a.txt")
 
 def paused_in_second_step(search, *names):
     """The person pauses while all of them are in their second step, which then comes to its end."""
-    model = MindedModel({name: [LOOK, held(LOOK), LOOK, LOOK, NOTHING] for name in names})
+    model = ModelByRole({name: [LOOK, held(LOOK), LOOK, LOOK, NOTHING] for name in names})
     run = search(model, *names, budget=Budget(steps=200, tokens=None))
     run.on("call_admitted", Pause(), nth=2 * len(names))
     return run.on("paused", lambda _: model.released.set() or SkipItem(key="none"))
@@ -123,7 +123,7 @@ async def test_a_stop_ends_lenses_that_rest(search):
 
 async def test_a_lead_that_a_person_skips_while_lenses_look_at_it_is_counted_once(search):
     lead = report(items=[("value", "x"), ("value", "y")])
-    run = search(MindedModel({"one": [lead, held(NOTHING), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [lead, held(NOTHING), NOTHING]}), "one")
     run.on("pass_started", SkipItem(key="x"), nth=2)
     run.on("command_taken", lambda e: run.model.released.set() or Unpause(), command="skip_item")
     outcome = await run.run(watched=True)
@@ -135,7 +135,7 @@ async def test_a_lead_that_a_person_skips_while_lenses_look_at_it_is_counted_onc
 
 async def test_votes_of_the_round_before_do_not_count_once_a_finding_was_sent_back(search):
     turns = iter([held(judge("refuted", "old")), held(judge("refuted", "old"))])
-    model = MindedModel(
+    model = ModelByRole(
         {"one": [report("x"), NOTHING]},
         sceptic=lambda key, nth: next(turns, judge("stands", "new")),
         evidence=[report({"title": "x", "detail": "seen"})],
@@ -150,7 +150,7 @@ async def test_votes_of_the_round_before_do_not_count_once_a_finding_was_sent_ba
 
 
 async def test_two_findings_cannot_be_merged_into_each_other(search):
-    run = search(MindedModel({"one": [report("x", "y"), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [report("x", "y"), NOTHING]}), "one")
     run.on("run_ended", Merge(key="title:x", into="title:y"), Merge(key="title:y", into="title:x"))
     run.on("run_ended", Stop(how="now"), nth=2)
     outcome = await run.run(watched=True, linger=True)
@@ -160,7 +160,7 @@ async def test_two_findings_cannot_be_merged_into_each_other(search):
 
 async def test_two_findings_that_sceptics_call_duplicates_of_each_other_are_one_and_not_none(search):
     twins = {"title:x": "title:y", "title:y": "title:x"}
-    model = MindedModel(
+    model = ModelByRole(
         {"one": [report("x"), NOTHING], "two": [report("y"), NOTHING]},
         sceptic=lambda key, nth: judge("duplicate", of=twins[key]),
     )
@@ -171,7 +171,7 @@ async def test_two_findings_that_sceptics_call_duplicates_of_each_other_are_one_
 
 
 async def test_what_a_person_says_after_the_end_is_looked_into_by_every_lens(search):
-    model = MindedModel({"one": [NOTHING], "two": [NOTHING]})
+    model = ModelByRole({"one": [NOTHING], "two": [NOTHING]})
     run = search(model, "one", "two")
     run.on("run_ended", Say(text="look at the ends too")).on("run_ended", Stop(how="now"), nth=2)
     outcome = await run.run(watched=True, linger=True)
@@ -182,7 +182,7 @@ async def test_what_a_person_says_after_the_end_is_looked_into_by_every_lens(sea
 
 @pytest.mark.parametrize("verdict", ["confirmed", "refuted"])
 async def test_a_verdict_of_a_person_moves_the_lens_counters_once(search, verdict):
-    run = search(MindedModel({"one": [report("x"), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [report("x"), NOTHING]}), "one")
     run.on("run_ended", Judge(key="title:x", verdict="refuted"), Judge(key="title:x", verdict=verdict))
     run.on("run_ended", Stop(how="now"), nth=2)
     outcome = await run.run(watched=True, linger=True)
@@ -191,7 +191,7 @@ async def test_a_verdict_of_a_person_moves_the_lens_counters_once(search, verdic
 
 
 async def test_an_item_or_a_lens_that_is_added_after_the_end_is_looked_at(search):
-    model = MindedModel({"one": [NOTHING], "more": [report("late"), NOTHING]})
+    model = ModelByRole({"one": [NOTHING], "more": [report("late"), NOTHING]})
     run = search(model, "one")
     run.on("run_ended", AddItem(kind="value", value="here")).on("run_ended", AddLens(name="more", prompt="p"), nth=2)
     run.on("run_ended", Stop(how="now"), nth=3)
@@ -202,7 +202,7 @@ async def test_an_item_or_a_lens_that_is_added_after_the_end_is_looked_at(search
 
 
 async def test_who_judges_by_a_part_of_a_key_gets_the_whole_one(search):
-    model = MindedModel({"a": [report("x"), NOTHING]})
+    model = ModelByRole({"a": [report("x"), NOTHING]})
     run = search(model, "a")
     run.on("finding_judged", Judge(key="x", verdict="refuted"), Judge(key="y", verdict="refuted"))
     await run.run(watched=True)
@@ -212,7 +212,7 @@ async def test_who_judges_by_a_part_of_a_key_gets_the_whole_one(search):
 
 async def test_findings_of_a_search_that_has_ended_can_be_judged_merged_and_sent_back(search):
     """Nobody drives the run, and it stays as it ended."""
-    run = search(MindedModel({"one": [report("x", "y", "z"), NOTHING]}), "one")
+    run = search(ModelByRole({"one": [report("x", "y", "z"), NOTHING]}), "one")
     await run.run()
     view = Journal.open(run.path)
     view.inbox.put(Judge(key="title:x", verdict="refuted", reason="it is right"))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.in_process.inside import spec_of, take_up
-from fakes.models.minded import NOTHING, MindedModel, judge, report
+from fakes.in_process.headless_run import spec_of, take_up
+from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 from fakes.turns import call
 from fakes.web.site import Site
 from painted import painted, shows, until
@@ -70,7 +70,7 @@ async def crawled(tmp_path: Path) -> Path:
 @pytest.fixture
 async def looked(search: Callable[..., Any]) -> Path:
     """A search by two lenses with a judged finding in the first pass, one in the second, and a critic's last word."""
-    model = MindedModel(
+    model = ModelByRole(
         {"one": [report("x is wrong"), report("y is wrong"), NOTHING], "two": [NOTHING]},
         sceptic=lambda key, nth: judge("stands" if key == "title:x is wrong" else "refuted", "checked"),
         critic=[call("propose", reason="nothing is missing")],

@@ -7,7 +7,7 @@ import os
 import tracemalloc
 
 import pytest
-from fakes.in_process.inside import play
+from fakes.in_process.headless_run import play
 from fakes.project import make_project
 from fakes.server import ScriptedServer
 from fakes.turns import call, finish

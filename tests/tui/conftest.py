@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fakes.played_events import proposal, started
 from fakes.screens import PlayedStart, Stage
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
 from painted import shows, strips, until
 from rich.color import Color, ColorSystem
 from rich.style import Style

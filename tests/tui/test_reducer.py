@@ -5,7 +5,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 from fakes.played_events import Script, proposal, started
-from fakes.views.reduced import ADMITTED, last, seen
+from fakes.views.reduced_state import ADMITTED, last, seen
 
 from rundry.agent import (
     Budget,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 from fakes.played_events import Script, proposal, started
-from fakes.views.reduced import ADMITTED, check, last, seen
+from fakes.views.reduced_state import ADMITTED, check, last, seen
 
 from rundry.agent import (
     CheckStarted,

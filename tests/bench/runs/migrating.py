@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from fakes.in_process.inside import spec_of
+from fakes.in_process.headless_run import spec_of
 from fakes.killing.killed import TESTS
 from fakes.project import git
 from fakes.server import Rule, ScriptedServer

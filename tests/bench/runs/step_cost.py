@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from fakes.in_process.inside import Played, play
+from fakes.in_process.headless_run import Played, play
 from fakes.project import make_project
 
 from rundry.agent.protocol import Budget, ModelSpec, Predicates

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fakes.in_process.inside import play
+from fakes.in_process.headless_run import play
 from fakes.project import CHECK, CORE, FIX_BOTH, SUITE, changed_files, read
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, call, calls, finish, say

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fakes.in_process.inside import play
+from fakes.in_process.headless_run import play
 from fakes.project import CHECK, FIX_BOTH, read
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, finish, say

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fakes.in_process.hours import subjects
+from fakes.in_process.simulated_hours import subjects
 from fakes.project import CHECK, FIX_BOTH, changed_files
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer

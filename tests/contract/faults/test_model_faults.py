@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes.in_process.inside import play
+from fakes.in_process.headless_run import play
 from fakes.project import CHECK, FIX_BOTH, read
 from fakes.rundry import Home
 from fakes.server import ScriptedServer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fakes.in_process.inside import play
+from fakes.in_process.headless_run import play
 from fakes.project import CHECK, CORE, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, read
 from fakes.server import ScriptedServer
 from fakes.turns import Call, call, calls, finish

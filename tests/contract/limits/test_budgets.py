@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from fakes.in_process.inside import play, take_up
+from fakes.in_process.headless_run import play, take_up
 from fakes.project import CHECK, read
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, say

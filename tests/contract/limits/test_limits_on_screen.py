@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fakes.models.minded import NOTHING, READ, judge, report
+from fakes.models.model_by_role import NOTHING, READ, judge, report
 from fakes.project import CHECK
 from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.in_process.hours import subjects
+from fakes.in_process.simulated_hours import subjects
 from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran
 from fakes.sandboxes import notes_of

@@ -175,7 +175,7 @@ def test_migrate_brings_files_through_a_check_and_says_so(home: Home, place: Pat
 
 
 def test_research_ends_with_its_passes_and_the_findings_on_stdout(home: Home, place: Path):
-    from fakes.models.minded import NOTHING, judge, report
+    from fakes.models.model_by_role import NOTHING, judge, report
 
     found = report({"title": "a is old", "evidence": "a.txt:1"})
     rules = [

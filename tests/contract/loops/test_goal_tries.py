@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from fakes.in_process.hours import applies, subjects, tree_of
+from fakes.in_process.simulated_hours import applies, subjects, tree_of
 from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran
 from fakes.server import Rule, ScriptedServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.in_process.hours import tree_of
+from fakes.in_process.simulated_hours import tree_of
 from fakes.project import changed_files, git
 from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from fakes.in_process.hours import subjects, tree_of
+from fakes.in_process.simulated_hours import subjects, tree_of
 from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer

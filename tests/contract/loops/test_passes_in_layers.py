@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes.in_process.hours import subjects
+from fakes.in_process.simulated_hours import subjects
 from fakes.project import git
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from fakes.in_process.hours import subjects
+from fakes.in_process.simulated_hours import subjects
 from fakes.models.tries import rule, writes
 from fakes.project import changed_files, git
 from fakes.rundry import Home, Running

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from fakes.in_process.inside import Played, play
+from fakes.in_process.headless_run import Played, play
 from fakes.project import CHECK, FIX_BOTH, read
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, calls

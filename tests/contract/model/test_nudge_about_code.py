@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.in_process.inside import play
+from fakes.in_process.headless_run import play
 from fakes.project import CHECK, FIX_BOTH
 from fakes.server import ScriptedServer
 from fakes.turns import say

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes.models.minded import NOTHING, judge, report
+from fakes.models.model_by_role import NOTHING, judge, report
 from fakes.project import FIX_ADD, FIX_MEAN, make_project
 from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer

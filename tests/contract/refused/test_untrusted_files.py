@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes.models.minded import NOTHING
+from fakes.models.model_by_role import NOTHING
 from fakes.project import CHECK
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer

@@ -39,8 +39,8 @@ from rundry.agent.search.items.frontier_view import FrontierView
 from rundry.agent.search.items.item_state import State
 from rundry.agent.state.facts.run_facts import fold
 
-from ..in_process.inside import spec_of
-from ..models.minded import MindedModel, judge, report
+from ..in_process.headless_run import spec_of
+from ..models.model_by_role import ModelByRole, judge, report
 from ..turns import Turn, call
 
 HIDDEN = {"taint": ["t1", "t2", "t3"], "auth": ["a1", "t2"], "ends": ["e1"]}
@@ -55,7 +55,7 @@ class QuickClock(SystemClock):
         await asyncio.sleep(min(seconds, 0.01))
 
 
-class Seeded(MindedModel):
+class Seeded(ModelByRole):
     """Answers from the request alone, so that it is the same model after a kill."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Runs inside the namespace of `everywhere.py`: calls a model for each case, and reports which keys arrived where.
+"""Runs inside the namespace of `catch_all_network.py`: calls a model for each case, and reports which keys arrived where.
 
 Standard input: a list of `Case` as JSON. Standard output: a list of `Sent`. Every variable in litellm's source whose
 name says that it holds a secret has a value of its own here, in the environment from which the program reads its keys.
@@ -27,7 +27,7 @@ from rundry.agent.models.litellm_use.load_litellm import litellm
 from rundry.agent.models.open_model import open_model
 from rundry.agent.protocol import Message, ModelSpec, Refusal, Request
 
-from .everywhere import Arrived, Everywhere
+from .catch_all_network import Arrived, Everywhere
 
 SECONDS = 20.0
 _LITERAL = re.compile(r"""["']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["']""")
@@ -182,7 +182,7 @@ class _Refused:
     """Records the addresses of connections to ports that nobody answers, so that no request goes unseen."""
 
     def __init__(self) -> None:
-        from .everywhere import PORTS
+        from .catch_all_network import PORTS
 
         self._found: list[str] = []
         self._ports = {53, *PORTS}

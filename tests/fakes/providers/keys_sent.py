@@ -20,7 +20,7 @@ from rundry.agent.models.key_rule import access_of, host_of, is_among
 from rundry.agent.models.price_table import providers_listed, whole_table
 from rundry.agent.models.provider_traits import TRAITS
 
-from .everywhere import run_inside, why_not
+from .catch_all_network import run_inside, why_not
 from .keys_client import Case, Reached, Sent, value_of
 
 ADDRESSES: dict[str, str | None] = {

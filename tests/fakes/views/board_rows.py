@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fakes.views.searched import Search, a_pass, lens_search
+from fakes.views.lens_search import Search, a_pass, lens_search
 from rundry.agent import (
     Reason,
     RunEnded,

@@ -8,7 +8,7 @@ from painted import until
 from textual.pilot import Pilot
 
 from fakes.screens import Stage
-from fakes.views.searched import Search, found, lens_search
+from fakes.views.lens_search import Search, found, lens_search
 from rundry.agent import (
     Stamped,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fakes.in_process.inside import Played, spec_of, take_up
+from fakes.in_process.headless_run import Played, spec_of, take_up
 from fakes.web.site import Site
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, Seed

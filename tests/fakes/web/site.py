@@ -5,7 +5,7 @@
         assert site.hits["/page/7"] == 1
 
 As a program: `python -m fakes.web.site --pages 10000 --port 0` prints one JSON line with the port and the address.
-`corners.py` lists the pages; `routes` adds some, or replaces them.
+`odd_pages.py` lists the pages; `routes` adds some, or replaces them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from .corners import Reply, corner
+from .odd_pages import Reply, corner
 
 Route = Reply | Callable[[int], Reply]
 """A reply, or what makes one of the number of requests for this address so far, beginning with 1."""

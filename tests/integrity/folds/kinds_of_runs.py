@@ -7,10 +7,10 @@ from pathlib import Path
 
 from fakes.clock import ManualClock
 from fakes.in_process.driven import Driven
-from fakes.in_process.hours import make_repository, through_hours
-from fakes.in_process.inside import spec_of, take_up
-from fakes.models.minded import NOTHING, MindedModel, judge, report
+from fakes.in_process.headless_run import spec_of, take_up
+from fakes.in_process.simulated_hours import make_repository, through_hours
 from fakes.models.model import ScriptedModel
+from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 from fakes.models.tries import TryingModel, writes
 from fakes.turns import Call, Turn, call, calls, edit, finish, say
 from fakes.web.site import Site
@@ -159,7 +159,7 @@ def _search(folder: Path, model: ScriptedModel, *, budget: Budget | None = None,
 
 async def find(folder: Path) -> Path:
     """A search by two lenses with a verifier and a critic; a person raises the number of dry passes."""
-    model = MindedModel(
+    model = ModelByRole(
         {"one": [report("x is wrong"), report("y is wrong"), NOTHING], "two": [NOTHING]},
         sceptic=lambda key, _: judge("stands" if key == "title:x is wrong" else "refuted", "checked"),
         critic=[call("propose", reason="nothing is missing")],

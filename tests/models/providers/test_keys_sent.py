@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 
 import pytest
-from fakes.providers.everywhere import why_not
+from fakes.providers.catch_all_network import why_not
 from fakes.providers.keys_client import Sent, planted
 from fakes.providers.keys_sent import (
     ADDRESSES,

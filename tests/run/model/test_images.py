@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from fakes.clock import ManualClock
-from fakes.in_process.hours import make_repository, through_hours
+from fakes.in_process.simulated_hours import make_repository, through_hours
 from fakes.pictures import png
 from fakes.turns import finish, say
 from run.model.pictures_sent import PICTURES, images_of, kept

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.hours import make_repository
+from fakes.in_process.simulated_hours import make_repository
 from fakes.project import git
 from run.passes.in_repository import RED, Make
 

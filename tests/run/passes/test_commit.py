@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.hours import make_repository, subjects
+from fakes.in_process.simulated_hours import make_repository, subjects
 from fakes.project import changed_files, git
 from fakes.sandboxes import notes_of
 from fakes.turns import Call, call, calls, edit, finish

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes.clock import ManualClock
 from fakes.in_process.driven import Driven
-from fakes.in_process.hours import make_repository, subjects, through_hours, tree_of
+from fakes.in_process.simulated_hours import make_repository, subjects, through_hours, tree_of
 from fakes.project import changed_files, git
 from fakes.turns import call, finish, say
 

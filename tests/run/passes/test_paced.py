@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes.clock import ManualClock
 from fakes.in_process.driven import Driven
-from fakes.in_process.hours import through_hours
+from fakes.in_process.simulated_hours import through_hours
 from fakes.turns import call, finish
 
 from rundry.agent.protocol import Budget, LoopKind, PacedSpec, Price, Say, Wake

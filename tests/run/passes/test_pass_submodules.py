@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fakes.clock import ManualClock
-from fakes.in_process.hours import make_repository, repository_of, through_hours, tree_of
+from fakes.in_process.simulated_hours import make_repository, repository_of, through_hours, tree_of
 from fakes.project import changed_files, git
 from run.passes.in_repository import DONE, Make, sh, verdicts
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes.clock import ManualClock
 from fakes.in_process.driven import Driven
-from fakes.in_process.hours import make_repository, subjects, through_hours
+from fakes.in_process.simulated_hours import make_repository, subjects, through_hours
 from fakes.models.tries import TryingModel, writes
 from fakes.project import changed_files, git
 from fakes.turns import Call, call, calls, finish, say

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes.clock import ManualClock
 from fakes.in_process.driven import Driven
-from fakes.in_process.hours import make_repository, subjects, through_hours
+from fakes.in_process.simulated_hours import make_repository, subjects, through_hours
 from fakes.project import git
 from fakes.turns import call, finish
 from fakes.users_work import all_of, work_as_user

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from fakes.web.corners import Reply, html
+from fakes.web.odd_pages import Reply, html
 from fakes.web.site import Site
 from search.finder.crawling import crawl, work
 

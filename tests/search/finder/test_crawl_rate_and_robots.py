@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from fakes.clock import ManualClock
-from fakes.web.corners import Reply, moved
+from fakes.web.odd_pages import Reply, moved
 from fakes.web.site import Site
 from search.finder.crawling import crawl, work
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fakes.blobs_in_memory import BlobsInMemory
-from fakes.web.corners import Reply, html, moved
+from fakes.web.odd_pages import Reply, html, moved
 from fakes.web.site import Site
 
 from rundry.agent.extend.mcp.mcp_servers import no_servers

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from fakes.in_process.inside import spec_of, take_up
+from fakes.in_process.headless_run import spec_of, take_up
 from fakes.killing.killed import run_until
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, calls, edit

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fakes.pressing import press
 from fakes.views.board_screen import Searching, on_board
-from fakes.views.searched import a_pass, judged, lens_search
+from fakes.views.lens_search import a_pass, judged, lens_search
 from textual.pilot import Pilot
 
 from rundry.agent import Reason, RunEnded

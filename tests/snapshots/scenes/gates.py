@@ -9,7 +9,7 @@ from typing import Any
 
 from fakes.played_events import proposal, started
 from fakes.pressing import press
-from fakes.views.gated import NEW, OLD, GateStage
+from fakes.views.gate_stage import NEW, OLD, GateStage
 from textual.pilot import Pilot
 
 from rundry.agent import ProposalRebased

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from fakes.played_events import started
 from fakes.screens import Stage
-from fakes.views.judged import ENDS, JUDGED, JUDGING, RED
+from fakes.views.judged_ends import ENDS, JUDGED, JUDGING, RED
 
 from rundry.agent import (
     Better,

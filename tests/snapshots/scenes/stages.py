@@ -9,8 +9,8 @@ from pathlib import Path
 from fakes.played_events import started
 from fakes.pressing import press
 from fakes.screens import Stage
-from fakes.views.gated import GateStage
-from fakes.views.reviewed import review_of, several
+from fakes.views.gate_stage import GateStage
+from fakes.views.stage_review import review_of, several
 from painted import shows, until
 from textual.pilot import Pilot
 

@@ -9,7 +9,7 @@ import pytest
 from fakes.played_events import started
 from fakes.screens import Stage
 from fakes.views.board_screen import Searching, three
-from fakes.views.searched import crawl
+from fakes.views.lens_search import crawl
 from painted import shows, until
 
 from rundry.agent import (

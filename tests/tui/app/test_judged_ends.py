@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from fakes.played_events import started
 from fakes.screens import Stage
-from fakes.views.gated import GateStage
-from fakes.views.judged import BEFORE, ENDS, JUDGED, JUDGING, RED, VOID
+from fakes.views.gate_stage import GateStage
+from fakes.views.judged_ends import BEFORE, ENDS, JUDGED, JUDGING, RED, VOID
 from painted import shows, until
 
 from rundry.agent.layers.layer_effects import Side

@@ -12,7 +12,7 @@ from fakes.pressing import press
 from fakes.screens import Stage
 from fakes.turns import edit, finish
 from fakes.views.board_screen import three
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
 from painted import painted, shows, until
 
 from rundry.agent import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fakes.views.board_rows import board_data, ended, line, seen, shown
-from fakes.views.searched import Search, crawl, lens_search
+from fakes.views.lens_search import Search, crawl, lens_search
 
 from rundry.agent import (
     ItemFailed,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 from fakes.views.board_screen import Searching, on_board
-from fakes.views.searched import found, lens_search
+from fakes.views.lens_search import found, lens_search
 from painted import shows, until
 
 from rundry.agent import Reason, RunEnded

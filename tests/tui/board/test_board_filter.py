@@ -10,7 +10,7 @@ from fakes.played_events import spec
 from fakes.pressing import press
 from fakes.views.board_rows import board_data, seen
 from fakes.views.board_screen import SIZE, Searching, on_board, three
-from fakes.views.searched import Search, a_pass, crawl, found, judged, lens_search
+from fakes.views.lens_search import Search, a_pass, crawl, found, judged, lens_search
 from painted import shows
 
 from rundry.agent import FinderSpec, ItemDuplicate, ItemFailed, Journal, LoopKind, ViewState, reduce_all

@@ -7,7 +7,7 @@ import re
 from fakes.pressing import press
 from fakes.screens import Stage
 from fakes.views.board_screen import SIZE, Searching, on_board, three
-from fakes.views.searched import a_pass, crawl, found, lens_search
+from fakes.views.lens_search import a_pass, crawl, found, lens_search
 from painted import shows, until
 
 from rundry.agent import (

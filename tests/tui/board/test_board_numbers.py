@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes.played_events import started
 from fakes.views.board_rows import board_data, line, seen, shown
-from fakes.views.searched import Search, a_pass, crawl, found, lens_search
+from fakes.views.lens_search import Search, a_pass, crawl, found, lens_search
 
 from rundry.agent import (
     FinderSpec,

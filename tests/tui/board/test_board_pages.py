@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.played_events import spec
-from fakes.views.searched import Search, crawl
+from fakes.views.lens_search import Search, crawl
 
 from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Journal, LoopKind, ViewState, reduce_all
 from rundry.agent.search.items.frontier import Frontier

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fakes.views.board_rows import board_data, ended, laid, line, seen, shown
-from fakes.views.searched import Search, a_pass, found, judged, lens_search
+from fakes.views.lens_search import Search, a_pass, found, judged, lens_search
 
 from rundry.agent import (
     Bars,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakes.played_events import started
 from fakes.views.board_rows import board_data, line, seen, shown
-from fakes.views.searched import Search
+from fakes.views.lens_search import Search
 
 from rundry.agent import (
     FinderSpec,

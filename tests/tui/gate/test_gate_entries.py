@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from fakes.played_events import started
 from fakes.pressing import press
-from fakes.views.gated import NEW, OLD, GateStage
+from fakes.views.gate_stage import NEW, OLD, GateStage
 from painted import shows, until
 
 from rundry.agent import EffectEntry, EntryChoice, ProposalDecided

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fakes.played_events import proposal, started
 from fakes.pressing import press
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
 from hypothesis import HealthCheck, given, settings, strategies as st
 from painted import shows, until
 from textual.pilot import Pilot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakes.played_events import proposal, started
 from fakes.pressing import press
-from fakes.views.gated import NEW, OLD, GateStage
+from fakes.views.gate_stage import NEW, OLD, GateStage
 from painted import shows, until
 
 from rundry.agent import CommandRefused, ProposalDecided

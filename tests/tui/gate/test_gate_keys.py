@@ -6,7 +6,7 @@ import pytest
 from fakes.played_events import proposal, started
 from fakes.pressing import press
 from fakes.screens import Stage
-from fakes.views.gate_opened import SIZE, decisions, opened
+from fakes.views.open_gate import SIZE, decisions, opened
 from painted import shows, until
 from textual import events
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from fakes.played_events import proposal, started
 from fakes.pressing import press
 from fakes.screens import Stage
-from fakes.views.gate_opened import decisions, opened
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
+from fakes.views.open_gate import decisions, opened
 from painted import until
 from textual.events import Key
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes.played_events import proposal, started
 from fakes.pressing import press
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
 from painted import until
 
 from rundry.agent import RemoveRule, Rule, RuleAdded, RuleRemoved

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes.played_events import started
 from fakes.pressing import press
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
 from painted import until
 
 from rundry.tui.theme.theme import palette_of

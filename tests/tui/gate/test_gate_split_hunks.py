@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakes.played_events import started
 from fakes.pressing import press
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
 from painted import until
 
 OLD = "".join(f"def f{n}():\n    return {n}\n\n" for n in range(3)) + "# end\n" * 20 + "last = 1\n"

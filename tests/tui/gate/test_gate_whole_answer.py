@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes.played_events import started
 from fakes.pressing import press
-from fakes.views.gated import OLD, GateStage
+from fakes.views.gate_stage import OLD, GateStage
 from painted import until
 
 from rundry.agent import ProposalOpened

@@ -8,8 +8,8 @@ import pytest
 from fakes.played_events import proposal, started
 from fakes.screens import Stage
 from fakes.views.board_screen import three
-from fakes.views.gate_opened import decisions, opened
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
+from fakes.views.open_gate import decisions, opened
 from painted import shows, until
 from textual.pilot import Pilot
 

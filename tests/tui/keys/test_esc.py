@@ -12,7 +12,7 @@ from fakes.played_events import proposal, started
 from fakes.pressing import press
 from fakes.screens import PlayedStart, Stage
 from fakes.views.board_screen import on_board, three
-from fakes.views.gate_opened import decisions, opened
+from fakes.views.open_gate import decisions, opened
 from painted import shows, until
 from textual.pilot import Pilot
 

@@ -7,7 +7,7 @@ from fakes.played_events import proposal, started
 from fakes.pressing import press
 from fakes.screens import Stage
 from fakes.views.board_screen import on_board, three
-from fakes.views.gate_opened import SIZE, decisions, opened
+from fakes.views.open_gate import SIZE, decisions, opened
 from painted import shows, until
 from textual import events
 

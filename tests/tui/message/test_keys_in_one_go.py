@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fakes.played_events import started
 from fakes.pressing import press
-from fakes.views.gated import GateStage
+from fakes.views.gate_stage import GateStage
 from painted import shows, until
 from textual import events
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from fakes.played_events import started
 from fakes.pressing import press
-from fakes.views.gated import GateStage
-from fakes.views.reviewed import PlayedReview, review_of
+from fakes.views.gate_stage import GateStage
+from fakes.views.stage_review import PlayedReview, review_of
 from painted import shows, until
 from textual.pilot import Pilot
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 from fakes.pressing import press
-from fakes.views.drawn import Stage, rows_of, text_of, tool_block
+from fakes.views.drawn_transcript import Stage, rows_of, text_of, tool_block
 from painted import until
 
 from rundry.agent import Block

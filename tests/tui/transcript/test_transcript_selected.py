@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes.views.drawn import Stage, text_of, tool_block
+from fakes.views.drawn_transcript import Stage, text_of, tool_block
 from textual.geometry import Offset
 from textual.selection import Selection
 

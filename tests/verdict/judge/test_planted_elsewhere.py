@@ -2,7 +2,7 @@
 
 import pytest
 from fakes.clock import ManualClock
-from fakes.in_process.hours import through_hours
+from fakes.in_process.simulated_hours import through_hours
 from fakes.models.tries import TryingModel
 from fakes.turns import call, edit, finish
 from search.migrate.fixer import Fixer

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from fakes.blobs_in_memory import BlobsInMemory
-from fakes.models.minded import report
+from fakes.models.model_by_role import report
 from fakes.project import git
 from fakes.rundry import Home
 from fakes.server import ScriptedServer

@@ -36,7 +36,7 @@ NOTHING = report()
 READ = call("search", pattern=".")
 
 
-class MindedModel(ScriptedModel):
+class ModelByRole(ScriptedModel):
     """`lenses`: name to answers, the last one again and again. `sceptic`: by the finding's key, with its turn.
 
     `reads`: it reads before a scripted answer that ends its work, in a step of its own that `asked` does not have.

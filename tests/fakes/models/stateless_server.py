@@ -12,7 +12,7 @@ Answer = Callable[[dict[str, Any]], Turn]
 """The body of a request to its answer."""
 
 
-class DecidingServer(ScriptedServer):
+class StatelessServer(ScriptedServer):
     def __init__(self, answer: Answer) -> None:
         super().__init__()
         self.answer = answer

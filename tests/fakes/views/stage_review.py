@@ -10,7 +10,7 @@ from rundry.agent import Applied, Decide, EffectEntry, EntryChoice, ProposalOpen
 from rundry.tui.control.review_words import Reviewed
 from rundry.tui.pages.stage_page import StageScreen
 
-from .gated import NEW, OLD, GateStage
+from .gate_stage import NEW, OLD, GateStage
 
 
 @dataclass
