@@ -18,7 +18,7 @@ os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from fakes.in_process.driven import Driven
-from fakes.models.minded import NOTHING, MindedModel, judge, report
+from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 from fakes.screens import Stage
 from fakes.turns import call
 
@@ -82,7 +82,7 @@ async def search(folder: Path) -> list[Stamped]:
         "migrations": [_found(2), look, _found(11), NOTHING, NOTHING],
         "cache": [out, out, out, NOTHING],
     }
-    model = MindedModel(answers, sceptic=_sceptic)  # type: ignore[arg-type]
+    model = ModelByRole(answers, sceptic=_sceptic)  # type: ignore[arg-type]
     spec = FinderSpec(lenses=[Lens(name=name, prompt=prompt) for name, prompt in PROMPTS.items()], sceptics=3)
     task = "every place where input reaches SQL"
     run = Driven(runs, project, model, task=task, loop=LoopKind.UNTIL_DRY, finder=spec, budget=Budget(steps=200))

@@ -19,8 +19,8 @@ from pathlib import Path
 os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from fakes.played import started
-from fakes.views.gated import GateStage
+from fakes.played_events import started
+from fakes.views.gate_stage import GateStage
 from textual.pilot import Pilot
 
 from rundry.agent import GateMode, ProposalRebased, StepStarted, TextArrived, ToolCalled, ToolFinished

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from fakes.rundry import Home
 from fakes.terminal import Terminal
-from fakes.web.corners import Reply
+from fakes.web.odd_pages import Reply
 from fakes.web.site import Site
 from snapshots.scenes.journals import handed_over
 

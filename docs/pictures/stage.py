@@ -16,9 +16,9 @@ from pathlib import Path
 os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from fakes.played import started
-from fakes.views.gated import GateStage
-from fakes.views.reviewed import review_of
+from fakes.played_events import started
+from fakes.views.gate_stage import GateStage
+from fakes.views.stage_review import review_of
 from sizes import asked_for
 
 from rundry.agent import EffectEntry, GateMode, StepStarted, TextArrived, ToolCalled, ToolFinished

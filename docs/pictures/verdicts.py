@@ -15,9 +15,9 @@ from pathlib import Path
 os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from fakes.played import started
+from fakes.played_events import started
 from fakes.screens import Stage
-from fakes.views.judged import BEFORE, ENDS, VOID
+from fakes.views.judged_ends import BEFORE, ENDS, VOID
 
 SIZES = {"": (120, 40), "-80x24": (80, 24), "-60x20": (60, 20), "-200x50": (200, 50)}
 

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from fakes.in_process.headless_run import Played, spec_of, take_up
+from fakes.in_process.headless_run import Played, resume_run, spec_of
 from fakes.killing.killed import run_until
 from fakes.web.site import Site
 from sampling import sampled
@@ -47,7 +47,7 @@ def crawl(site: Site, place: Path, *paths: str, budget: Budget | None = None, **
 async def played(folder: Path, spec: RunSpec) -> Played:
     journal = folder / "run.db"
     Journal.create(journal, spec).close()
-    return await take_up(journal)
+    return await resume_run(journal)
 
 
 async def test_a_crawl_follows_every_link_once_and_ends_dry(tmp_path):
@@ -147,7 +147,7 @@ async def test_a_site_that_asks_to_be_left_alone_for_a_day_is_not_waited_for_and
         (failed,) = run.of("item_failed")
         assert failed["final"] and "asks to wait" in failed["error"]
         hits = site.hits["/busy-until/86400"]
-        again = await take_up(run.path)
+        again = await resume_run(run.path)
         assert site.hits["/busy-until/86400"] == hits + 1
     assert [e["reason"] for e in again.of("item_queued")] == ["retry"], again.story()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from fakes.in_process.headless_run import Played, take_up
+from fakes.in_process.headless_run import Played, resume_run
 from fakes.rundry import Home
 from fakes.web.crawling import crawled
 from fakes.web.odd_pages import Reply, html
@@ -37,7 +37,7 @@ async def test_a_dead_link_that_answers_after_a_resume_is_refuted(tmp_path):
     )
     with site:
         first = await crawled(tmp_path, site)
-        second = await take_up(tmp_path / "run.db")
+        second = await resume_run(tmp_path / "run.db")
     assert first.result.findings.confirmed == 1
     judged = second.of("finding_judged")[-1]
     assert (judged["verdict"], judged["reasons"]) == ("refuted", ["the page was read later"]), second.story()

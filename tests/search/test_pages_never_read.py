@@ -6,7 +6,7 @@ import gzip
 import zlib
 
 import pytest
-from fakes.in_process.headless_run import Played, take_up
+from fakes.in_process.headless_run import Played, resume_run
 from fakes.web.crawling import crawled
 from fakes.web.odd_pages import Reply, html, moved
 from fakes.web.site import Site
@@ -131,7 +131,7 @@ async def test_a_loop_of_redirects_that_was_mended_is_read_after_a_resume(tmp_pa
     }
     with Site(routes=routes) as site:
         assert not (await crawled(tmp_path, site)).result.complete
-        run = await take_up(tmp_path / "run.db")
+        run = await resume_run(tmp_path / "run.db")
     assert (run.result.complete, run.result.findings.confirmed) == (True, 0), run.story()
 
 
@@ -139,7 +139,7 @@ async def test_a_loop_of_redirects_that_stays_is_still_dead_after_a_resume(tmp_p
     routes = {"/start": Reply(html("/a")), "/a": moved("/b"), "/b": moved("/a")}
     with Site(routes=routes) as site:
         await crawled(tmp_path, site)
-        run = await take_up(tmp_path / "run.db")
+        run = await resume_run(tmp_path / "run.db")
     assert (run.result.complete, run.result.findings.confirmed) == (False, 2), run.story()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.in_process.headless_run import spec_of, take_up
+from fakes.in_process.headless_run import resume_run, spec_of
 from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
 from fakes.turns import call
 from fakes.web.site import Site
@@ -63,7 +63,7 @@ async def crawled(tmp_path: Path) -> Path:
         )
         path = tmp_path / "crawl.db"
         Journal.create(path, spec).close()
-        await take_up(path)
+        await resume_run(path)
     return path
 
 

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from fakes.in_process.headless_run import play, take_up
+from fakes.in_process.headless_run import play, resume_run
 from fakes.project import CHECK, read
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, say
@@ -78,7 +78,7 @@ async def test_a_run_that_stopped_on_a_budget_continues_once_the_limit_is_raised
     last = first.events[-1]["seq"]
     turns = [call("write_file", path="done", content="yes\n")]
     with ScriptedServer(turns, port=server.port) as again:
-        ran = await take_up(first.path, changes=ResumeChanges(limits={"steps": 5}))
+        ran = await resume_run(first.path, changes=ResumeChanges(limits={"steps": 5}))
     assert ran.events[0]["type"] == "run_resumed"
     assert ran.events[0]["from_seq"] == last
     assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 3), ran.story()

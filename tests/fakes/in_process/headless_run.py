@@ -89,10 +89,10 @@ async def play(
     spec = spec_of(server, project, **options)
     path = runs / f"{spec.run_id}.db"
     Journal.create(path, spec).close()
-    return await take_up(path, on_event=on_event)
+    return await resume_run(path, on_event=on_event)
 
 
-async def take_up(path: Path, *, on_event: Callable[[Journal, Stamped], None] | None = None, **more: Any) -> Played:
+async def resume_run(path: Path, *, on_event: Callable[[Journal, Stamped], None] | None = None, **more: Any) -> Played:
     """Runs an existing journal on; `more` goes to `run_in_process`."""
     events: list[dict[str, Any]] = []
     view = Journal.open(path)

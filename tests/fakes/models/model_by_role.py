@@ -1,4 +1,4 @@
-"""A model that answers by who it is asked to be: lenses, sceptics and a critic each have a script of their own."""
+"""A model that answers by who it is asked to be: lenses, verifiers and a critic each have a script of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs inside the namespace of `catch_all_network.py`: calls a model for each case, and reports which keys arrived where.
+"""Calls a model for each case, inside the namespace of `catch_all_network.py`, and reports which keys arrived where.
 
 Standard input: a list of `Case` as JSON. Standard output: a list of `Sent`. Every variable in litellm's source whose
 name says that it holds a secret has a value of its own here, in the environment from which the program reads its keys.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fakes.in_process.headless_run import Played, spec_of, take_up
+from fakes.in_process.headless_run import Played, resume_run, spec_of
 from fakes.web.site import Site
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, Seed
@@ -27,4 +27,4 @@ async def crawled(
     )
     journal = folder / "run.db"
     Journal.create(journal, spec).close()
-    return await take_up(journal)
+    return await resume_run(journal)

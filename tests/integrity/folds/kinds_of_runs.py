@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fakes.clock import ManualClock
 from fakes.in_process.driven import Driven
-from fakes.in_process.headless_run import spec_of, take_up
+from fakes.in_process.headless_run import resume_run, spec_of
 from fakes.in_process.simulated_hours import make_repository, through_hours
 from fakes.models.model import ScriptedModel
 from fakes.models.model_by_role import NOTHING, ModelByRole, judge, report
@@ -198,7 +198,7 @@ async def crawl(folder: Path) -> Path:
         )
         path = folder / "crawl.db"
         Journal.create(path, spec).close()
-        await take_up(path)
+        await resume_run(path)
     return path
 
 

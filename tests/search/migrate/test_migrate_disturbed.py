@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fakes.in_process.headless_run import spec_of, take_up
+from fakes.in_process.headless_run import resume_run, spec_of
 from fakes.killing.killed import run_until
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, call, calls, edit
@@ -96,11 +96,11 @@ async def test_a_run_that_is_killed_again_and_again_leaves_the_files_of_one_that
             spec = spec_of(server, folder, task="make it new", loop=LoopKind.UNTIL_DRY, finder=finder)
             journals.append(tmp_path / f"{folder.name}.db")
             Journal.create(journals[-1], spec).close()
-        assert (await take_up(journals[0])).result.reason == "dry"
+        assert (await resume_run(journals[0])).result.reason == "dry"
         for _ in range(2):
             moment = luck.randrange(20, 50)
             assert await asyncio.to_thread(run_until, journals[1], moment) == "killed", moment
-        assert (await take_up(journals[1])).result.reason == "dry"
+        assert (await resume_run(journals[1])).result.reason == "dry"
     assert texts(other) == texts(place)
     assert (texts(place)["b.txt"], texts(place)["made.txt"]) == ("b: new!\n", "new\nx\n")
     journal = Journal.open(journals[1])

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from fakes.in_process.headless_run import spec_of, take_up
+from fakes.in_process.headless_run import resume_run, spec_of
 from fakes.killing.killed import run_until
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, calls, edit
@@ -108,7 +108,7 @@ async def test_parallel_calls_together_stay_within_the_limit_of_tokens(tmp_path,
         (tmp_path / "state" / "runs").mkdir(parents=True, mode=0o700)
         path = tmp_path / "state" / "runs" / "run.db"
         Journal.create(path, spec).close()
-        played = await take_up(path)
+        played = await resume_run(path)
     journal = Journal.open(path)
     facts = fold(journal.spec, journal.read())
     journal.close()
@@ -141,7 +141,7 @@ async def test_a_killed_run_loses_and_doubles_no_file_and_leaves_no_worktree(tmp
         for _ in range(2):
             moment = chance.randrange(20, 120)
             assert await asyncio.to_thread(run_until, path, moment) in ("killed", "dry"), moment
-        assert (await take_up(path)).result.reason == "dry"
+        assert (await resume_run(path)).result.reason == "dry"
     assert set(texts(place).values()) == {*(f"{name}: new\n" for name in NAMES), "new\n"}
     assert (place / "list.md").read_text() == "".join(f"- {name} {name}\n\n" for name in NAMES)
     journal = Journal.open(path)
