@@ -36,7 +36,7 @@ _ANY = "any"
 
 @dataclass
 class Edge:
-    """A cell may once become `after` if it is `before`. None: it is not there."""
+    """A cell may once become `after` if it is `before`. None stands for a cell that does not exist."""
 
     at: float
     before: Value | None
@@ -58,7 +58,7 @@ class Accepted:
     """When commands began, by their marks, as they printed it."""
 
     def allows(self, cell: Cell, before: Value | None, after: Value | None, at: float) -> list[Edge] | None:
-        """Use up the edges that lead from one value to another, and return them; None: there are none."""
+        """Use up the edges that lead from one value to another, and return them, or None if there are none."""
         edges = [edge for edge in self.edges.get(cell, ()) if not edge.used and edge.at <= at]
         found = _path(edges, before, after, 6)
         for edge in found or ():

@@ -97,7 +97,7 @@ class Judge:
             self._belief[cell] = value
 
     def _why_not(self, cell: Cell, before: Value | None, after: Value | None, at: float) -> str:
-        """Return why a change is wrong; empty: it is right."""
+        """Return why a change is wrong, or an empty text if it is right."""
         match cell.kind:
             case "setting" | "flag":
                 return "it is the user's alone"

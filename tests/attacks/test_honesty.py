@@ -87,7 +87,7 @@ def groups() -> list[tuple[str, list[str]]]:
 
 
 def no_file_flags(folder: Path) -> str:
-    """Why no file can be made unchangeable here; empty: one can."""
+    """Why no file can be made unchangeable here, or an empty text if one can."""
     probe = folder / "probe"
     probe.touch()
     if not shutil.which("chattr") or subprocess.run(["chattr", "+i", probe], capture_output=True).returncode:

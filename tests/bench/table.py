@@ -20,7 +20,7 @@ class Row:
     """What it is compared with, in the same unit."""
     base_is: str = ""
     limit: float | None = None
-    """The most that `ours` may be: a ratio to `base` where there is one, else in the unit. None: for information."""
+    """The limit of `ours`: a ratio to `base` if there is one, else in the unit, or None for information only."""
 
     @property
     def judged(self) -> float:

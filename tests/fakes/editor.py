@@ -28,7 +28,7 @@ class Editor:
     """What the editor was sent, and how it answers permission requests."""
 
     def __init__(self, answers: Sequence[str | None] = ()) -> None:
-        """`answers`: an option id for each permission request; `cancelled`; None: no answer at all. Then `approve`."""
+        """`answers`: for each permission request an option id, `cancelled`, or None for no answer. Then `approve`."""
         self.answers = list(answers)
         self.updates: list[tuple[str, Any]] = []
         self.asked: list[tuple[str, Any, list[Any]]] = []

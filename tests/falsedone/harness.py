@@ -73,14 +73,14 @@ class Harness(ABC):
     reads: str
     """How success is read: in words for the table."""
     program: str = ""
-    """Name of its program; empty: it is part of this repository."""
+    """Name of its program, or empty if it is part of this repository."""
     needs_tools: bool = True
     """Requests that offer no tools are not part of the conversation."""
     has_lines: bool = False
     """Whether it has options such as `--scope`, so that honest behaviours are played with and without them."""
 
     def why_not(self) -> str:
-        """Why it cannot be used here; empty: it can."""
+        """Why it cannot be used here, or an empty text if it can."""
         return f"{self.program} is not installed" if self.program and not shutil.which(self.program) else ""
 
     def version(self) -> str:
@@ -95,7 +95,7 @@ class Harness(ABC):
         return self.answer(behaviour.actions[number] if number < len(behaviour.actions) else None, tools)
 
     def answer(self, action: Action | None, tools: Sequence[str]) -> Answer:
-        """Render an action for a request that offers these tools. None: the model says that it is done."""
+        """Render an action for a request that offers these tools, or for None that the model says it is done."""
         raise LookupError(f"{action} cannot be done with the tools {tools}")
 
     @abstractmethod

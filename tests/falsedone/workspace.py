@@ -47,7 +47,7 @@ def shell(command: str, folder: Path, home: Path, seconds: float = SECONDS) -> s
 
 @cache
 def why_not(project: Project, may_install: bool = False) -> str:
-    """Why this project cannot be played here; empty: it can."""
+    """Why this project cannot be played here, or an empty text if it can."""
     with TemporaryDirectory() as home:
         if shell(project.needs, Path(home), Path(home)).returncode:
             return f"`{project.needs}` fails"

@@ -51,7 +51,7 @@ def settled(one: Killed, folder: Path) -> Path:
 
 
 def admitted(path: Path) -> list[Stamped] | None:
-    """The events that a resumed run would go by; None: it was refused with one line."""
+    """The events that a resumed run would use, or None if it was refused with one line."""
     try:
         journal = Journal.open(path)
     except RundryError as error:

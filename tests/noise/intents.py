@@ -83,7 +83,7 @@ class Intent:
 
 
 def intent(rng: random.Random, source: Source) -> Intent | None:
-    """A change of a few rows that are in the file once; None: none was found in this file."""
+    """A change of a few rows that are in the file once, or None if none was found in this file."""
     for _ in range(20):
         count = rng.choice([1, 1, 1, 2, 2, 3, 3, 4, 5, 6, 8])
         first = rng.randrange(len(source.rows))

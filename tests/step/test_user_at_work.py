@@ -47,7 +47,7 @@ def git(work, *words, check=True):
 
 
 def staged(work, path):
-    """Return the blob that the index has for a path; empty: none."""
+    """Return the blob that the index has for a path, or an empty text."""
     return "".join(git(work, "ls-files", "-s", "--", path).split()[1:2])
 
 

@@ -37,7 +37,7 @@ class Allowed:
     journals: Path
     """The folder with the journals."""
     most: Budget
-    """The highest limits of one run. None: no limit."""
+    """The highest limits of one run. A limit that is None does not apply."""
     gate: GateMode
     """The widest mode of the gate."""
     approves: bool

@@ -26,7 +26,7 @@ class Kind:
     path: str = ""
     """A folder below the workspace that stands first in PATH."""
     options: tuple[str, ...] = ()
-    """How the command line names what decides; empty: `--until` with the check."""
+    """How the command line names what decides. If empty: `--until` with the check."""
     executes: bool = False
     """The check runs the code under test, so that its exit code proves nothing."""
     needs: tuple[str, ...] = ()

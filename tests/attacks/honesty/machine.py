@@ -64,7 +64,7 @@ class Machine:
         return Ran(done.returncode, done.stdout, done.stderr, ["rundry", *argv])
 
     def why_not(self) -> str:
-        """Why this cannot be had here; empty: it can."""
+        """Why this is not available here, or an empty text if it is."""
         if not self.is_root and (os.geteuid() != 0 or not shutil.which("setpriv")):
             return "only root can become an ordinary user, by setpriv"
         if not self.is_root and subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:

@@ -37,7 +37,7 @@ class Harness:
     name: str
     command: Callable[[Job], list[str]]
     program: str = ""
-    """Name of the program that must be installed; empty: it belongs to this repository."""
+    """Name of the program that must be installed, or empty if it belongs to this repository."""
     implies_success: Callable[[str], bool] = lambda log: True
     """Whether what it printed implies success, for a harness whose exit code is 0 in any case."""
     ends_itself: bool = False

@@ -104,7 +104,7 @@ class Everywhere:
     def __init__(self, folder: Path) -> None:
         self.arrived: list[Arrived] = []
         self.redirects_to: str | None = None
-        """The host to which every other host sends the client; None: all hosts answer."""
+        """The host to which every other host sends the client, or None if all hosts answer."""
         self._authority = _Authority(folder)
         self.ca_file = self._authority.file
         self._ready = threading.Event()

@@ -29,7 +29,7 @@ ADDRESSES: dict[str, str | None] = {
     "public": "https://third.example/v1",
     "default": None,
 }
-"""The kinds of address that a case gives; None: the provider's own host."""
+"""The kinds of address that a case gives, or None for the provider's own host."""
 _SURVEYS = ("/models", "/props", "/api/show", "/api/tags")
 """Paths at which a server is asked for its models, with or without a key."""
 ELSEWHERE = "elsewhere.example"

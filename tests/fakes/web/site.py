@@ -47,7 +47,7 @@ class Site:
         routes: Mapping[str, Route] | None = None,
         port: int = 0,
     ) -> None:
-        """`robots`: the text of /robots.txt; None: there is none (404)."""
+        """`robots`: the text of /robots.txt, or None if there is none (404)."""
         self.pages = pages
         self.port = port
         self.asked: list[Asked] = []

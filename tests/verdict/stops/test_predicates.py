@@ -111,7 +111,7 @@ class TestPython:
 
 
 def wrong(predicates: Predicates, root: Path) -> str:
-    """Why one of them could never hold; empty: all could."""
+    """Why one of them could never hold, or an empty text if all could."""
     try:
         validate_predicates(predicates, root)
     except UserError as error:

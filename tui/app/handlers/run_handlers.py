@@ -130,7 +130,7 @@ class RunHandlers(ABC):
             self._controller.set_gate(mode, settle=bool(argument))
 
     def _change_stage(self, mode: GateMode | None) -> None:
-        """Enter a stage, or leave it for another mode. None: a key cycles the modes; this does not leave the stage."""
+        """Enter a stage, or leave it for another mode. A key that cycles the modes (None) does not leave the stage."""
         if self._stage is None:
             raise RundryError(f"the run works in a stage: rundry apply {self._controller.state.run_id} decides on it")
         if mode is GateMode.STAGE:
