@@ -95,16 +95,24 @@ def test_each_file_on_a_walk_exists():
         ('def _f():\n    """Works."""', []),
         ('def test_a_run_is_told():\n    """A run that works."""', ["is told"]),
         ('NAME = "anew"\nLINE = f"start {NAME} anew"', ["anew"]),
+        ('"""Return the run; None: there is none."""', ["None: ..."]),
+        ('"""The text of the line. Empty: all rows."""', ["None: ..."]),
+        ('"""Return the run, or None if there is none."""', []),
     ],
 )
 def test_each_pattern_finds_its_words_and_nothing_else(text: str, found: list[str]):
     hits = [
         Hit(pattern, part)
-        for part in texts_of(Source("agent/a.py", text), with_strings=True)
+        for part in texts_of(Source("tui/a.py", text), with_strings=True)
         for pattern in patterns()
         for _ in range(pattern.hits(part))
     ]
     assert sorted(hit.pattern.name for hit in hits) == sorted(found)
+
+
+def test_a_pattern_for_some_folders_is_not_searched_for_in_others():
+    text = texts_of(Source("agent/a.py", '"""Return the run; None: there is none."""'), with_strings=True)
+    assert [pattern.name for part in text for pattern in patterns() if pattern.hits(part)] == []
 
 
 def test_subjects_of_commits_have_at_most_72_characters(tmp_path: Path):

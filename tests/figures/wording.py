@@ -29,10 +29,13 @@ class Pattern:
     write: str
     unless: re.Pattern[str] | None = None
     kinds: list[str] = field(default_factory=list[str])
+    folders: list[str] = field(default_factory=list[str])
 
     def hits(self, text: Text) -> int:
         """Return how often the pattern is in a text."""
         if self.kinds and not any(text.kind.endswith(kind) for kind in self.kinds):
+            return 0
+        if self.folders and not any(text.path.startswith(f"{folder}/") for folder in self.folders):
             return 0
         allowed = [found.span() for found in self.unless.finditer(text.text)] if self.unless else []
         starts = (found.start() for found in self.match.finditer(text.text))
@@ -67,6 +70,7 @@ def patterns() -> list[Pattern]:
             row["write"],
             re.compile(row["unless"]) if "unless" in row else None,
             row.get("in", []),
+            row.get("below", []),
         )
         for row in rows
     ]

@@ -376,14 +376,14 @@ class ProposalView:
             return []
         whole = self.review.whole
         if self.is_list and whole is not None and whole.effects is not None:
-            skipped = self.body.other_hunk(self.just_skipped)
-            return list_keys(whole.effects, pending, current=self.body.current, skipped=skipped, asked=whole.asks)
+            other = self.body.other_hunk(self.just_skipped)
+            return list_keys(whole.effects, pending, current=self.body.current, other=other, asked=whole.asks)
         found = keys(
             shown,
             pending,
             asked=self.asked,
             current=pane.current,
-            skipped=self.body.other_hunk(self.just_skipped),
+            other=self.body.other_hunk(self.just_skipped),
             hunks=len(pane.hunks) if pane.display else 0,
             files=len(self.review.rest_of_answer()),
         )

@@ -182,11 +182,18 @@ def may_always(proposal: ProposalOpened) -> bool:
 
 
 def keys(
-    shown: Shown, pending: PendingDecision, *, asked: object, current: int, skipped: str, hunks: int, files: int = 1
+    shown: Shown,
+    pending: PendingDecision,
+    *,
+    asked: object,
+    current: int,
+    other: str,
+    hunks: int,
+    files: int = 1,
 ) -> list[tuple[str, str]]:
     """Return keys with their descriptions, the most important ones first.
 
-    `current` is one of `hunks` on the screen, and `skipped` the name of another one that Tab asks about. `files` of the
+    `current` is one of `hunks` on the screen, and `other` the name of another one that Tab asks about. `files` of the
     same answer wait.
     """
     proposal, picks = shown.proposal, pending.picks
@@ -207,8 +214,11 @@ def keys(
         found.append(("a", "allow: press again" if asked == "session" else "allow…"))
         found.append(("A", "always: press again" if asked == "always" else "always…"))
     is_skipped = shown.count and not picks.is_accepted(current)
-    reason = ("tab", f'why not "{one_line(skipped)[:_NAME]}"' if skipped else "why skipped" if is_skipped else "reason")
-    found.insert(3 if skipped or is_skipped else len(found), reason)
+    reason = (
+        "tab",
+        f'why not "{one_line(other)[:_NAME]}"' if other else "why skipped" if is_skipped else "reason",
+    )
+    found.insert(3 if other or is_skipped else len(found), reason)
     if hunks > 1:
         found.append(("] [", "hunk"))
     if shown.count > 1:
@@ -219,17 +229,20 @@ def keys(
 
 
 def list_keys(
-    effects: CommandEffects, pending: PendingDecision, *, current: int, skipped: str, asked: Sequence[str]
+    effects: CommandEffects, pending: PendingDecision, *, current: int, other: str, asked: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the keys in the list of what a command would change. `skipped`: as in `keys`. `asked`: why it waits."""
-    accepted, skipped = counts_of(effects, pending)
+    """Return the keys in the list of what a command would change. `other`: as in `keys`. `asked`: why it waits."""
+    accepted, skipped_count = counts_of(effects, pending)
     found = [("n", "reject")]
     if accepted:
-        found.insert(0, ("y", f"approve {accepted}" if skipped else "approve"))
+        found.insert(0, ("y", f"approve {accepted}" if skipped_count else "approve"))
     found += [("space", "accept or skip"), ("enter", "open")]
     is_skipped = 0 <= current < len(effects.entries) and state_of(effects, pending, current) == "skipped"
-    reason = ("tab", f'why not "{one_line(skipped)[:_NAME]}"' if skipped else "why skipped" if is_skipped else "reason")
-    found.insert(3 if skipped or is_skipped else len(found), reason)
+    reason = (
+        "tab",
+        f'why not "{one_line(other)[:_NAME]}"' if other else "why skipped" if is_skipped else "reason",
+    )
+    found.insert(3 if other or is_skipped else len(found), reason)
     found += [("+ -", "all, none")] if len(effects.entries) > 1 else []
     return [*found, *([("i", "why")] if asked else []), ("?", "keys")]
 
