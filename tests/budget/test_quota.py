@@ -71,7 +71,7 @@ def test_continuing_over_quota_is_a_stop():
     assert quotas.stop == "quota: t 1/run, refused in 5 steps in a row"
 
 
-def test_many_refusals_in_one_step_are_one_for_the_model_has_heard_of_none_yet():
+def test_many_refusals_in_one_step_count_as_one_because_the_model_has_seen_none_yet():
     quotas = Quotas(lambda: {"t": "1/run"})
     for _ in range(20):
         quotas.take("t", 0.0, 1)

@@ -171,7 +171,7 @@ def test_the_words_name_each_kind_of_entry():
     ]
 
 
-def test_sizes_are_short():
+def test_sizes_are_written_in_short_units():
     assert [size_words(n) for n in (1, 999, 1_000, 99_600, 8_100_000)] == [
         "1 byte",
         "999 bytes",

@@ -157,7 +157,7 @@ async def test_a_reason_that_comes_with_an_approval_reaches_the_model(place, mor
     assert place.of(ProposalDecided)[0].reason == "next time in one go"
 
 
-async def test_the_persons_own_text_lands_in_the_files_form_and_the_model_sees_the_difference(place):
+async def test_the_persons_own_text_is_written_in_the_form_of_the_file_and_the_model_sees_the_difference(place):
     place.file("a.txt", b"\xef\xbb\xbfone\r\ntwo\r\n")
     gate = place.gate()
     task = await place.begin(gate, place.replacing("a.txt", b"two", b"2"))

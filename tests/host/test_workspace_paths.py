@@ -204,7 +204,7 @@ def test_each_row_of_auto_loaded_files_has_a_source_and_is_asked_about_at_any_de
         "src/activate",
     ],
 )
-def test_plain_files_are_not(ws, given):
+def test_plain_files_need_no_caution(ws, given):
     assert ws.caution(ws.resolve(given)) is None
 
 

@@ -23,7 +23,7 @@ def refusal(layers: RunLayers) -> str:
     return str(found.value)
 
 
-def test_a_full_disk():
+def test_on_a_full_disk_an_apply_changes_nothing():
     def act(folder: Path) -> None:
         disk = folder / "disk"
         disk.mkdir()

@@ -19,7 +19,7 @@ PROVIDERS = {"openai", "ollama_chat", "hosted_vllm", "anthropic"}
         "http://[::ffff:192.168.0.1]/", "http://api.localhost/v1", "127.0.0.1:11434", "http://studio.local.:80",
     ],
 )  # fmt: skip
-def test_these_addresses_are_local(address):
+def test_an_address_of_this_machine_or_its_network_is_local(address):
     assert is_local_server(address)
 
 
@@ -31,7 +31,7 @@ def test_these_addresses_are_local(address):
         "http://evil.com#.local", "http://mylocal", "http://[2001:db8::1]", "", None, "http://[broken",
     ],
 )  # fmt: skip
-def test_these_addresses_are_not(address):
+def test_any_other_address_is_not_local(address):
     assert not is_local_server(address)
 
 

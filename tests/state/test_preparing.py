@@ -49,7 +49,7 @@ def test_its_line_says_how_it_ended(begun, ended, status, right):
     assert waiting_for(state) is None
 
 
-def test_an_interrupt_ends_it():
+def test_an_interrupt_ends_the_preparation():
     state = after(PLANT, Interrupted(what="check", detail="steer"))
     assert (state.blocks[-2].status, state.activity) == ("cut", "")
     assert waiting_for(state) is None

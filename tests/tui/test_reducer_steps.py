@@ -87,7 +87,7 @@ def test_what_the_policy_allows_never_waits():
     assert state.phase != "waiting for you"
 
 
-def test_a_partial_approval_says_how_many_hunks_were_taken():
+def test_a_partial_approval_says_how_many_hunks_were_accepted():
     state = seen(
         ToolCalled(call_id="c1", tool="edit_file", arguments={"path": "a.py"}),
         proposal(tool="edit_file", command=None, path="a.py", call_id="c1", hunks=3),

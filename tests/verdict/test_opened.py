@@ -75,7 +75,7 @@ def test_names_that_are_not_text_are_noted(root: Path):
     assert opened(root, "cat caf*") == {os.fsdecode(b"caf\xe9")}
 
 
-def test_dropped_reports_mean_everything(root: Path):
+def test_if_reports_were_dropped_every_file_counts_as_opened(root: Path):
     noted = OpenedFiles(root)
     most = int(QUEUE.read_text())
     script = f"cd '{root}'; i=0; while [ $i -le {most} ]; do : < calc.py; : < .git/HEAD; i=$((i+1)); done"

@@ -134,13 +134,13 @@ def test_tokens_and_money_are_never_passed_and_a_run_with_room_is_never_refused(
     prices,
     st.integers(0, 100),
 )
-def test_it_never_raises(budget, spent, price, prompt):
+def test_a_question_to_a_budget_never_raises(budget, spent, price, prompt):
     reserve = reserve_for(budget, price, 4_096)
     answer = ask(budget, spent, prompt, price=price, reserve=reserve, window=1)
     assert isinstance(answer, Grant | Exhausted)
 
 
-def test_no_time_at_all_admits_no_call_and_no_last_word():
+def test_without_time_no_call_and_no_wrap_up_is_admitted():
     for wrap_up in (False, True):
         answer = admit(
             Budget(seconds=0.0),

@@ -106,7 +106,7 @@ async def test_a_check_that_times_out_or_cannot_start_is_reported(runs: Path, pr
     assert "timed out" in text_of(server.requests[1].messages[-1])
 
 
-async def test_a_silent_model_is_nudged_and_never_taken_at_its_word(runs: Path, project: Path):
+async def test_a_silent_model_is_reminded_and_its_claim_is_never_accepted(runs: Path, project: Path):
     turns = [say("Everything is fixed now."), read("NOTES.md"), say("Really, it is done."), FIX_BOTH]
     with ScriptedServer(turns) as server:
         ran = await play(runs, server, project, until=[CHECK])

@@ -43,7 +43,7 @@ async def test_a_dollar_limit_is_never_passed_and_the_reason_names_the_sums(runs
     assert outcome["usd"] == pytest.approx(sum(c["usd"] for c in ran.of("charged")))
 
 
-async def test_a_time_limit_cuts_the_stream_and_still_leaves_a_last_word(runs: Path, project: Path):
+async def test_a_time_limit_cuts_the_stream_and_still_allows_a_wrap_up(runs: Path, project: Path):
     turns = [Turn(text="thinking on and on", hold_after=2), say("I ran out of time.")]
     with ScriptedServer(turns) as server:
         ran = await play(runs, server, project, until=["false"], budget=Budget(seconds=3.0))

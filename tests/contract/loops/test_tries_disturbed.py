@@ -110,7 +110,7 @@ def test_an_edit_that_the_best_try_did_not_touch_is_not_a_conflict(home: Home, s
     assert (scored / "NOTES.md").read_text() == "mine\n" and changed_files(scored) == ["NOTES.md"]
 
 
-def test_an_interrupted_try_continues_when_told_to_and_keeps_what_it_had(home: Home, scored: Path):
+def test_an_interrupted_try_continues_after_a_message_and_keeps_what_it_had(home: Home, scored: Path):
     with ScriptedServer(rules=two(), then=say("nothing more")) as server, started(home, server, scored) as running:
         in_mid_pass(running, server)
         assert home.run("ctl", "interrupt", cwd=scored).exit_code == 0

@@ -58,6 +58,6 @@ async def test_a_definition_in_two_files_names_none(runs: Path, project: Path):
     assert PLAIN in said
 
 
-async def test_an_answer_without_code_after_one_with_code_is_not_told_about_code(runs: Path, project: Path):
+async def test_an_answer_without_code_after_one_with_code_gets_no_reminder_about_code(runs: Path, project: Path):
     first, second = await nudges(runs, project, DEFINED, "Really done.")
     assert "was not written" in first and PLAIN in second

@@ -139,7 +139,7 @@ async def test_a_stream_that_ends_in_the_middle_is_cut(opened, turn):
     assert (caught.kind, caught.retryable) == ("cut", True), caught.text
 
 
-async def test_a_chant_is_told_apart_and_not_retried(opened, sse):
+async def test_an_endless_repetition_is_a_fault_of_its_own_and_not_retried(opened, sse):
     chant = sse(*({"content": "again "} for _ in range(150)), finish="stop")
     dashes = sse(*({"content": "--"} for _ in range(150)), finish="stop")
     with ScriptedServer([Turn(raw=chant), Turn(raw=dashes)]) as server:

@@ -289,7 +289,7 @@ async def test_a_code_alone_names_an_overflow(fault_for, code):
 
 
 @pytest.mark.parametrize("code", OTHER_CODES)
-async def test_other_codes_do_not(fault_for, code):
+async def test_other_error_codes_are_not_an_overflow(fault_for, code):
     assert (await fault_for({"error": {"message": "Bad request.", "code": code}})).kind == "bad-request"
 
 

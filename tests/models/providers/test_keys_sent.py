@@ -249,7 +249,7 @@ def test_a_bare_name_may_use_the_address_of_openais_own_variable():
     [("OPENAI_API_KEY", True), ("AWS_SESSION_TOKEN", True), ("SNOWFLAKE_JWT", True), ("AWS_REGION", False),
      ("GITHUB_COPILOT_ACCESS_TOKEN_FILE", False), ("META_API_BASE", False), ("OPENAI_ORG_ID", True)],
 )  # fmt: skip
-def test_a_secret_is_told_from_the_place_of_one(variable: str, is_one: bool):
+def test_a_secret_is_distinguished_from_a_reference_to_one(variable: str, is_one: bool):
     assert is_secret(variable) is is_one
 
 

@@ -105,7 +105,7 @@ PYTHON = {"GET /v1/models": {"object": "list", "data": [{"id": "smol-135m", "obj
     ],
     ids=["llama.cpp", "older llama.cpp", "lm studio", "lm studio 0.3", "vllm", "llama_cpp.server", "other", "silent"],
 )  # fmt: skip
-async def test_a_servers_own_word_about_its_model_reaches_the_run(
+async def test_what_a_server_reports_of_its_model_reaches_the_run(
     opened, serve, routes, name: str, facts: dict[str, Any]
 ):
     model = (await opened(await serve(routes) + "/v1", name)).model
@@ -134,7 +134,7 @@ CODER: dict[str, Any] = {
     ],
     ids=["newer", "rounded", "before capabilities", "template without tools", "says nothing", "has no such model"],
 )  # fmt: skip
-async def test_ollamas_word_about_a_model_reaches_the_run(opened, serve, shown, facts: dict[str, Any]):
+async def test_what_ollama_reports_of_a_model_reaches_the_run(opened, serve, shown, facts: dict[str, Any]):
     model = (await opened(await serve(Ollama(DONE, shown=shown).routes), "ollama_chat/q")).model
     assert model.served == ServedFacts(kind="ollama", self_hosted=True, **facts)
 

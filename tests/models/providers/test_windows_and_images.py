@@ -56,13 +56,13 @@ def listing(**fields: Any) -> dict[str, Any]:
     ],
     ids=["llama.cpp", "vllm", "lm studio", "gateway", "says nothing", "no listing"],
 )
-async def test_the_window_is_the_servers_own_word(opened, serve, routes, window):
+async def test_the_window_is_the_one_that_the_server_reports(opened, serve, routes, window):
     model = (await opened(await serve(routes) + "/v1")).model
     assert (model.window, model.window_known) == (window or 131_072, window is not None)
     assert model.max_output == min(32_768, model.window)
 
 
-async def test_the_users_context_wins_over_every_other_word(opened, serve):
+async def test_the_users_context_overrides_every_other_source(opened, serve):
     base = await serve({"GET /v1/models": listing(max_model_len=16_384)})
     model = (await opened(base + "/v1", context=4096)).model
     assert (model.window, model.window_known, model.max_output) == (4096, True, 4096)

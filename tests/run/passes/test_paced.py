@@ -84,13 +84,13 @@ async def test_a_delay_that_is_none_is_reported_to_the_model_and_nothing_sleeps(
     assert said in run.results("wake_after")[0]
 
 
-async def test_a_person_wakes_it(paced: Make):
+async def test_a_person_wakes_a_sleeping_run(paced: Make):
     run = paced(READ, wait(3000), DONE).on("sleeping", Wake())
     assert (await run.run(clock=ManualClock())).reason == "answered"
     assert "the person woke you" in run.heard(-1)
 
 
-async def test_a_message_wakes_it_and_is_heard(paced: Make):
+async def test_a_message_wakes_a_sleeping_run_and_reaches_the_model(paced: Make):
     run = paced(READ, wait(3000), DONE).on("sleeping", Say(text="it is green already"))
     assert (await run.run(clock=ManualClock())).reason == "answered"
     assert "it is green already" in run.heard(-1) and run.of("woken")[0]["by"] == "message"

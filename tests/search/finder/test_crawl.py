@@ -60,7 +60,7 @@ async def test_links_of_every_spelling_stay_on_the_host(site: Site, make_crawler
         ("/plain", []),
     ],
 )
-async def test_where_a_page_leads(
+async def test_the_links_of_a_page_are_found_in_each_form_of_markup(
     site: Site, make_crawler: Callable[..., Crawler], path: str, links: list[str]
 ) -> None:
     worked = await work(make_crawler(site), site.url + path)

@@ -72,7 +72,7 @@ async def test_what_ran_next_to_a_dead_runner_does_not_run_again_while_the_next_
         assert "▸ server" not in stage.text()
 
 
-async def test_what_was_refused_is_no_longer_said_to_be_asked_for():
+async def test_a_refused_command_is_no_longer_shown_as_sent():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started(loop=LoopKind.CHAT), Waiting(why="message"))

@@ -51,7 +51,7 @@ def test_painting_lays_a_style_over_some_characters() -> None:
 
 
 @given(st.lists(st.integers(0, 5), max_size=1_500), st.integers(0, 1_500), st.integers(0, 9_000))
-def test_heights_add_up(numbers: list[int], length: int, line: int) -> None:
+def test_the_sum_of_heights_is_right_after_each_change(numbers: list[int], length: int, line: int) -> None:
     heights = Heights()
     for number in numbers:
         heights.append(number)

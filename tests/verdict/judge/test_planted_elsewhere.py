@@ -62,7 +62,7 @@ def calc(project):
 
 @pytest.mark.usefixtures("calc")
 @pytest.mark.parametrize("kind", IN_PASSES)
-async def test_in_passes(driven, kind):
+async def test_tests_are_planted_at_the_end_of_each_pass(driven, kind):
     run = driven(FIX, DONE, until=[PYTEST], budget=Budget(steps=2), scope=[], **IN_PASSES[kind])
     await through_hours(run, ManualClock(), within=90.0)
     assert is_planted(run, "at the end of each pass")
@@ -136,7 +136,7 @@ def chatting(driven):
 
 
 @pytest.mark.usefixtures("calc")
-async def test_in_a_chat(chatting):
+async def test_tests_are_planted_in_a_chat_after_each_green_answer(chatting):
     run = chatting(FIX)
     await run.run(within=90.0)
     assert judged(run)["passed"] and is_planted(run, "after each answer with green changes")
@@ -206,7 +206,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("case", ENDS)
-async def test_what_the_start_says(project, driven, case):
+async def test_the_start_says_what_the_judge_will_run(project, driven, case):
     project(**{"calc.py": WRONG, "test_calc.py": TESTS, "b.sh": "grep -q 'x + x' calc.py\n"})
     wanted, words = ENDS[case]
     run = driven("true", predicates=wanted, budget=Budget(steps=1))

@@ -216,7 +216,7 @@ async def test_new_files_where_the_second_check_lies_do_not_count(held_out, driv
     assert outcome.reason == "handoff" and judged(run)["why"] == "holdout", run.story()
 
 
-async def test_a_person_who_mended_the_code_resumes_and_it_is_judged_again(held_out, driven):
+async def test_a_result_is_judged_again_after_a_person_fixed_the_code_and_resumed(held_out, driven):
     work = held_out()
     run = driven(HARD_CODED, predicates=WANTED, budget=FEW)
     assert (await run.run()).reason == "handoff"

@@ -96,7 +96,7 @@ async def test_the_model_gets_no_terminal_sequences(workspace):
     assert result.output == "red x\ndone\n"
 
 
-async def test_it_cannot_ask_anyone(workspace):
+async def test_a_check_reads_nothing_from_standard_input(workspace):
     assert (await check("read answer || echo nobody", workspace)).output == "nobody\n"
 
 
@@ -111,7 +111,7 @@ async def test_it_runs_in_the_sandbox(workspace, tmp_path_factory):
     assert result.passed
 
 
-def test_short_output_is_whole():
+def test_short_output_is_not_cut():
     assert head_and_tail("a\nb\n", 100) == "a\nb\n"
 
 

@@ -33,7 +33,7 @@ from rundry.agent.settings.search.executor import read_executor
         ("tls://[2001:db8::1]:8786", "tls://[2001:db8::1]:8786"),
     ],
 )
-def test_an_address_is_read(text: str, address: str):
+def test_the_address_of_a_scheduler_is_read(text: str, address: str):
     assert read_executor(text).address == address
 
 
