@@ -75,7 +75,7 @@ HELD: dict[str, dict[str, str]] = {
     },
     "tools/test_tools_edit.py": {
         "A.28": "test_every_byte_outside_of_the_block_stays",
-        "A.30": "test_orders_in_a_file_are_text_and_nothing_lands_without_a_decision",
+        "A.30": "test_instructions_in_a_file_are_text_and_nothing_is_written_without_a_decision",
     },
     "gate/conflicts/test_gate_meanwhile.py": {
         "A.29": "test_what_is_decided_is_what_was_shown_in_a_thousand_interleavings",

@@ -46,7 +46,7 @@ class TestWhatIsTheSame:
 
 
 class TestChant:
-    def test_a_sentence_said_on_end_is_found_with_its_words(self):
+    def test_a_sentence_that_is_repeated_without_end_is_found_with_its_words(self):
         assert find_repetition("I will check the file again. " * 30) == "i will check the file again."
 
     def test_it_is_found_before_a_calm_end(self):

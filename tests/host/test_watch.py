@@ -131,7 +131,7 @@ async def test_a_file_that_becomes_a_folder_is_reported(ws):
     assert await is_reported([path], change)
 
 
-async def test_other_files_of_the_folder_are_not_told(ws):
+async def test_other_files_of_the_folder_are_not_reported(ws):
     news, stop = asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(watch_files([ws.root / "src/a.py"], news.set, stop))
     watched = Watched(ws)

@@ -164,7 +164,7 @@ def test_what_an_older_version_does_not_know_is_kept_as_it_is(journal: Journal) 
 
 
 @pytest.mark.parametrize("raw", [b'{"type":"thing_of_2030","te', b"\xff", b""])
-def test_of_what_an_older_version_does_not_know_a_damaged_event_is_told_apart(journal: Journal, raw: bytes) -> None:
+def test_a_damaged_event_is_not_taken_for_one_that_an_older_version_does_not_know(journal: Journal, raw: bytes) -> None:
     journal.append(StepStarted(number=1))
     journal.append(Unknown("thing_of_2030", raw))
     assert [event_type(stamped.event) for stamped in journal.read()] == ["step_started", "damaged"]

@@ -97,7 +97,7 @@ async def test_a_handed_over_run_continues_with_what_the_person_says(driven):
     run.assert_legal()
 
 
-async def test_nobody_there_to_ask_hands_over_or_decides_as_told(driven):
+async def test_without_a_person_a_question_is_handed_over_or_refused_as_configured(driven):
     ask = call("ask_person", question="which one?")
     handed = driven(ask, DONE, on_ask=None)
     outcome = await handed.run()

@@ -91,7 +91,7 @@ async def test_works_that_begin_together_do_not_pass_the_limit_of_steps_together
     assert asked == 13
 
 
-async def test_a_page_that_fails_is_tried_again_and_then_set_aside_and_named(tmp_path):
+async def test_a_page_that_fails_is_tried_again_then_fails_permanently_and_is_named(tmp_path):
     with Site(pages=3) as site:
         run = await played(tmp_path, crawl(site, tmp_path, "/page/0", "/flaky/1", "/broken", retries=2))
         url, hits = site.url, dict(site.hits)

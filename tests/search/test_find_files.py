@@ -151,7 +151,7 @@ def setup_of(path: Path, **flags: object) -> RunSpec:
     return FindSetup(requested_search([str(path)], given), given, headless=True).spec("look")
 
 
-def test_sceptics_that_were_asked_for_are_refused_where_no_model_can_be_one(file):
+def test_requested_verifiers_are_refused_where_there_is_no_model(file):
     file.write_text(TASK + "[refute]\nsceptics = 3\n" + SEED + WORKER)
     with pytest.raises(UserError, match=r"3 verifiers requested, but no model .* sceptics = 0"):
         setup_of(file)

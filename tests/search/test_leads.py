@@ -32,7 +32,7 @@ def done(run) -> dict[str, str]:
     return {e["about"]: e["reason"] for e in ends}
 
 
-async def test_every_lead_that_counts_as_told_was_in_a_prompt(search):
+async def test_every_lead_that_counts_as_shown_was_in_a_prompt(search):
     """Seen before the fix: of 50 leads that were taken 40 were listed, and all 50 were done."""
     model = ModelByRole({"one": [report(items=values(55)), NOTHING], "two": [NOTHING]})
     run = search(model, "one", "two")

@@ -122,7 +122,7 @@ async def test_a_loop_of_redirects_fails_as_a_whole_and_each_link_into_it_is_dea
     assert (run.result.reason, run.result.complete, len(run.result.failed_items)) == ("dry", False, length)
 
 
-async def test_a_loop_of_redirects_that_was_mended_is_read_after_a_resume(tmp_path):
+async def test_a_loop_of_redirects_that_was_fixed_is_read_after_a_resume(tmp_path):
     mended = Reply(html())
     routes = {
         "/start": Reply(html("/a")),

@@ -67,7 +67,7 @@ async def test_where_every_lens_fails_the_run_is_an_error_and_never_dry(search):
     assert "every lens failed" in outcome.detail
 
 
-async def test_a_majority_of_sceptics_decides_and_their_reasons_are_kept(search):
+async def test_a_majority_of_verifiers_decides_and_their_reasons_are_kept(search):
     def sceptic(key, nth):
         return judge("stands", "I could not") if key == "title:x" or nth == 1 else judge("refuted", f"no {nth}")
 
@@ -81,7 +81,7 @@ async def test_a_majority_of_sceptics_decides_and_their_reasons_are_kept(search)
     assert (outcome.findings.confirmed, outcome.findings.refuted) == (1, 1)
 
 
-async def test_a_sceptic_sees_the_finding_in_a_fresh_context_with_reading_tools_only(search):
+async def test_a_verifier_sees_the_finding_in_a_fresh_context_with_reading_tools_only(search):
     model = ModelByRole({"one": [report({"title": "x", "evidence": "a.txt:2"}), NOTHING]})
     await search(model, "one").run()
     asked = next(r for r in model.requests if "Try to refute" in r.messages[0].text)
@@ -90,7 +90,7 @@ async def test_a_sceptic_sees_the_finding_in_a_fresh_context_with_reading_tools_
     assert [tool.name for tool in asked.tools] == ["read_file", "list_files", "search", "judge"]
 
 
-async def test_a_duplicate_by_a_sceptics_word_does_not_reset_the_streak(search):
+async def test_what_a_verifier_calls_a_duplicate_does_not_reset_the_streak(search):
     def sceptic(key, nth):
         return judge("duplicate", of="title:x") if key == "title:x said otherwise" else judge("stands")
 

@@ -45,7 +45,7 @@ async def test_one_unpause_is_enough_after_an_interrupt_that_hit_eight_together(
     run.assert_legal()
 
 
-async def test_a_steer_while_eight_search_is_heard_by_all_and_pauses_nothing(search):
+async def test_a_steer_while_eight_lenses_search_reaches_all_and_pauses_nothing(search):
     model = ModelByRole({name: [held(NOTHING), NOTHING] for name in EIGHT})
     run = search(model, *EIGHT, budget=Budget(steps=200, tokens=None))
     run.on("call_admitted", Steer(text="look at the ends"), nth=16).on("paused", Unpause())
@@ -158,7 +158,7 @@ async def test_two_findings_cannot_be_merged_into_each_other(search):
     assert (outcome.findings.confirmed, outcome.findings.refuted) == (1, 1)
 
 
-async def test_two_findings_that_sceptics_call_duplicates_of_each_other_are_one_and_not_none(search):
+async def test_two_findings_that_verifiers_call_duplicates_of_each_other_are_one_and_not_none(search):
     twins = {"title:x": "title:y", "title:y": "title:x"}
     model = ModelByRole(
         {"one": [report("x"), NOTHING], "two": [report("y"), NOTHING]},

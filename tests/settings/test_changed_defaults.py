@@ -16,7 +16,7 @@ def test_somebody_with_runs_reads_it_once(tmp_path: Path) -> None:
     assert [is_new_to_user(GATE_IS_EFFECTS, tmp_path, env) for _ in range(2)] == [True, False]
 
 
-def test_somebody_new_is_never_told(tmp_path: Path) -> None:
+def test_a_new_user_gets_no_note_about_a_changed_default(tmp_path: Path) -> None:
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
     assert not is_new_to_user(GATE_IS_EFFECTS, tmp_path / "runs", env)
     (tmp_path / "first.db").write_text("")

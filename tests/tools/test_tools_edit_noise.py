@@ -23,7 +23,7 @@ _COMMON = (
 
 
 @pytest.mark.long
-def test_no_noisy_edit_lands_wrong_and_common_mistakes_land(tmp_path):
+def test_no_noisy_edit_is_applied_wrongly_and_common_mistakes_are_tolerated(tmp_path):
     count = int(os.environ.get("NOISY_EDITS", 12 * len(KINDS)))
     tally = run(tmp_path, count, seed=20)
     assert not tally.wrong, "\n\n".join([*tally.wrong[:5], tally.table()])

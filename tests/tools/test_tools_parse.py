@@ -72,7 +72,7 @@ def test_empty_arguments_are_an_empty_object_where_nothing_is_required():
         json.dumps('{"path": "a", "content": "b\\n"}'),
     ],
 )
-def test_a_broken_form_is_mended_and_said(raw):
+def test_a_broken_form_is_fixed_and_reported(raw):
     parsed = parse_arguments("write_file", raw)
     assert parsed.arguments == WriteFile("a", "b\n")
     assert parsed.repaired

@@ -110,7 +110,7 @@ def test_every_token_on_every_ground_has_enough_contrast(name: str, depth: int) 
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_what_colour_tells_apart_is_told_apart_by_a_sign_or_a_style_too(name: str) -> None:
+def test_what_differs_by_colour_also_differs_by_a_character_or_a_style(name: str) -> None:
     theme = load_theme(shipped_file(name))
     for one, other in (("meter-ok", "meter-track"), ("selection", "match")):
         styles = [theme.variables[f"style-of-{token}"] for token in (one, other)]

@@ -92,7 +92,7 @@ def test_what_was_so_before_the_view_came_calls_nobody():
     assert run.play(started(), ENDED) == []
 
 
-def test_nothing_that_others_said_comes_into_a_title_or_a_call():
+def test_no_foreign_text_reaches_a_title_or_a_notification():
     hostile = "\x1b]0;owned\x07evil;\u202e"
     run = Watched()
     run.play(started(task=hostile, model=hostile), StepStarted(number=1))

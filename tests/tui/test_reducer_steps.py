@@ -157,6 +157,6 @@ def test_messages_wait_in_order_and_leave_the_queue_when_they_are_sent_or_taken_
     assert [m.text for m in seen(*queued, Queued(queued_id=1, text="A")).queue] == ["A", "b"]
 
 
-def test_the_task_is_shown_once_though_it_is_started_and_said():
+def test_the_task_is_shown_once_although_two_events_have_it():
     state = seen(Said(text="fix the failing suite", kind="task"))
     assert [b.kind for b in state.blocks].count("task") == 1

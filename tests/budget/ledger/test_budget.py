@@ -86,7 +86,7 @@ class TestTime:
         reserve = reserve_for(budget, PRICE, 10_000)
         assert ask(budget, Spent(seconds=585.0), reserve=reserve, wrap_up=True).seconds == pytest.approx(15.0)
 
-    def test_a_short_limit_sets_a_tenth_aside(self):
+    def test_a_tenth_of_a_short_limit_is_reserved(self):
         assert reserve_for(limits(seconds=5.0), PRICE, 10_000).seconds == pytest.approx(0.5)
 
     def test_when_it_is_over_the_detail_says_so(self):
@@ -183,7 +183,7 @@ class TestReserve:
         assert 0 < reserve.usd <= 0.05
         assert reserve.seconds == 20.0
 
-    def test_nothing_is_set_aside_where_no_wrap_up_could_use_it(self):
+    def test_nothing_is_reserved_where_no_wrap_up_could_use_it(self):
         assert reserve_for(limits(tokens=1_000), PRICE, 200_000).tokens == 0
 
     @pytest.mark.parametrize("tokens", [2_800, 4_000, 6_000])

@@ -62,7 +62,7 @@ def test_the_naive_loop_only_claims(home: Home, project: Path):
     assert outcome["answer"] == "All done, the suite is green!"
 
 
-def test_a_step_limit_stops_with_a_last_word_in_text(home: Home, project: Path):
+def test_a_step_limit_stops_with_a_wrap_up_in_text(home: Home, project: Path):
     turns = [read("calc/core.py"), read("NOTES.md"), say("I only read two files.")]
     with ScriptedServer(turns) as server:
         ran = home.run(

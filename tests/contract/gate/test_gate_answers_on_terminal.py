@@ -42,7 +42,7 @@ def test_all_files_of_an_answer_are_approved_with_one_key_except_the_one_that_ch
     assert [(each["decision"], each["by"]) for each in decided(home)[:2]] == [("approve", "person")] * 2
 
 
-def test_a_row_of_a_split_hunk_lands_and_the_journal_says_how_it_was_split(home: Home, project: Path):
+def test_a_row_of_a_split_hunk_is_written_and_the_journal_says_how_it_was_split(home: Home, project: Path):
     core = project / "calc/core.py"
     new = CORE.replace("return a - b", "total = a + b\n    return total")
     turns = [call("write_file", path="calc/core.py", content=new)]

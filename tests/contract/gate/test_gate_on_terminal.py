@@ -33,7 +33,7 @@ def decided(home: Home) -> list[dict]:
         journal.close()
 
 
-def test_one_of_two_hunks_lands_and_the_model_hears_which_and_why(home: Home, project: Path):
+def test_one_of_two_hunks_is_written_and_the_model_reads_which_and_why(home: Home, project: Path):
     core = project / "calc/core.py"
     turns = [call("write_file", path="calc/core.py", content=BOTH), FIX_MEAN]
     with ScriptedServer(turns, then=HELD) as server, on_goal(home, project, server) as terminal:
@@ -87,7 +87,7 @@ def test_keys_typed_ahead_go_to_the_message_and_a_y_after_the_paint_approves(hom
         assert "(len(values) + 1)" not in core.read_text()
 
 
-def test_the_persons_edits_meanwhile_are_kept_re_based_on_and_told_as_conflicts(home: Home, project: Path):
+def test_edits_of_the_person_meanwhile_are_rebased_on_and_shown_as_conflicts(home: Home, project: Path):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD, FIX_MEAN], then=HELD) as server, on_goal(home, project, server) as terminal:
         terminal.wait_for("▌ y approve")

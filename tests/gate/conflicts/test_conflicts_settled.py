@@ -10,7 +10,7 @@ from gate.conflicts.in_conflict import MERGED, in_conflict, newest
 from rundry.agent.protocol import ProposalDecided, ProposalRebased
 
 
-async def test_a_text_by_hand_lands_over_exactly_what_stood_there(place):
+async def test_a_text_merged_by_hand_replaces_exactly_what_was_there(place):
     gate, task, _ = await in_conflict(place, b"one\r\nzwei\r\nthree\r\n", b"one\r\ntwo\r\nthree\r\n")
     decide = place.decide("approve", digest=newest(place).digest, text="one\nzwei (2)\nthree\n", reason="both")
     assert gate.decide(decide) is None

@@ -87,7 +87,7 @@ def test_tools_files_are_refused_at_the_write_too(ws):
         write_file(ws, state, b"x")
 
 
-def test_a_read_only_file_is_left_and_said_to_be_one(ws):
+def test_a_read_only_file_stays_and_the_error_says_that_it_is_read_only(ws):
     path = put(ws, "f", b"one")
     path.chmod(0o444)
     with pytest.raises(WriteFailed, match="read-only"):

@@ -77,7 +77,7 @@ def text_of(decision):
     return decision.works[0].prompt or ""
 
 
-def test_a_goal_continues_while_its_check_fails_and_tells_the_model_what_the_check_said():
+def test_a_goal_continues_while_its_check_fails_and_sends_its_output_to_the_model():
     story = Story(until=["pytest -q"]).task().step(check(output="E assert 1 == 2"))
     assert "E assert 1 == 2" in text_of(story.decide())
     assert "`pytest -q`" in text_of(story.decide())

@@ -253,7 +253,7 @@ async def test_what_a_person_does_in_control_belongs_to_the_pass(clocked: Make, 
     run.assert_legal()
 
 
-async def test_between_two_passes_nobody_takes_the_wheel(clocked: Make, work: Path):
+async def test_between_two_passes_nobody_takes_control(clocked: Make, work: Path):
     run = clocked(write("a.txt", "two\n"), DONE, steps=4).on("sleeping", TakeWheel(), Wake())
     run.on("sleeping", Stop(how="now"), nth=2)
     await run.run(watched=True)

@@ -131,7 +131,7 @@ def test_a_flag_on_run_command_is_refused_and_the_way_is_named():
     assert error is not None and "start_command" in error
 
 
-async def test_what_it_changes_is_its_own_change_told_apart_from_the_models_edits_and_undone_alone(driven, work):
+async def test_what_it_changes_is_separate_from_the_models_edits_and_undone_alone(driven, work):
     run = driven(
         start("gen", "while ! grep -q ONE a.txt; do sleep 0.02; done; echo made > gen/made.txt; sleep 30"),
         edit("a.txt", "one", "ONE"),
@@ -239,7 +239,7 @@ async def test_a_runner_that_is_killed_leaves_no_orphan_under_bubblewrap(tmp_pat
 # the person's own commands
 
 
-async def test_the_model_is_not_told_of_two_signs(driven, work):
+async def test_a_command_with_two_exclamation_marks_is_not_sent_to_the_model(driven, work):
     run = driven(READ, READ, DONE)
     run.on("step_started", Pause(), Shell(command="echo secret > mine.txt; cat mine.txt", tell=False), number=1)
     run.on("shell_finished", Unpause())

@@ -33,7 +33,7 @@ async def test_one_answer_takes_hunks_leaves_others_and_says_why_in_the_same_res
     run.assert_legal()
 
 
-async def test_a_conflict_waits_for_the_person_whose_text_lands_over_what_stood_there(driven, work):
+async def test_a_conflict_waits_for_the_person_whose_text_replaces_what_was_there(driven, work):
     file = work / "a.txt"
 
     def meanwhile(event):

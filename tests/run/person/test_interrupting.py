@@ -35,7 +35,7 @@ def approve(event):
     return Decide(proposal_id=event["proposal_id"], digest=event["digest"], verdict="approve")
 
 
-async def test_a_steer_ends_the_stream_keeps_its_text_and_is_heard_immediately(driven):
+async def test_a_steer_ends_the_stream_keeps_its_text_and_reaches_the_model_immediately(driven):
     run = driven(HELD, READ, DONE).on("text_arrived", Steer(text="read a.txt instead"))
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()
@@ -128,7 +128,7 @@ async def test_a_command_that_is_interrupted_says_what_it_printed_and_would_have
     assert outcome.files_changed == [] and (work / "a.txt").read_text() == "one\n"
 
 
-async def test_a_check_that_runs_can_be_interrupted_and_the_run_ends_when_told_to(driven):
+async def test_a_check_that_runs_can_be_interrupted_and_the_run_ends_on_a_stop(driven):
     run = driven(READ, then=READ, until=["sleep 300"], predicates=None)
     run.on("check_started", Interrupt(), nth=1).on("check_started", Stop(how="now"), nth=2).on("paused", Unpause())
     outcome = await run.run(watched=True, within=15.0)

@@ -93,7 +93,7 @@ async def test_in_the_middle_of_a_step_that_died_it_is_refused_until_the_run_is_
     assert undone(await take_back(killed)).files == ["a.txt"]
 
 
-async def test_an_undo_of_edits_that_was_killed_half_way_is_done_again_and_told_once(driven, work):
+async def test_an_undo_of_edits_that_was_killed_half_way_is_done_again_and_reported_once(driven, work):
     run = driven(write("a.txt", "1\n"), write("b.txt", "2\n"), write("c.txt", "3\n"), DONE)
     run.on("run_ended", Undo(changes=3)).on("undone", STOP)
     await run.run(watched=True, linger=True)

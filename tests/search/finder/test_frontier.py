@@ -34,7 +34,7 @@ def test_two_spellings_in_one_call_are_one_new_and_one_known_item(frontier: Fron
     assert frontier.counts() == Counts(queued=1)
 
 
-def test_what_was_worked_skipped_or_set_aside_is_still_seen(frontier: Frontier):
+def test_what_was_worked_skipped_or_failed_permanently_is_still_seen(frontier: Frontier):
     frontier.surface(values("done", "bad", "unwanted"), "seed", ROOT)
     assert frontier.take(["done", "bad"]) == ["done", "bad"]
     assert frontier.finish("done")

@@ -183,7 +183,7 @@ class Failing(Held):
         return ItemResult(error="no", hopeless=item.value == "0")
 
 
-async def test_skipping_what_was_set_aside_does_not_hide_what_waits_to_be_tried_again(search: Callable):
+async def test_skipping_what_failed_permanently_does_not_hide_what_waits_for_a_retry(search: Callable):
     it = await search(2, worker=Failing())
     await asyncio.gather(*(it.finder.perform(work) for work in it.ordered()))
     assert it.states() == {"0": State.SET_ASIDE, "1": State.WAITING}

@@ -126,7 +126,7 @@ async def test_what_was_found_before_an_error_is_kept(make_command: Callable[...
     assert worked == ItemResult(items=[Candidate("value", "x")], error="then it broke")
 
 
-async def test_an_endless_answer_is_bounded_and_said(make_command: Callable[..., CommandWorker]) -> None:
+async def test_an_endless_answer_is_cut_and_reported(make_command: Callable[..., CommandWorker]) -> None:
     error = await said(make_command, "import sys\nfor i in range(1000): sys.stdout.write('x' * 65536)")
     assert "more than 64 MB (by 1,536,000 bytes)" in error
 

@@ -49,7 +49,7 @@ async def test_the_models_word_is_not_a_fix_and_the_check_is_what_it_hears(migra
     assert "You stopped without calling a tool" in model.requests[1].messages[-1].text
 
 
-async def test_a_file_that_cannot_be_fixed_is_tried_again_then_set_aside_and_named(migrate, place):
+async def test_a_file_that_cannot_be_fixed_is_tried_again_then_fails_permanently_and_is_named(migrate, place):
     model = Fixer(lambda path, nth: call("read_file", path=path) if path == "b.txt" else edit(path, "old", "new"))
     run = migrate(model, item_steps=2)
     outcome = await run.run()

@@ -54,7 +54,7 @@ async def test_a_check_that_hangs_is_reported_as_timed_out(migrate, place):
     assert "timed out after" in run.of("item_failed")[0]["error"]
 
 
-async def test_a_model_that_is_permanently_gone_ends_the_run_and_sets_nothing_aside(migrate, place):
+async def test_a_model_that_is_permanently_gone_ends_the_run_and_no_item_fails_permanently(migrate, place):
     model = Fixer(lambda path, nth: ModelFault("auth", "the key was refused", retryable=False))
     run = migrate(model)
     outcome = await run.run()

@@ -44,7 +44,7 @@ RUN = (
 )
 
 
-async def test_a_runner_that_died_at_its_start_is_not_said_to_come_up(tmp_path: Path):
+async def test_a_runner_that_died_at_its_start_is_not_shown_as_starting(tmp_path: Path):
     stage = Stage(start=PlayedStart(tmp_path))
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.link.state = "warming"
@@ -84,7 +84,7 @@ async def test_a_refused_command_is_no_longer_shown_as_sent():
         assert "requesting a summary" not in stage.text()
 
 
-async def test_what_was_done_is_no_longer_said_to_be_asked_for():
+async def test_a_command_that_was_carried_out_is_no_longer_shown_as_sent():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(started(loop=LoopKind.CHAT), Waiting(why="message"))

@@ -193,7 +193,7 @@ async def test_spend_shows_each_models_share():
         assert new[2:6] == ["1", "900", "100", "0.012"] and new[-1] == "25%"
 
 
-async def test_a_dear_switch_says_its_price_and_is_made_when_it_is_asked_for_again():
+async def test_an_expensive_switch_shows_its_price_and_is_made_when_it_is_requested_again():
     stage = Stage()
     async with stage.app.run_test(size=(120, 30)) as pilot:
         stage.play(started())

@@ -111,7 +111,7 @@ def test_a_place_far_down_is_reached_without_reading_what_lies_between():
     assert (pages[0], pages[7 * PAGE]) == (1, 7 * PAGE + 1)
 
 
-def test_what_was_set_aside_comes_with_its_reason(journal: Journal):
+def test_what_failed_permanently_is_shown_with_its_reason(journal: Journal):
     frontier = filled(journal, 3)
     frontier.take(["item 1"])
     frontier.set_aside("item 1", "HTTP 500", 4)

@@ -111,7 +111,7 @@ def test_a_lens_that_runs_one_that_found_nothing_and_one_that_never_ran_look_dif
     assert "never ran !" in line(whole, "cache")
 
 
-def test_a_lens_that_failed_says_when_it_is_tried_again_and_why_it_is_set_aside():
+def test_a_lens_that_failed_shows_when_it_is_tried_again_and_why_it_failed_permanently():
     script = Search()
     begun = [*script.stamp(lens_search(), PassStarted(number=1, lenses=["taint"]))]
     fails = script.lens("taint", 1, ok=False, error="HTTP 500 from the model")
@@ -147,7 +147,7 @@ def test_each_finding_has_a_sign_and_its_votes():
     assert "1 ✓  1 ✗  2 judging" in whole
 
 
-def test_a_persons_verdict_a_duplicate_and_a_finding_sent_back_are_told_apart():
+def test_a_persons_verdict_a_duplicate_and_a_finding_sent_back_look_different():
     script = Search()
     state = seen(
         script.stamp(

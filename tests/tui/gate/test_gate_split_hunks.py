@@ -64,7 +64,7 @@ async def test_after_a_rebase_the_parts_and_their_choices_are_as_they_were(stage
         assert [(c.hunks, c.cuts, c.digest) for c in stage.decided] == [([0, 2], {0: [1]}, "digest-r")]
 
 
-async def test_parts_of_the_persons_own_version_are_sent_as_the_text_that_lands(
+async def test_parts_of_the_persons_own_version_are_sent_as_the_text_that_is_written(
     stage: GateStage,
 ):
     async with stage.app.run_test(size=(120, 40)) as pilot:

@@ -340,7 +340,7 @@ class TestWords:
             "count until you accept them (/scope lists them)"
         )
 
-    def test_a_missing_file_that_the_check_also_runs_is_not_said_to_be_free(self, root: Path):
+    def test_a_missing_file_that_the_check_also_runs_is_not_in_the_scope(self, root: Path):
         scope = scope_in(root, "test -e out/suite || cp suite.sh out/suite; sh out/suite; grep -q x out/log.txt")
         assert "out/suite" not in scope.line() and "out/log.txt" in scope.line()
         assert not scope.in_scope("out/suite", new=True)

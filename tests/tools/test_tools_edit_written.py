@@ -94,7 +94,7 @@ async def test_line_numbers_are_removed_from_both_texts_without_a_space_too_many
         ("1: def f():\n5:     y\n", "1: def f():\n5:     z\n", "not in the file"),
     ],
 )
-async def test_line_numbers_that_cannot_be_told_from_content_are_refused(bench, old, new, says):
+async def test_line_numbers_that_look_like_content_are_refused(bench, old, new, says):
     after, text = await _applied(bench, b"def f():\n    y\n", old, new)
     assert after is None
     assert says in text

@@ -32,7 +32,7 @@ async def test_a_call_that_died_with_its_runner_is_charged_by_an_event(driven):
     killed.assert_legal()
 
 
-async def test_text_that_had_arrived_is_kept_and_said_to_be_a_part(driven):
+async def test_text_that_had_arrived_is_kept_and_marked_as_a_part(driven):
     run = driven(READ, say("Now I think about the rest of it"), DONE)
     await run.run()
     killed = run.killed_at("text_arrived", step=2)

@@ -68,7 +68,7 @@ def live(tmp_path: Path):
     return begin
 
 
-async def test_the_wheel_is_taken_driven_with_and_given_back_by_keys(live):
+async def test_control_is_taken_used_and_returned_by_keys(live):
     async with live(say("hello")) as page:
         await page.pilot.press("alt+w")
         await page.sees("you control")
@@ -150,7 +150,7 @@ async def test_what_runs_in_the_background_is_listed_and_ended_by_its_name(live)
         await page.sees("/stop now, or /stop NAME")
 
 
-async def test_two_signs_are_shown_and_not_told_and_esc_ends_what_the_person_runs(live):
+async def test_a_command_with_two_exclamation_marks_is_shown_and_not_sent_and_esc_ends_it(live):
     async with live(say("hello")) as page:
         await page.types("!!echo between-us")
         await page.sees("!! echo between-us")

@@ -41,7 +41,7 @@ def told(run) -> str:
     return text
 
 
-async def test_what_a_person_did_is_recorded_snapshotted_and_told_to_the_model_with_its_diff(driven, work):
+async def test_what_a_person_did_is_recorded_and_reported_to_the_model_with_its_diff(driven, work):
     run = driven(edit("a.txt", "one", "ONE"), DONE)
     run.on("step_finished", TakeWheel(), number=1)
     run.on("wheel_taken", sh("echo three > c.txt; echo printed"))
@@ -73,7 +73,7 @@ async def test_of_what_a_command_changed_the_changed_lines_are_counted(driven, w
     assert (changed["by"], changed["added"], changed["removed"]) == ("command", 1, 1), run.story()
 
 
-async def test_the_step_that_ran_is_interrupted_and_the_loop_rests_until_the_wheel_comes_back(driven, work):
+async def test_the_running_step_is_interrupted_and_the_loop_rests_until_control_is_returned(driven, work):
     held = PausedCommand()
     run = driven(call("run_command", command=f"echo x > a.txt; {held.line}"), call("read_file", path="a.txt"), DONE)
     run.on("step_started", lambda _: Say(text="noted"), number=1)
@@ -92,7 +92,7 @@ async def test_the_step_that_ran_is_interrupted_and_the_loop_rests_until_the_whe
     run.assert_legal()
 
 
-async def test_the_checks_run_after_the_wheel_came_back_and_a_goal_that_is_met_needs_no_model(driven, work):
+async def test_the_checks_run_after_control_is_returned_and_a_goal_that_is_met_needs_no_model(driven, work):
     run = driven(say("I think about it"), until=["test -e done"])
     run.on("step_finished", TakeWheel())
     run.on("wheel_taken", sh("touch done"))
@@ -134,7 +134,7 @@ async def test_what_a_person_did_can_be_undone_like_what_the_model_did(driven, w
     assert (work / "b.txt").read_text() == "two\n" and not (work / "n.txt").exists()
 
 
-async def test_the_wheel_of_a_hand_off_closes_it(driven):
+async def test_taking_control_closes_a_hand_off(driven):
     run = driven(
         call("read_file", path="a.txt"),
         then=call("read_file", path="a.txt"),
@@ -173,7 +173,7 @@ async def test_an_edit_of_a_file_that_changed_meanwhile_is_not_written(driven, w
     assert "changed on disk while you edited it" in run.of("tool_finished")[0]["result"]
 
 
-async def test_a_command_at_the_wheel_is_interrupted_and_what_it_did_is_known(driven, work):
+async def test_a_command_of_a_person_in_control_is_interrupted_and_what_it_did_is_known(driven, work):
     run = driven(say("hello"), loop=LoopKind.CHAT, task="hi")
     run.on("waiting", TakeWheel(), why="message").on("wheel_taken", sh("echo x > begun; sleep 30"))
     run.on("tool_finished", STOP, by="person")
@@ -192,7 +192,7 @@ async def test_limits_of_the_run_do_not_hold_a_person_back(driven, work):
     assert (work / "late.txt").read_text() == "late\n", run.story()
 
 
-async def test_a_runner_that_died_gives_the_wheel_back_and_the_model_hears_of_all(driven, work):
+async def test_a_runner_that_died_returns_control_and_the_model_reads_of_all(driven, work):
     run = driven(say("hm"), finish("all is well", "c.txt:1"))
     run.on("step_finished", TakeWheel())
     run.on("wheel_taken", sh("echo three > c.txt"))
@@ -205,7 +205,7 @@ async def test_a_runner_that_died_gives_the_wheel_back_and_the_model_hears_of_al
     assert "+three" in told(killed)
 
 
-async def test_going_back_names_and_leaves_what_a_command_at_the_wheel_did(driven, work):
+async def test_a_rewind_names_and_leaves_what_a_command_of_a_person_in_control_did(driven, work):
     run = driven(say("hello"), say("ok"), loop=LoopKind.CHAT, task="hi")
     run.on("waiting", TakeWheel(), why="message").on("wheel_taken", sh("echo three > c.txt"))
     run.on("command_taken", GiveWheel(), command="act")
@@ -221,7 +221,7 @@ async def test_going_back_names_and_leaves_what_a_command_at_the_wheel_did(drive
     assert (system.role, left.role) == ("system", "user") and "c.txt" in left.text
 
 
-async def test_a_sleep_ends_where_the_person_takes_the_wheel(driven):
+async def test_a_sleep_ends_when_the_person_takes_control(driven):
     run = driven(call("wake_after", seconds=300, reason="the build"), DONE, DONE, loop=LoopKind.PACED)
     run.on("sleeping", TakeWheel())
     run.on("wheel_taken", Act(tool="read_file", arguments={"path": "a.txt"}))

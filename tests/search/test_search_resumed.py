@@ -117,7 +117,7 @@ async def test_a_critic_that_cannot_be_asked_leaves_the_search_incomplete(search
     assert (await run.run()).complete
 
 
-async def test_a_hint_on_resume_is_heard_by_every_lens(search):
+async def test_a_hint_on_resume_reaches_every_lens(search):
     model = ModelByRole({"one": [report("x"), NOTHING], "two": [NOTHING]})
     run = search(model, "one", "two")
     await run.run()
@@ -181,7 +181,7 @@ async def test_the_board_knows_what_the_runner_knows_at_every_event(search):
         assert view.finder == facts.finder, stamped
 
 
-async def test_thousands_of_findings_that_wait_do_not_make_a_decision_dear(search):
+async def test_thousands_of_findings_that_wait_do_not_make_a_decision_slow(search):
     """Each is asked about thrice: a decision that looked at all of them would cost minutes in all."""
     facts, spec = FinderFacts.of(FinderSpec(lenses=[Lens(name="one", prompt="p")])), FinderSpec()
     for n in range(5_000):
