@@ -205,3 +205,22 @@ class Running:
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
+
+
+def assert_refused(ran: Ran, *words: str) -> None:
+    """Assert that a command ended with exit code 2 and one line that contains each of these words."""
+    assert ran.exit_code == 2, ran
+    (line,) = ran.stderr.splitlines()
+    for word in words:
+        assert word in line, ran
+
+
+def waiting_proposals(home: Home, project: Path) -> list[dict[str, str]]:
+    """Return the proposals that `rundry handoffs` lists for a project."""
+    return [p for run in json.loads(home.run("handoffs", "--json", cwd=project).stdout) for p in run["proposals"]]
+
+
+def exported_events(home: Home, run_id: str, kind: str) -> list[dict[str, Any]]:
+    """Return the events of one kind that `rundry export` prints."""
+    ran = home.run("export", run_id, cwd=home.root)
+    return [event for event in map(json.loads, ran.stdout.splitlines()) if event["type"] == kind]

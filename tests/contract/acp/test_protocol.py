@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from fakes.editor import Editor, editing, words
 from fakes.project import CORE, FIX_ADD
-from fakes.rundry import RUNDRY, Home
+from fakes.rundry import RUNDRY, Home, exported_events
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, say
 
@@ -46,11 +46,6 @@ asyncio.run(main())
 
 def model(server: ScriptedServer) -> list[str]:
     return ["--model", "fake", "--api-base", server.base_url]
-
-
-def exported(home: Home, run_id: str, kind: str) -> list[dict[str, Any]]:
-    ran = home.run("export", run_id, cwd=home.root)
-    return [event for event in map(json.loads, ran.stdout.splitlines()) if event["type"] == kind]
 
 
 def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
@@ -111,13 +106,13 @@ def test_a_killed_editor_leaves_the_proposal_for_a_person_with_a_terminal(home: 
         os.kill(pad.pid, signal.SIGKILL)
         pad.communicate(timeout=60)
         wait(lambda: not Path(f"/proc/{agent}").exists())
-        assert exported(home, run_id, "proposal_decided") == []
+        assert exported_events(home, run_id, "proposal_decided") == []
         assert (project / "calc/core.py").read_text() == CORE
-        (opened,) = exported(home, run_id, "proposal_opened")
+        (opened,) = exported_events(home, run_id, "proposal_opened")
         ran = home.run("approve", run_id, "--digest", opened["digest"], "--headless", cwd=project)
         assert ran.exit_code == 0, ran
         wait(lambda: "a + b" in (project / "calc/core.py").read_text())
-    (decision,) = exported(home, run_id, "proposal_decided")
+    (decision,) = exported_events(home, run_id, "proposal_decided")
     assert (decision["decision"], decision["by"], decision["channel"]) == ("approve", "person", "")
 
 
@@ -135,7 +130,7 @@ def test_only_the_first_answer_to_a_permission_request_counts(home: Home, projec
             editor.send({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})
         done = editor.until(lambda message: message.get("id") == 3 and "result" in message)
         assert done["result"]["stopReason"] == "end_turn"
-    assert [one["decision"] for one in exported(home, session, "proposal_decided")] == ["reject"]
+    assert [one["decision"] for one in exported_events(home, session, "proposal_decided")] == ["reject"]
     assert (project / "calc/core.py").read_text() == CORE
 
 
@@ -149,10 +144,10 @@ async def test_an_answer_that_decides_nothing_leaves_the_proposal_open_and_asks_
             new = await agent.new_session(cwd=str(project), mcp_servers=[])
             await agent.prompt(session_id=new.session_id, prompt=words("fix add"))
             assert "The proposal still waits" in editor.text()
-            assert exported(home, new.session_id, "proposal_decided") == []
+            assert exported_events(home, new.session_id, "proposal_decided") == []
             await agent.prompt(session_id=new.session_id, prompt=words("go on"))
     assert (project / "calc/core.py").read_text() != CORE
-    assert [one["channel"] for one in exported(home, new.session_id, "proposal_decided")] == ["acp:pad"]
+    assert [one["channel"] for one in exported_events(home, new.session_id, "proposal_decided")] == ["acp:pad"]
 
 
 async def test_a_proposal_whose_file_changed_meanwhile_is_asked_about_again(home: Home, project: Path):
@@ -220,7 +215,7 @@ def test_an_editor_that_ends_the_process_ends_the_chat_that_waits(home: Home, pr
         editor.request(3, "session/prompt", sessionId=session, prompt=prompt)
         editor.process.send_signal(signal.SIGTERM)
         assert editor.process.wait(timeout=60) == 0
-    assert exported(home, session, "run_ended")[-1]["reason"] == "user"
+    assert exported_events(home, session, "run_ended")[-1]["reason"] == "user"
 
 
 @pytest.mark.parametrize("argv", [["--gate", "yolo"], ["--steps", "many"], ["--no-such-option"], ["a task"]])

@@ -11,18 +11,13 @@ from acp import RequestError
 from acp.schema import McpServerStdio
 from fakes.editor import Editor, editing, words
 from fakes.project import CORE, FIX_ADD, make_project
-from fakes.rundry import RUNDRY, Home
+from fakes.rundry import RUNDRY, Home, exported_events
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Turn, call, say
 
 
 def model(server: ScriptedServer) -> list[str]:
     return ["--model", "fake", "--api-base", server.base_url]
-
-
-def exported(home: Home, run_id: str, kind: str) -> list[dict[str, object]]:
-    ran = home.run("export", run_id, cwd=home.root)
-    return [event for event in map(json.loads, ran.stdout.splitlines()) if event["type"] == kind]
 
 
 async def test_a_stored_session_is_listed_replayed_and_continued(home: Home, project: Path):
@@ -98,9 +93,11 @@ async def test_the_mode_that_a_person_chooses_is_recorded_with_the_editor(home: 
             with pytest.raises(RequestError, match="there is no mode 'yolo'"):
                 await agent.set_session_mode(session_id=new.session_id, mode_id="yolo")
     assert editor.asked == []
-    changed = [(one["mode"], one["by"], one["channel"]) for one in exported(home, new.session_id, "gate_mode_changed")]
+    changed = [
+        (one["mode"], one["by"], one["channel"]) for one in exported_events(home, new.session_id, "gate_mode_changed")
+    ]
     assert changed == [("read", "person", "acp:pad"), ("edits", "person", "acp:pad")]
-    (decision,) = exported(home, new.session_id, "proposal_decided")
+    (decision,) = exported_events(home, new.session_id, "proposal_decided")
     assert (decision["by"], decision["channel"]) == ("policy", "")
 
 
@@ -113,7 +110,7 @@ async def test_options_choose_the_model_and_the_gate_before_the_first_prompt(hom
             await agent.set_config_option(config_id="gate", session_id=new.session_id, value="read")
             await agent.prompt(session_id=new.session_id, prompt=words("hi"))
         assert server.requests[-1].body["model"] == "other"
-    (started,) = exported(home, new.session_id, "run_started")
+    (started,) = exported_events(home, new.session_id, "run_started")
     assert started["gate"] == "read"
 
 
@@ -129,7 +126,7 @@ async def test_slash_commands_are_announced_and_work_in_a_prompt(home: Home, pro
     assert answer.stop_reason == "end_turn"
     names = {command.name for command in editor.of("available_commands_update")[0].available_commands}
     assert {"limit", "undo", "compact", "gate"} <= names
-    assert exported(home, new.session_id, "budget_changed")[-1]["budget"]["steps"] == 7
+    assert exported_events(home, new.session_id, "budget_changed")[-1]["budget"]["steps"] == 7
 
 
 async def test_what_is_chosen_for_a_stored_session_holds_from_its_next_prompt(home: Home, project: Path):
@@ -143,11 +140,11 @@ async def test_what_is_chosen_for_a_stored_session_holds_from_its_next_prompt(ho
             await agent.set_session_mode(session_id=new.session_id, mode_id="edits")
             chosen = await agent.set_config_option(config_id="model", session_id=new.session_id, value="other")
             assert [option.current_value for option in chosen.config_options] == ["edits", "other", "default"]
-            assert exported(home, new.session_id, "run_resumed") == [], "a choice starts nothing"
+            assert exported_events(home, new.session_id, "run_resumed") == [], "a choice starts nothing"
             await agent.prompt(session_id=new.session_id, prompt=words("fix add"))
         assert server.requests[-1].body["model"] == "other"
     assert editor.asked == [] and "a + b" in (project / "calc/core.py").read_text()
-    (changed,) = exported(home, new.session_id, "gate_mode_changed")
+    (changed,) = exported_events(home, new.session_id, "gate_mode_changed")
     assert (changed["mode"], changed["channel"]) == ("edits", "acp:pad")
 
 
@@ -173,7 +170,7 @@ async def test_a_proposal_of_a_killed_runner_is_asked_about_when_its_session_is_
             turn = asyncio.ensure_future(agent.prompt(session_id=new.session_id, prompt=words("fix add")))
             turn.add_done_callback(lambda turn: turn.cancelled() or turn.exception())
             await asyncio.to_thread(server.wait_requests, 1)
-            while not exported(home, new.session_id, "proposal_opened"):
+            while not exported_events(home, new.session_id, "proposal_opened"):
                 await asyncio.sleep(0.05)
         home.end_runners()
         editor = Editor(["approve"])
@@ -181,7 +178,7 @@ async def test_a_proposal_of_a_killed_runner_is_asked_about_when_its_session_is_
             await agent.load_session(cwd=str(project), session_id=new.session_id, mcp_servers=[])
             await editor.until(lambda: "Done." in editor.text())
     assert "a + b" in (project / "calc/core.py").read_text()
-    (decision,) = exported(home, new.session_id, "proposal_decided")
+    (decision,) = exported_events(home, new.session_id, "proposal_decided")
     assert (decision["decision"], decision["channel"]) == ("approve", "acp:pad")
 
 

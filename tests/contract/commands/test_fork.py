@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.project import CHECK, CORE, FIX_ADD, FIX_MEAN, read
-from fakes.rundry import Home, Ran
+from fakes.rundry import Home, assert_refused
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call
 
@@ -27,13 +27,6 @@ def forked(home: Home, project: Path, *words: str) -> dict[str, object]:
     ran = home.run("fork", *words, "--json", cwd=project)
     assert ran.exit_code == 0, ran
     return json.loads(ran.stdout)
-
-
-def refused(ran: Ran, *words: str) -> None:
-    assert ran.exit_code == 2, ran
-    (line,) = ran.stderr.splitlines()
-    for word in words:
-        assert word in line, ran
 
 
 TURNS = [read("calc/core.py", "First I read."), FIX_ADD, call("run_command", command="echo x > made")]
@@ -116,5 +109,5 @@ def test_what_cannot_be_forked_is_one_line_and_makes_no_run(
     with ScriptedServer([read("calc/core.py")]) as server:
         argv = ["run", "look", "--headless", "--until", CHECK, "--steps", "1", "--model", "fake"]
         home.run(*argv, "--api-base", server.base_url, cwd=project)
-    refused(home.run("fork", *words, cwd=project), said)
+    assert_refused(home.run("fork", *words, cwd=project), said)
     assert len(home.journals()) == 1

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fakes.rundry import Home, Ran
+from fakes.rundry import Home, assert_refused
 
 from rundry.agent.journal.claim import claim
 from rundry.agent.journal.journal import Journal
@@ -72,13 +72,6 @@ def steps(count: int, usd: float | None = 0.05) -> list[Event]:
 
 def ended(reason: Reason, detail: str = "so", *, complete: bool = False) -> RunEnded:
     return RunEnded(reason=reason, detail=detail, complete=complete, exit_code=0)
-
-
-def refused(ran: Ran, *words: str) -> None:
-    assert ran.exit_code == 2, ran
-    (line,) = ran.stderr.splitlines()
-    for word in words:
-        assert word in line, ran
 
 
 def test_a_limit_of_money_is_not_judged_by_runs_that_cost_nothing(home: Home, project: Path):
@@ -182,7 +175,7 @@ def test_a_report_adds_up_days_and_loops_also_as_a_page(home: Home, project: Pat
     assert "<figcaption><strong>steps by day</strong>" in page
     assert "&lt;script&gt;" in page
     assert "<script" not in page
-    refused(home.run("report", "--html", str(target), cwd=project), "already exists", "--html")
+    assert_refused(home.run("report", "--html", str(target), cwd=project), "already exists", "--html")
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120, 200])
@@ -207,7 +200,7 @@ def test_too_few_runs_say_nothing_of_a_limit_and_none_at_all_is_not_an_error(hom
 
 @pytest.mark.parametrize("days", ["0", "-1", "nan", "week"])
 def test_days_that_are_not_numbers_above_zero_are_refused(home: Home, project: Path, days: str):
-    refused(home.run("report", f"--days={days}", cwd=project), "--days")
+    assert_refused(home.run("report", f"--days={days}", cwd=project), "--days")
 
 
 def test_handoffs_lists_who_waits_for_what_and_how_to_resume_it(home: Home, project: Path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
@@ -10,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from fakes.project import CHECK, CORE, FIX_ADD, FIX_BOTH, FIX_MEAN
-from fakes.rundry import Home, Ran
+from fakes.rundry import Home, assert_refused, waiting_proposals
 from fakes.server import ScriptedServer
 from fakes.wire import text_of
 
@@ -21,54 +20,47 @@ def hand_over(home: Home, project: Path, server: ScriptedServer) -> str:
     argv = ["run", "fix it", "--headless", "--on-ask", "handoff", "--gate", "ask", "--until", CHECK]
     ran = home.run(*argv, "--model", "fake", "--api-base", server.base_url, cwd=project)
     assert ran.exit_code == 5, ran
-    (waiting,) = inbox(home, project)
+    (waiting,) = waiting_proposals(home, project)
     named = f"{home.journals()[0].stem} --digest {waiting['digest'][:12]}"
     assert f"`rundry approve {named}`" in ran.stderr and f"`rundry reject {named} --reason" in ran.stderr
     assert f"decide with: rundry approve {named} --headless (or: rundry reject)" in ran.stderr
     return home.journals()[0].stem
 
 
-def inbox(home: Home, project: Path) -> list[dict[str, str]]:
-    return [p for run in json.loads(home.run("handoffs", "--json", cwd=project).stdout) for p in run["proposals"]]
-
-
-def refused(ran: Ran, *words: str) -> None:
-    assert ran.exit_code == 2, ran
-    (line,) = ran.stderr.splitlines()
-    for word in words:
-        assert word in line, ran
-
-
 def test_an_approval_names_a_digest_writes_those_bytes_and_the_run_continues(home: Home, project: Path):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
         run_id = hand_over(home, project, server)
-        (waiting,) = inbox(home, project)
-        refused(home.run("approve", run_id, cwd=project), "--digest", waiting["digest"][:12])
-        refused(home.run("approve", run_id, "--digest", "0" * 12, cwd=project), "no open proposal", "Open now")
-        refused(home.run("approve", run_id, "--digest", waiting["digest"][:5], cwd=project), "at least 6 characters")
+        (waiting,) = waiting_proposals(home, project)
+        assert_refused(home.run("approve", run_id, cwd=project), "--digest", waiting["digest"][:12])
+        assert_refused(home.run("approve", run_id, "--digest", "0" * 12, cwd=project), "no open proposal", "Open now")
+        assert_refused(
+            home.run("approve", run_id, "--digest", waiting["digest"][:5], cwd=project), "at least 6 characters"
+        )
         assert core.read_text() == CORE
         again = home.run("approve", run_id, "--digest", waiting["digest"][:12], "--json", cwd=project)
         assert again.exit_code == 5, again
         assert again.of("tool_finished")[0]["ok"] is True
         (told,) = [text_of(m) for m in server.wait_requests(2)[1].messages if m["role"] == "tool"]
         assert "calc/core.py changed" in told
-        (second,) = inbox(home, project)
+        (second,) = waiting_proposals(home, project)
         done = home.run("approve", run_id, "--digest", second["digest"], "--headless", cwd=project)
     assert done.exit_code == 0, done
-    assert inbox(home, project) == []
+    assert waiting_proposals(home, project) == []
 
 
 def test_a_changed_file_refuses_the_old_digest_and_gives_a_new_one(home: Home, project: Path):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
         run_id = hand_over(home, project, server)
-        (waiting,) = inbox(home, project)
+        (waiting,) = waiting_proposals(home, project)
         mine = f"{CORE}\n\nMINE = 1\n"
         core.write_text(mine)
-        refused(home.run("approve", run_id, "--digest", waiting["digest"], cwd=project), "changed", "new decision")
+        assert_refused(
+            home.run("approve", run_id, "--digest", waiting["digest"], cwd=project), "changed", "new decision"
+        )
         assert core.read_text() == mine
-        (now,) = inbox(home, project)
+        (now,) = waiting_proposals(home, project)
         assert now["digest"] != waiting["digest"]
         home.run("approve", run_id, "--digest", now["digest"], "--headless", cwd=project)
     assert core.read_text() == mine.replace("a - b", "a + b")
@@ -78,7 +70,7 @@ def test_a_proposal_whose_bytes_were_changed_in_the_journal_is_never_applied(hom
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
         run_id = hand_over(home, project, server)
-        (waiting,) = inbox(home, project)
+        (waiting,) = waiting_proposals(home, project)
         with closing(sqlite3.connect(home.journals()[0])) as database, database:
             swapped = database.execute(
                 "UPDATE blobs SET data = ? WHERE instr(data, 'a + b') > 0", (CORE.replace("a - b", "0").encode(),)
@@ -92,11 +84,11 @@ def test_a_proposal_whose_bytes_were_changed_in_the_journal_is_never_applied(hom
 def test_a_server_that_is_down_leaves_the_proposal_as_it_was(home: Home, project: Path):
     with ScriptedServer([FIX_ADD]) as server:
         run_id = hand_over(home, project, server)
-    before = inbox(home, project)
+    before = waiting_proposals(home, project)
     later = home.run("approve", run_id, "--digest", before[0]["digest"], "--headless", cwd=project)
     assert later.exit_code == 75, later
     assert "the decision was not recorded, and you can give it again" in later.stderr
-    assert inbox(home, project) == before
+    assert waiting_proposals(home, project) == before
     assert (project / "calc/core.py").read_text() == CORE
 
 
@@ -111,7 +103,7 @@ def test_a_rejection_after_kill_nine_at_the_gate_reaches_the_model_with_its_reas
             terminal.wait_for("The runner is gone")
             terminal.signal(signal.SIGKILL)
             terminal.wait_for_exit()
-        (waiting,) = inbox(home, project)
+        (waiting,) = waiting_proposals(home, project)
         run_id = home.journals()[0].stem
         argv = ["reject", run_id, "--digest", waiting["digest"], "--reason", "keep the minus", "--json"]
         ran = home.run(*argv, cwd=project)
@@ -125,7 +117,7 @@ def test_a_rejection_after_kill_nine_at_the_gate_reaches_the_model_with_its_reas
 def test_without_a_digest_the_terminal_shows_the_proposal_and_asks(home: Home, project: Path):
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
         run_id = hand_over(home, project, server)
-        (waiting,) = inbox(home, project)
+        (waiting,) = waiting_proposals(home, project)
         with home.screen("approve", run_id, "--headless", cwd=project, columns=80) as terminal:
             terminal.wait_for("[y/N]")
             assert waiting["digest"][:12] in terminal.text()

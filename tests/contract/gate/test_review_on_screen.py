@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from fakes.project import CHECK, CORE, FIX_ADD, FIX_MEAN
-from fakes.rundry import Home
+from fakes.rundry import Home, waiting_proposals
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, calls
 from fakes.wire import text_of
@@ -21,10 +20,6 @@ def hand_over(home: Home, project: Path, server: ScriptedServer) -> str:
     ran = home.run(*argv, "--model", "fake", "--api-base", server.base_url, cwd=project)
     assert ran.exit_code == 5, ran
     return home.journals()[0].stem
-
-
-def inbox(home: Home, project: Path) -> list[dict[str, str]]:
-    return [p for run in json.loads(home.run("handoffs", "--json", cwd=project).stdout) for p in run["proposals"]]
 
 
 @pytest.mark.parametrize("verb", ["watch", "resume"])
@@ -43,7 +38,7 @@ def test_y_approves_the_kept_proposal_and_the_run_continues_to_its_end(home: Hom
             terminal.press("y")
             terminal.wait_for("done")
     assert core.read_text() == FIXED
-    assert inbox(home, project) == []
+    assert waiting_proposals(home, project) == []
 
 
 def test_n_rejects_the_kept_proposal_and_the_model_reads_it(home: Home, project: Path):
@@ -61,7 +56,7 @@ def test_a_file_that_changed_since_is_shown_with_the_change_before_anything_is_w
     core, mine = project / "calc/core.py", f"{CORE}\n\nMINE = 1\n"
     with ScriptedServer([FIX_ADD], then=Turn(text="I think about it", hold_after=4)) as server:
         run_id = hand_over(home, project, server)
-        (old,) = inbox(home, project)
+        (old,) = waiting_proposals(home, project)
         core.write_text(mine)
         with home.screen("watch", run_id, cwd=project) as terminal:
             terminal.wait_for("▌ y approve")
@@ -69,7 +64,7 @@ def test_a_file_that_changed_since_is_shown_with_the_change_before_anything_is_w
             terminal.wait_for("your edit of")
             assert core.read_text() == mine
             terminal.wait_for("▌ y approve")
-            (now,) = inbox(home, project)
+            (now,) = waiting_proposals(home, project)
             assert now["digest"] != old["digest"]
             terminal.press("y")
             server.wait_requests(2)
@@ -80,7 +75,7 @@ def test_several_kept_proposals_are_decided_one_after_the_other(home: Home, proj
     both = calls(FIX_ADD.calls[0], Call("write_file", {"path": "NEW.md", "content": "news\n"}))
     with ScriptedServer([both], then=Turn(text="I think about it", hold_after=4)) as server:
         run_id = hand_over(home, project, server)
-        assert len(inbox(home, project)) == 2
+        assert len(waiting_proposals(home, project)) == 2
         with home.screen("watch", run_id, cwd=project) as terminal:
             terminal.wait_for("▌ y approve")
             terminal.press("y")
@@ -96,12 +91,12 @@ def test_several_kept_proposals_are_decided_one_after_the_other(home: Home, proj
 def test_a_server_that_is_down_leaves_the_proposal_at_the_gate_and_y_works_later(home: Home, project: Path):
     with ScriptedServer([FIX_ADD]) as server:
         run_id, port = hand_over(home, project, server), server.port
-    before = inbox(home, project)
+    before = waiting_proposals(home, project)
     with home.screen("watch", run_id, cwd=project) as terminal:
         terminal.wait_for("▌ y approve")
         terminal.press("y")
         terminal.wait_for("no model server")
-        assert inbox(home, project) == before
+        assert waiting_proposals(home, project) == before
         with ScriptedServer([FIX_MEAN], port=port) as server:
             terminal.press("y")
             terminal.wait_for("len(values)")
