@@ -158,8 +158,8 @@ class EndPanel(Widget, can_focus=True):
     def _facts(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
         width, none = self.size.width, Style.null()
         indent = 0 if width < _NARROW else _FIELD
-        most = max(2, self.screen.size.height // 6)
-        rows = fold(self._verdict(state, ended, palette), width, hang=indent or _HANG, most=most)
+        limit = max(2, self.screen.size.height // 6)
+        rows = fold(self._verdict(state, ended, palette), width, hang=indent or _HANG, limit=limit)
         lead: list[Run] = [(" " * indent, none)] if indent else []
         rows += self._proof(ended, palette)
         if found := search_words(state, ended):
@@ -187,7 +187,7 @@ class EndPanel(Widget, can_focus=True):
             is_short = label in _OF_FILES and not is_tall
             head = f"{label}: " if width < _NARROW else f"  {label}".ljust(_FIELD)
             line: list[Run] = [(head, palette.dim), (text, Style.null())]
-            rows += fold(line, width, hang=_HANG if width < _NARROW else _FIELD, most=1 if is_short else 2)
+            rows += fold(line, width, hang=_HANG if width < _NARROW else _FIELD, limit=1 if is_short else 2)
         return rows
 
     def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:

@@ -37,7 +37,7 @@ def set_aside_row(data: BoardData, item: ItemRow | ItemFailed | None, width: int
         return [("no longer failed", palette.faint)]
     value = item.value if isinstance(item, ItemRow) else item.key
     note: Row = [*foreign(item.error, palette.code, palette), (f"  {item.attempts}×", palette.dim)]
-    return _with_note(data, value, note, width, most=width // 2)
+    return _with_note(data, value, note, width, limit=width // 2)
 
 
 def duplicate_row(data: BoardData, event: ItemDuplicate | None, width: int) -> Row:
@@ -67,9 +67,9 @@ def without_host(data: BoardData, url: str) -> str:
     return url[len(host) :] or "/" if host and url.startswith(f"{host}/") else url
 
 
-def _with_note(data: BoardData, value: str, note: Row, width: int, *, most: int = 0) -> Row:
+def _with_note(data: BoardData, value: str, note: Row, width: int, *, limit: int = 0) -> Row:
     palette, value = data.palette, without_host(data, value)
-    tail = min(width_of(note), most or (width * 2) // 3)
+    tail = min(width_of(note), limit or (width * 2) // 3)
     room = width - tail - 2
     whole = len(one_line(value))
     if whole < room:

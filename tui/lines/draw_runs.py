@@ -46,11 +46,11 @@ def breaks(text: str, width: int, *, words: bool = True) -> list[tuple[int, int]
 
 
 def fold(
-    runs: Sequence[Run], width: int, *, words: bool = True, hang: int = 0, most: int | None = None
+    runs: Sequence[Run], width: int, *, words: bool = True, hang: int = 0, limit: int | None = None
 ) -> list[list[Run]]:
     """Return the runs of one line in rows of at most `width` cells; the rows after the first are set in by `hang`.
 
-    `most`: rows; the last one is shortened.
+    `limit`: the largest number of rows; the last one is shortened.
     """
     text = "".join(part for part, _ in runs)
     if len(text) <= width and text.isascii():
@@ -63,10 +63,10 @@ def fold(
         hang = 0
     indent: list[Run] = [(" " * hang, Style.null())] if hang else []
     rows = [cut(runs, *first), *([*indent, *cut(runs, start, end)] for start, end in spans)]
-    if most is None or len(rows) <= most:
+    if limit is None or len(rows) <= limit:
         return rows
-    start, lead = [first, *spans][most - 1][0], indent if most > 1 else []
-    return [*rows[: most - 1], [*lead, *shorten(cut(runs, start, len(text)), width - width_of(lead))]]
+    start, lead = [first, *spans][limit - 1][0], indent if limit > 1 else []
+    return [*rows[: limit - 1], [*lead, *shorten(cut(runs, start, len(text)), width - width_of(lead))]]
 
 
 _WIDE = re.compile(r"[\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]")

@@ -74,7 +74,7 @@ def _inserted(path: str) -> str:
     return f"{mention_of(path) if can_be_attached(path) else path} "
 
 
-def best(paths: Iterable[str], wanted: str, most: int = MOST) -> list[str]:
+def best(paths: Iterable[str], wanted: str, limit: int = MOST) -> list[str]:
     """Return the paths that contain the characters of `wanted` in order.
 
     Matches in the name come before those in the folder, contiguous ones before scattered ones, short paths before long
@@ -82,7 +82,7 @@ def best(paths: Iterable[str], wanted: str, most: int = MOST) -> list[str]:
     """
     wanted = wanted.lower()
     ranked = [(rank, len(path), path) for path in paths if (rank := _rank(path.lower(), wanted)) is not None]
-    return [path for _, _, path in sorted(ranked)[:most]]
+    return [path for _, _, path in sorted(ranked)[:limit]]
 
 
 def _rank(path: str, wanted: str) -> int | None:

@@ -106,14 +106,14 @@ class MessageRow(Vertical):
         self._queued.update(Content("  ").join(words))
 
 
-def _wait_words(state: ViewState, now: float, most: int) -> str:
+def _wait_words(state: ViewState, now: float, width: int) -> str:
     """Return what the run waits for, for how long, and what it printed last, once that takes a while.
 
-    `most`: the cells that there are. A lock is shown immediately: it was waited for before.
+    `width`: the available cells. A lock is shown immediately: it was waited for before.
     """
     wait = waiting_for(state)
     patience = 0.0 if wait is not None and wait.is_lock else SHOW_WAIT_SECONDS
-    return "" if wait is None or now - wait.since < patience else one_line(wait.words(now, most))
+    return "" if wait is None or now - wait.since < patience else one_line(wait.words(now, width))
 
 
 class Rule(Static):

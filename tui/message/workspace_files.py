@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rundry.agent import Ignore
 
-MOST = 20_000
+MOST_FILES = 20_000
 
 
-def list_files(root: Path, most: int = MOST) -> list[str]:
-    """Return the paths relative to `root`, at most `most`."""
-    return [path for path, _ in islice(Ignore(root).walk(), most)]
+def list_files(root: Path, limit: int = MOST_FILES) -> list[str]:
+    """Return the paths relative to `root`, at most `limit`."""
+    return [path for path, _ in islice(Ignore(root).walk(), limit)]

@@ -8,9 +8,9 @@ _PADDING = 4
 """Cells at the left and right edge of a dialog together."""
 
 
-def inner_width(screen: int, most: int) -> int:
-    """Return the cells of a row of text, on a screen with this width, in a dialog of at most `most` cells."""
-    return max(1, min(most, screen * _SHARE // 100) - _PADDING)
+def inner_width(screen: int, limit: int) -> int:
+    """Return the cells of a row of text, on a screen with this width, in a dialog of at most `limit` cells."""
+    return max(1, min(limit, screen * _SHARE // 100) - _PADDING)
 
 
 def cut(text: str, width: int) -> str:

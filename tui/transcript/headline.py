@@ -35,8 +35,8 @@ _WORDS = {
 def headline(left: Sequence[Run], facts: Sequence[Run], seconds: str, width: int, style: Style) -> list[Run]:
     """Return a row of exactly `width` cells. The left side is shortened first."""
     field = seconds_field(width)
-    most = max(12, width // 2 - field, width - width_of(left) - field - 2)
-    right = [*shorten(facts, most), (seconds.rjust(field), style)]
+    room = max(12, width // 2 - field, width - width_of(left) - field - 2)
+    right = [*shorten(facts, room), (seconds.rjust(field), style)]
     room = width - width_of(right)
     kept = shorten(left, room - 2)
     return [*kept, (" " * (room - width_of(kept)), Style.null()), *right]
