@@ -282,7 +282,7 @@ class MainScreen(Screen[None]):
             self.transcript.action_scroll_end()
 
     def on_message_box_marked(self, event: MessageBox.Marked) -> None:
-        """Move the mark of the first screen, or take the marked row."""
+        """Move the selection of the first screen, or take the selected row."""
         self.welcome.press(event.name)
 
     def on_welcome_taken(self, event: Welcome.Taken) -> None:

@@ -49,7 +49,7 @@ class AllowedPicker(Picker[Rule]):
         return [("take", "revoke"), ("close_dialog", "close")] if self._rules else [("close_dialog", "close")]
 
     def pick(self) -> None:
-        """Revoke the marked rule."""
+        """Revoke the selected rule."""
         rule = self.list.marked
         if rule is None:
             return

@@ -189,7 +189,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         }
 
     def _undo_pressed(self, name: str) -> None:
-        """Ask first; on the second press undo the marked file, or all that is not undone."""
+        """Ask first; on the second press undo the selected file, or all that is not undone."""
         key = keymap_of(self).shown(name)
         file, standing = self.marked, [file for file in self._files if not file.is_undone]
         chosen = standing if name == "undo_files" else [file] if file is not None and not file.is_undone else []

@@ -60,7 +60,7 @@ class DoctorPicker(Picker[str]):
         return found or [PickRow(Content.styled("no line has this text", "$dim"))]
 
     def about(self, marked: str | None) -> Content:
-        """Return the marked line in full."""
+        """Return the selected line in full."""
         return Content(one_line(marked or ""))
 
     def keys(self) -> Sequence[tuple[str, str]]:

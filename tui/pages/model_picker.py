@@ -105,7 +105,7 @@ class ModelPicker(Picker[ModelSpec]):
         return (("take", "use"), ("mark_up mark_down", "mark"), ("close_dialog", "back"))
 
     def pick(self) -> None:
-        """Take the marked model, or ask the server whose address was typed."""
+        """Take the selected model, or ask the server whose address was typed."""
         wanted = self.filter.value.strip()
         if _is_address(wanted) and wanted != self._asked:
             self._asked = wanted

@@ -40,6 +40,6 @@ class CommandPicker(Picker[int]):
         return [("mark_up mark_down", "select"), ("take", "run it"), ("close_dialog", "close")]
 
     def pick(self) -> None:
-        """Run the marked command; if none fits the text, stay open."""
+        """Run the selected command; if none fits the text, stay open."""
         if self.list.marked is not None:
             super().pick()

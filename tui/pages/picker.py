@@ -56,7 +56,7 @@ class Picker(ClosesOnce[Value | None], ModalScreen[Value | None], Generic[Value]
         self._keys = Static("", id="keys", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Return title, line, list, what is known about the marked row, and keys."""
+        """Return title, line, list, what is known about the selected row, and keys."""
         with Vertical():
             yield Static(Content.styled(self.title_text, "bold $bright"), id="title", markup=False)
             yield self.filter
@@ -74,7 +74,7 @@ class Picker(ClosesOnce[Value | None], ModalScreen[Value | None], Generic[Value]
         raise NotImplementedError
 
     def about(self, marked: Value | None) -> Content:
-        """Return a few lines about the marked row."""
+        """Return a few lines about the selected row."""
         del marked
         return Content("")
 
@@ -83,7 +83,7 @@ class Picker(ClosesOnce[Value | None], ModalScreen[Value | None], Generic[Value]
         return ()
 
     def pick(self) -> None:
-        """Close the picker with the marked row as its result."""
+        """Close the picker with the selected row as its result."""
         self.dismiss(self.list.marked)
 
     def press(self, key: str) -> bool:
@@ -118,12 +118,12 @@ class Picker(ClosesOnce[Value | None], ModalScreen[Value | None], Generic[Value]
         self.draw()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter takes the marked row."""
+        """Enter takes the selected row."""
         event.stop()
         self.pick()
 
     def on_pick_list_picked(self) -> None:
-        """A click takes the marked row."""
+        """A click takes the selected row."""
         self.pick()
 
     def on_key(self, event: events.Key) -> None:

@@ -33,7 +33,7 @@ class PickList(Widget, Generic[Value]):
     """
 
     class Picked(Message):
-        """The person clicked on the marked row, or on another one twice."""
+        """The person clicked on the selected row, or on another one twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class PickList(Widget, Generic[Value]):
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Mark the clicked row; a click on the marked row picks it."""
+        """Select the clicked row; a click on the selected row picks it."""
         number = self._top + event.y
         if number >= len(self._rows) or self._rows[number].value is None:
             return

@@ -108,7 +108,7 @@ class SessionPicker(Picker[RunLine]):
         return True
 
     def pick(self) -> None:
-        """Resume the marked run, or watch it if it is running or finished."""
+        """Resume the selected run, or watch it if it is running or finished."""
         marked = self.list.marked
         if marked is not None and marked.is_unreadable:
             self.say(f"{marked.run_id} cannot be opened: {marked.error}")

@@ -60,7 +60,7 @@ class SettingsPicker(Picker[str]):
         )
 
     def about(self, marked: str | None) -> Content:
-        """Return the whole value of the marked setting, and where to change it."""
+        """Return the whole value of the selected setting, and where to change it."""
         if marked is None:
             return Content("")
         setting, option = self._settings[marked], OPTIONS[marked]

@@ -103,7 +103,7 @@ class Welcome(Widget):
         return bool(self._sections) and self.display and not self._controller.begun
 
     def press(self, name: str) -> None:
-        """Move the mark, or take the marked row, as an action of a list does."""
+        """Move the selection, or take the selected row, as an action of a list does."""
         if name == "take":
             self._take(self._mark)
         else:

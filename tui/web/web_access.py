@@ -41,7 +41,7 @@ class Access:
     base: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(12)}/")
     """The random path of all pages, and of the cookie. With the token it is short enough for a line of 80 columns."""
     cookie_name: str = field(default_factory=lambda: f"rundry_{secrets.token_urlsafe(8)}")
-    """Random too, so that no other server on this machine can set a cookie with the same name."""
+    """Also random, so that no other server on this machine can set a cookie with the same name."""
 
     @property
     def link(self) -> str:

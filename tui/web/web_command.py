@@ -1,4 +1,4 @@
-"""Carry out `rundry watch --web`: check everything first, then serve until Ctrl+C. Light."""
+"""Carry out `rundry watch --web`: check everything first, then serve until Ctrl+C. Imports little."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ..start.new_run import Setup
 from .read_only import ReadOnlyLink
 
 LOOK_SECONDS = 0.5
-"""Between two looks at whether the server still exists."""
+"""Seconds between two checks whether the server still exists."""
 
 
 class WebApp(RundryApp):
