@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..protocol import ModelSpec, Refusal, ServedFacts, UserError
+from ..protocol import Model, ModelSpec, Refusal, ServedFacts, UserError
 from .ask_servers import NoServer, ServerInfo, ask_server, show_ollama
 from .demo.provider import PROVIDER as DEMO, open_demo
 from .endpoint import Endpoint, resolve
@@ -21,6 +21,7 @@ from .learned import Learned, learned
 from .litellm_use.credentials import check_credentials, is_unlisted, refuse_missing_key
 from .litellm_use.load_litellm import begin_loading
 from .naming import find_model, listed_model
+from .no_model import NO_MODEL, NoModel
 from .own_server import OwnServer
 from .price_table import Entry, find
 from .prices import price_of
@@ -35,6 +36,16 @@ OUTPUT_CAP = 32_768
 """Limit of one answer in tokens if the table has none."""
 _FIRST_SLOW = 300.0
 """Seconds until the first piece: a local model reads the prompt first, and a reasoning model may think silently."""
+
+
+class ModelOpener:
+    """Opens the models of a process, with the keys in its environment."""
+
+    async def open(self, spec: ModelSpec) -> Model:
+        """Open the model of a spec. Raises Refusal, UserError."""
+        if spec.name == NO_MODEL:
+            return NoModel()
+        return await open_model(spec, os.environ)
 
 
 async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: StallTimeouts | None = None) -> RemoteModel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..protocol import (
@@ -11,8 +11,6 @@ from ..protocol import (
     FinderSpec,
     FindingJudged,
     ItemQueued,
-    Model,
-    ModelSpec,
     PassFinished,
     PassStarted,
     Work,
@@ -58,7 +56,6 @@ class Finder:
         worker: Worker | None,
         *,
         has_model: bool,
-        open_model: Callable[[ModelSpec], Awaitable[Model]],
         trees: ItemTrees | None = None,
         checks: CheckRunner | None = None,
     ) -> None:
@@ -68,7 +65,7 @@ class Finder:
         self.leads = Leads(ctx, spec, self.frontier)
         self.has_model = has_model
         self._scope = Scope(ctx.workspace, spec)
-        self._model_work = ModelWork(ctx, spec, self.intake, self.leads.listed, open_model)
+        self._model_work = ModelWork(ctx, spec, self.intake, self.leads.listed)
         self._items = ItemWorks(ctx, self.intake, worker, self._model_work)
         self._worker = worker
         self._trees = trees

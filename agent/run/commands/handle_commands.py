@@ -63,7 +63,7 @@ from ..start.check_images import refuse_images
 from .compact_command import compact
 from .person_control import act, return_control, take_control
 from .person_shell import interrupt_shells, run_for_person
-from .reconfigure import OpenModel, add_rule, add_scope, remove_rule, set_edit_format, set_limit, set_mode, switch_model
+from .reconfigure import add_rule, add_scope, remove_rule, set_edit_format, set_limit, set_mode, switch_model
 from .rewind import rewind
 from .undo_command import undo
 
@@ -87,9 +87,9 @@ STALE = "the runner died before it took this command; repeat it if you still wan
 class Inbox:
     """The inbox of a run, which is read continuously and between two steps, so that commands apply to the next step."""
 
-    def __init__(self, run: LiveRun, stale: Sequence[int], open_model: OpenModel) -> None:
+    def __init__(self, run: LiveRun, stale: Sequence[int]) -> None:
         """`stale`: ids of commands for an earlier runner, which are refused."""
-        self._run, self._stale, self._open_model = run, set(stale), open_model
+        self._run, self._stale = run, set(stale)
         self._slow: set[asyncio.Task[None]] = set()
         self._read_lock = asyncio.Lock()
         self._writes = WriteWatch(_INBOX_SECONDS, _INBOX_SECONDS)
@@ -133,7 +133,7 @@ class Inbox:
             self._run.ctx.events,
             command_id,
             command,
-            await handle_command(self._run, command_id, command, self._open_model),
+            await handle_command(self._run, command_id, command),
         )
         self._run.ctx.activity.wake()
 
@@ -146,7 +146,7 @@ def _record_answer(events: Recorder, command_id: int, command: Command | None, w
         events.record(CommandRefused(command_id=command_id, command=kind, why=why))
 
 
-async def handle_command(run: LiveRun, command_id: int, command: Command, open_model: OpenModel) -> str | None:
+async def handle_command(run: LiveRun, command_id: int, command: Command) -> str | None:
     """Carry out a command. Returns None, or why it was refused."""
     if command.by != PERSON and not isinstance(command, OF_CLIENTS):
         return f"only a person can do this, not {command.by}"
@@ -158,7 +158,7 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
         case Park():
             return _park(run)
         case SwitchModel(model=model, ask_above=ask_above):
-            return await switch_model(run, model, open_model, ask_above=ask_above)
+            return await switch_model(run, model, ask_above=ask_above)
         case SetLimit() | SetGateMode() | SetEditFormat() | AddRule() | RemoveRule() | AddScope():
             return _change_setting(run, command)
         case Wake():

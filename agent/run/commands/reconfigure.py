@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from ...step.resources.run_context import RunContext
     from ..live.live_run import LiveRun
 
-OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
-
 
 def set_limit(run: LiveRun, name: str, value: LimitValue) -> str | None:
     """Set a limit. It takes effect before the next call (docs/requirements.md 3.8)."""
@@ -83,15 +81,13 @@ def _set_other(run: LiveRun, name: str, value: LimitValue) -> str | None:
     return None
 
 
-async def switch_model(
-    run: LiveRun, spec: ModelSpec, open_model: OpenModel, *, ask_above: float | None = None
-) -> str | None:
+async def switch_model(run: LiveRun, spec: ModelSpec, *, ask_above: float | None = None) -> str | None:
     """Switch the model from the next call on. The conversation is kept.
 
     `ask_above`: if reading the conversation without a cache costs more USD than this, or an unknown amount, record
     only the price. Returns None, or why the model cannot be used.
     """
-    model = await _open_usable(run.facts, spec, open_model)
+    model = await _open_usable(run, spec)
     if isinstance(model, str):
         return model
     tokens, usd = cold_cache_cost(run.tools, run.facts, model)
@@ -104,9 +100,9 @@ async def switch_model(
     return None
 
 
-async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *, by: SwitchedBy) -> str | None:
+async def hand_to_model(run: LiveRun, spec: ModelSpec, *, by: SwitchedBy) -> str | None:
     """Switch the model by a rule, and reset the stall counters. Returns None, or why the model cannot take over."""
-    model = await _open_usable(run.facts, spec, open_model)
+    model = await _open_usable(run, spec)
     if isinstance(model, str):
         return model
     if spec == run.facts.model_spec:
@@ -123,10 +119,11 @@ def cold_cache_cost(tools: Sequence[str], facts: RunFacts, model: ModelPort) -> 
     return tokens, bill(model.price, Tokens(in_=tokens))
 
 
-async def _open_usable(facts: RunFacts, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
+async def _open_usable(run: LiveRun, spec: ModelSpec) -> ModelPort | str:
     """Return the model if it answers and its price allows the USD limit of the run; else why it cannot be used."""
+    facts = run.facts
     try:
-        model = await open_model(spec)
+        model = await run.ctx.models.open(spec)
         await model.probe()
     except RundryError as error:
         return str(error)

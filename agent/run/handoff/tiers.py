@@ -27,7 +27,7 @@ from ...protocol import (
 from ...state.common.handoff_facts import ESCALATE, TIER
 from ...state.reports.handoffs import handoff_markdown
 from ...state.view.show.titles import stall_name
-from ..commands.reconfigure import OpenModel, hand_to_model
+from ..commands.reconfigure import hand_to_model
 from ..loops.shared.loop_state import stall_reason
 from ..process.notify_hook import hook_env, start_notify_hook
 from .handoff_record import hand_off, handoff_record
@@ -45,13 +45,13 @@ _MOST_TRIED = 8
 class HandoffTiers:
     """Asks the tiers of one run. Without configured tiers, the only tier is the person, while a view is attached."""
 
-    def __init__(self, run: LiveRun, open_model: OpenModel, env: Mapping[str, str]) -> None:
+    def __init__(self, run: LiveRun, env: Mapping[str, str]) -> None:
         """`env`: the environment variables of the person, for commands."""
-        self._run, self._open_model, self._env = run, open_model, env
+        self._run, self._env = run, env
 
     async def before_deciding(self) -> Finish | None:
         """Escalate if that is due, and return the end that an open hand-off or a tier without a response requires."""
-        end = await _escalate(self._run, self._open_model)
+        end = await _escalate(self._run)
         if end is not None:
             return end
         facts = self._run.facts
@@ -107,7 +107,7 @@ class HandoffTiers:
             self._pass(number, "only a person can decide on a proposal")
             return False
         self._asked(number, tier)
-        why = await hand_to_model(run, spec, self._open_model, by=TIER)
+        why = await hand_to_model(run, spec, by=TIER)
         if why is not None:
             self._pass(number, why)
             return False
@@ -216,7 +216,7 @@ def _failure(line: str, done: Finished) -> str:
     return f"`{line}`: {how}" + (f": {said}" if said else "")
 
 
-async def _escalate(run: LiveRun, open_model: OpenModel) -> Finish | None:
+async def _escalate(run: LiveRun) -> Finish | None:
     """Switch to the stronger model, once per run, if the hint after a stall did not help.
 
     Returns None, or the end of the run if that model cannot take over.
@@ -226,7 +226,7 @@ async def _escalate(run: LiveRun, open_model: OpenModel) -> Finish | None:
         return None
     before = run.ctx.models.current.name
     record = handoff_record(run.facts, "", run.ctx.journal.blobs)
-    why = await hand_to_model(run, spec, open_model, by=ESCALATE)
+    why = await hand_to_model(run, spec, by=ESCALATE)
     if why is not None:
         run.ctx.events.record(Fault(kind=ESCALATE, text=f"{spec.name} cannot take over: {why}"))
         return _end_after_stall(stall, run.ctx.stall_ends())

@@ -172,7 +172,7 @@ async def _run(inputs: Inputs, damage: Damage, signals: _Signals) -> Outcome:
         if isinstance(ctx.models.of_run, RemoteModel):
             await ctx.models.of_run.encoding_loaded()
         tools = tools_of(inputs.journal.spec)
-        finder, passes, children = search_of(ctx, process, order), passes_of(ctx, tools), _children_of(ctx, process)
+        finder, passes, children = search_of(ctx, order), passes_of(ctx, tools), _children_of(ctx, process)
         run = live_run(ctx, assembled.messages, tools, finder, passes, children)
         begun = Beginning(order, assembled.notes, assembled.scope, damage)
         return await _watch_over(run, begun, assembled.dependencies, process, signals)
@@ -250,8 +250,8 @@ async def _watch_over(
     run: LiveRun, beginning: Beginning, dependencies: Dependencies, process: ProcessContext, signals: _Signals
 ) -> Outcome:
     """Run the loop, the inbox and what may park the run concurrently. When one ends, the others are cancelled."""
-    commands = Inbox(run, beginning.order.stale, process.open_model)
-    driver = RunDriver(run, commands, HandoffTiers(run, process.open_model, process.env))
+    commands = Inbox(run, beginning.order.stale)
+    driver = RunDriver(run, commands, HandoffTiers(run, process.env))
     _record_failed_export(process.spans, run)
     inbox = asyncio.ensure_future(commands.keep_reading())
     live = asyncio.ensure_future(_drive_to_end(driver, beginning, dependencies, process.env))

@@ -113,7 +113,7 @@ async def reviewed_run(
     try:
         person = Person()
         gated = replace(tree, gate=_gate(run, tree, person))
-        made = build(inputs, gated, ModelsInUse(NoModel(), commands_env), Committing(None, None))
+        made = build(inputs, gated, ModelsInUse(NoModel(), commands_env, inputs.process.opener), Committing(None, None))
         yield Reviewing(made.ctx, person, tree.why_no_layers)
     finally:
         await close_layers(tree.layers, tree.units, tree.views)

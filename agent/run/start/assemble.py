@@ -59,7 +59,9 @@ async def assemble(inputs: Inputs) -> Assembled:
     notes += [*folder_notes, *await make_run_worktree(spec, facts, git_env)]
     tree, env, tree_notes = await workspace_tree(inputs, stages=True)
     try:
-        return await _assembled(inputs, tree, ModelsInUse(model, env), [*notes, *tree_notes], git_env)
+        return await _assembled(
+            inputs, tree, ModelsInUse(model, env, inputs.process.opener), [*notes, *tree_notes], git_env
+        )
     except BaseException:
         await close_places(tree.stage, tree.layers, tree.units, tree.views)
         raise
@@ -124,7 +126,7 @@ def _checks_of(spec: RunSpec) -> list[str]:
 async def _checked_model(inputs: Inputs) -> tuple[Model, list[str]]:
     """Open the model and check that it answers. Returns it with notes. Raises Refusal, UserError."""
     facts, order, process = inputs.facts, inputs.order, inputs.process
-    model = await process.open_model(order.changes.model or facts.model_spec)
+    model = await process.opener.open(order.changes.model or facts.model_spec)
     check_first_images(inputs.journal, facts, order, model)
     notes = [*model.notes] if isinstance(model, RemoteModel) else []
     notes += _check_price(facts, order, model)

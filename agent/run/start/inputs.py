@@ -9,32 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...host.real_clock import SystemClock
-from ...models.no_model import NO_MODEL, NoModel
-from ...models.open_model import open_model
+from ...models.open_model import ModelOpener
 
 if TYPE_CHECKING:
     from ...extend.telemetry.live_export import Telemetry
     from ...journal.journal import Journal
-    from ...protocol import Clock, Model, ModelSpec
+    from ...protocol import Clock, Model
     from ...state.facts.run_facts import RunFacts
     from ...state.recorder import Listener
     from ...step.resources.run_context import ToolCalls
     from ..client.start_request import Order
-    from ..commands.reconfigure import OpenModel
-
-
-async def load_model(spec: ModelSpec) -> Model:
-    """Open the model of a spec, with the keys in the environment of this process. Raises Refusal, UserError."""
-    if spec.name == NO_MODEL:
-        return NoModel()
-    return await open_model(spec, os.environ)
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
     """What the process provides to a run: models, clock and environment."""
 
-    open_model: OpenModel = load_model
+    opener: ModelOpener = field(default_factory=ModelOpener)
     checked: Model | None = None
     """A model that was probed already, or None if there is none."""
     clock: Clock = field(default_factory=SystemClock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from ...host.workspace_paths import Workspace
 from ...models.lanes.close_connections import close_connections
 from ...models.litellm_use.credentials import refuse_missing_key
 from ...models.naming import is_direct
+from ...models.open_model import ModelOpener
 from ...models.remote_model import RemoteModel
 from ...protocol import Model, ModelSpec, Refusal, RunSpec, UserError
 from ...sandbox.command_environment import OWN_GIT, command_env
@@ -51,10 +52,20 @@ async def check_can_begin(spec: RunSpec, process: ProcessContext, tell: Tell) ->
         await close_connections()
         raise
 
-    async def open_model(wanted: ModelSpec) -> Model:
-        return model if wanted == asked else await process.open_model(wanted)
+    return replace(process, opener=_OpenedModel(asked, model, process.opener), checked=model)
 
-    return replace(process, open_model=open_model, checked=model)
+
+@dataclass(frozen=True, slots=True)
+class _OpenedModel(ModelOpener):
+    """Returns the model of the run, which is open already, and opens others."""
+
+    spec: ModelSpec
+    model: Model
+    others: ModelOpener
+
+    async def open(self, spec: ModelSpec) -> Model:
+        """Return the model of the run for its spec; else open the model. Raises Refusal, UserError."""
+        return self.model if spec == self.spec else await self.others.open(spec)
 
 
 async def _check_spec(spec: RunSpec, process: ProcessContext) -> None:
@@ -89,7 +100,7 @@ def loading(spec: ModelSpec) -> str:
 
 
 async def _open(spec: RunSpec, process: ProcessContext) -> Model:
-    model = await process.open_model(spec.model)
+    model = await process.opener.open(spec.model)
     refuse_unpriced(spec, model)
     refuse_unsupported_images(spec, model)
     await model.probe()

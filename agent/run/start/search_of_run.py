@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ...search.workers.worker import Worker
     from ...step.resources.run_context import RunContext
     from ..client.start_request import Order
-    from .inputs import ProcessContext
 
 
 def with_remote_tools(ctx: RunContext, order: Order) -> RunContext:
@@ -40,7 +39,7 @@ def with_remote_tools(ctx: RunContext, order: Order) -> RunContext:
     return replace(ctx, tools=tools)
 
 
-def search_of(ctx: RunContext, process: ProcessContext, order: Order) -> Finder | None:
+def search_of(ctx: RunContext, order: Order) -> Finder | None:
     """Return the search, or None for other loops."""
     spec = on_executor(ctx.facts.spec, order.changes.executor)
     if not spec.loop.traits.has_search or spec.finder is None:
@@ -54,7 +53,6 @@ def search_of(ctx: RunContext, process: ProcessContext, order: Order) -> Finder 
         spec.finder,
         worker,
         has_model=has_model,
-        open_model=process.open_model,
         trees=trees,
         checks=_remote_checks(ctx, spec.finder),
     )

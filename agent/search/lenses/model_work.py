@@ -6,7 +6,7 @@ so a killed run has recorded all of it or repeats the work.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -67,11 +67,8 @@ class ModelWork:
         spec: FinderSpec,
         intake: ItemIntake,
         leads: Sequence[Item],
-        open_model: Callable[[ModelSpec], Awaitable[Model]],
     ) -> None:
-        """`open_model` opens the model of a lens that has its own."""
         self._ctx, self._spec, self._intake, self._leads = ctx, spec, intake, leads
-        self._open_model = open_model
         self._open: dict[str, tuple[Work, Item | None]] = {}
         """Work orders that have not been ended by their last call yet, by name."""
         self._refusals: dict[str, list[str]] = {}
@@ -204,7 +201,7 @@ class ModelWork:
 
     async def _model(self, name: str) -> Model:
         if name not in self._models:
-            model = await self._open_model(_lens_model_spec(self._ctx.facts.spec.model, name))
+            model = await self._ctx.models.open(_lens_model_spec(self._ctx.facts.spec.model, name))
             self._keep_limit(model)
             self._models[name] = model
         return self._models[name]

@@ -8,7 +8,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...protocol import Model
+    from ...models.open_model import ModelOpener
+    from ...protocol import Model, ModelSpec
 
 _of_task: ContextVar[Model | None] = ContextVar("model_of_task", default=None)
 """Tasks inherit it: parallel work may use models of its own."""
@@ -17,9 +18,9 @@ _of_task: ContextVar[Model | None] = ContextVar("model_of_task", default=None)
 class ModelsInUse:
     """The models that a run and its tries call."""
 
-    def __init__(self, model: Model, env: MutableMapping[str, str]) -> None:
-        """`env`: the environment of all commands of the run."""
-        self._of_run, self._env = model, env
+    def __init__(self, model: Model, env: MutableMapping[str, str], opener: ModelOpener) -> None:
+        """`env`: the environment of all commands of the run. `opener` opens the models of later specs."""
+        self._of_run, self._env, self._opener = model, env, opener
 
     @property
     def of_run(self) -> Model:
@@ -30,6 +31,10 @@ class ModelsInUse:
     def current(self) -> Model:
         """The model of this task: the run's, or the one that a lens asked for."""
         return _of_task.get() or self._of_run
+
+    async def open(self, spec: ModelSpec) -> Model:
+        """Open another model. Raises Refusal, UserError."""
+        return await self._opener.open(spec)
 
     def use_in_task(self, model: Model) -> None:
         """Use that model for the calls of this task and of the tasks that it starts."""

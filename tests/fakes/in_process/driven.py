@@ -14,6 +14,7 @@ import msgspec
 
 from rundry.agent.host.real_clock import SystemClock
 from rundry.agent.journal.journal import Journal
+from rundry.agent.models.open_model import ModelOpener
 from rundry.agent.protocol import (
     AnswerRead,
     Budget,
@@ -46,6 +47,16 @@ from rundry.agent.state.facts.run_facts import RunFacts, fold
 
 from ..models.model import ScriptedModel
 from ..rundry import Events
+
+
+class _Opener(ModelOpener):
+    """Opens what `open_model` of a run returns."""
+
+    def __init__(self, run: Driven) -> None:
+        self._run = run
+
+    async def open(self, spec: ModelSpec) -> ScriptedModel:
+        return self._run.open_model(spec)
 
 
 class Driven(Events):
@@ -94,9 +105,6 @@ class Driven(Events):
             journal=str(self.path), changes=changes or ResumeChanges(), linger=linger, headless=headless, stale=stale
         )
 
-        async def open_model(spec: ModelSpec) -> ScriptedModel:
-            return self.open_model(spec)
-
         def see(stamped: Stamped) -> None:
             self.stamped.append(stamped)
             event = json.loads(to_json_line(stamped))
@@ -108,7 +116,7 @@ class Driven(Events):
                 view.views.detach("test")
 
         try:
-            process = ProcessContext(open_model=open_model, clock=clock or SystemClock(), env=self.env)
+            process = ProcessContext(opener=_Opener(self), clock=clock or SystemClock(), env=self.env)
             async with asyncio.timeout(within):
                 return await run_order(order, see, process)
         finally:

@@ -19,6 +19,7 @@ from typing import Any
 
 from rundry.agent.host.real_clock import SystemClock
 from rundry.agent.journal.journal import Journal
+from rundry.agent.models.open_model import ModelOpener
 from rundry.agent.protocol import (
     Budget,
     FinderSpec,
@@ -26,6 +27,7 @@ from rundry.agent.protocol import (
     Lens,
     LoopKind,
     ModelFault,
+    ModelSpec,
     Request,
     RunSpec,
     Seed,
@@ -114,6 +116,13 @@ def spec(place: Path, *, leads: bool = False) -> RunSpec:
     )
 
 
+class _Opener(ModelOpener):
+    """Opens a seeded model, whatever the spec."""
+
+    async def open(self, spec: ModelSpec) -> Seeded:
+        return Seeded()
+
+
 def drive(path: Path, kill_after: int = 0) -> None:
     """To its end; killed right after that many events."""
     left = kill_after
@@ -124,11 +133,8 @@ def drive(path: Path, kill_after: int = 0) -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    async def open_model(_: object) -> Seeded:
-        return Seeded()
-
     order = Order(journal=str(path), changes=ResumeChanges())
-    outcome = asyncio.run(run_order(order, see, ProcessContext(open_model=open_model, clock=QuickClock())))
+    outcome = asyncio.run(run_order(order, see, ProcessContext(opener=_Opener(), clock=QuickClock())))
     assert outcome.reason == "dry" and outcome.complete, (outcome.reason, outcome.detail)
 
 

@@ -90,20 +90,19 @@ async def search(tmp_path: Path):
         )
         journal = Journal.create(tmp_path / "run.db", made)
         opened.append(journal)
-        process = ProcessContext()
         order = Order(journal=str(journal.path))
         assembled = await assemble(
             Inputs(
                 journal=journal,
                 facts=facts_of(journal),
                 order=order,
-                process=process,
+                process=ProcessContext(),
                 calls=GatedCalls(),
                 on_event=lambda stamped: None,
             )
         )
         worker = worker or Held()
-        finder = Finder(assembled.ctx, finding, worker, has_model=False, open_model=process.open_model)
+        finder = Finder(assembled.ctx, finding, worker, has_model=False)
         finder.begin()
         return Search(journal, finder, worker)
 
