@@ -49,7 +49,7 @@ def plan_start(args: StartCommand, ctx: ToolContext) -> CommandDraft | ToolResul
     planned = plan_command(RunCommand(args.command), ctx)
     if not _BACKGROUND_NAME.fullmatch(args.name):
         return failure(f"`{args.name[:40]}` is not a valid name: use up to 24 letters, digits, - and _", "no name")
-    running = ctx.background()
+    running = ctx.background.names()
     if args.name in running:
         return failure(f"`{args.name}` is already running: use stop_command or another name", "runs already")
     if len(running) >= _MOST_IN_BACKGROUND:

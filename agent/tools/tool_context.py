@@ -41,6 +41,30 @@ class Elsewhere(Protocol):
         ...
 
 
+class Jobs(Protocol):
+    """The background commands of a tree of files."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the running commands."""
+        ...
+
+    def output(self, name: str) -> bytes | None:
+        """Return the output so far, also after its end; None: this runner did not start such a command."""
+        ...
+
+
+class NoJobs:
+    """The background commands of tools that start none."""
+
+    def names(self) -> Sequence[str]:
+        """Return no names."""
+        return ()
+
+    def output(self, name: str) -> bytes | None:
+        """Return None, because nothing was started."""
+        return None
+
+
 @dataclass(slots=True)
 class ToolContext:
     """Resources for the tools of one run."""
@@ -62,12 +86,10 @@ class ToolContext:
     """Time-out for a command that does not set one."""
     fetcher: Fetcher | None = None
     """Makes web requests. None means that `fetch_url` is off."""
-    background: Callable[[], Sequence[str]] = lambda: ()
-    """Names of the commands that run in the background."""
+    background: Jobs = field(default_factory=NoJobs)
+    """The commands that run in the background."""
     rules: Sequence[Rule] = ()
     """The person's rules: `deny` also applies to tools that only read."""
-    live_output: Callable[[str], bytes | None] = lambda name: None
-    """Returns the output so far of a background command. None means that this runner did not start it."""
     skills: Sequence[Skill] = ()
     """Skills that the model can load."""
     elsewhere: Elsewhere | None = None
@@ -92,7 +114,7 @@ class ToolContext:
 
     def output(self, name: str) -> bytes:
         """Return the stored output of a call, or the output of a background command. Raises KeyError."""
-        live = self.live_output(name.removeprefix(OUTPUT))
+        live = self.background.output(name.removeprefix(OUTPUT))
         if live is not None:
             return live
         return self.blobs.load(self._outputs[name])

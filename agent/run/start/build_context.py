@@ -120,7 +120,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         clock,
         live=journal.spec.gate.sandbox.live,
         events=events,
-        send=core.messages.send,
+        messages=core.messages,
     )
     tools = tool_context(tree, journal, facts, core.models, background, core.usage)
     return RunContext(

@@ -42,9 +42,8 @@ def tool_context(
         limit=_result_limit(models.of_run.window),
         command_seconds=lambda: facts.spec.command_timeout,
         fetcher=Fetcher(finder.hosts) if finder is not None and finder.hosts else None,
-        background=background.names,
+        background=background,
         rules=tree.gate.policy.rules,
-        live_output=background.output,
         skills=facts.spec.skills,
         contents=ReadContents(facts.changes),
     )

@@ -35,20 +35,13 @@ def context_in_unit(run: RunContext, unit: Unit) -> RunContext:
         files=ChangeTracker(),
         unit=unit,
     )
-    background = Background(
-        tree,
-        run.journal,
-        run.clock,
-        events=events,
-        send=events.record,
-    )
+    background = Background(tree, run.journal, run.clock, events=events)
     tools = replace(
         run.tools,
         workspace=workspace,
         sandbox=tree.sandbox,
         rules=tree.gate.policy.rules,
-        background=background.names,
-        live_output=background.output,
+        background=background,
     )
     return replace(
         run,
@@ -102,13 +95,7 @@ async def drop_context_of_try(ctx: RunContext, made: RunContext, facts: TryFacts
 def _with_tree(ctx: RunContext, tree: Tree, facts: TryFacts, events: Recorder, work: str) -> RunContext:
     """Return a copy of the run's context for the tree of a try."""
     usage = ctx.usage.for_try(facts)
-    background = Background(
-        tree,
-        ctx.journal,
-        ctx.clock,
-        events=events,
-        send=events.record,
-    )
+    background = Background(tree, ctx.journal, ctx.clock, events=events)
     tools = tool_context(tree, ctx.journal, facts, ctx.models, background, usage)
     return replace(
         ctx,

@@ -25,10 +25,7 @@ def output_reported(
 
     `printed`: collects the output; it must be empty.
     """
-    reports = _Reports(
-        lambda line: events.record(OutputArrived(command=command, line=line, call_id=call_id)),
-        Tail() if printed is None else printed,
-    )
+    reports = _Reports(events, command, call_id, Tail() if printed is None else printed)
     try:
         yield reports.feed
     finally:
@@ -36,11 +33,11 @@ def output_reported(
 
 
 class _Reports:
-    """Reports the last line of the output at growing intervals."""
+    """Records the last line of the output at growing intervals."""
 
-    def __init__(self, say: Callable[[str], object], printed: Tail) -> None:
-        self._say, self._said = say, ""
-        self._printed = printed
+    def __init__(self, events: Events, command: str, call_id: str, printed: Tail) -> None:
+        self._events, self._command, self._call_id = events, command, call_id
+        self._printed, self._said = printed, ""
         self._pauses = GrowingPauses(self._report)
 
     def feed(self, piece: bytes) -> None:
@@ -56,7 +53,7 @@ class _Reports:
         line = last_line(self._printed.end)
         if line and line != self._said:
             self._said = line
-            self._say(line)
+            self._events.record(OutputArrived(command=self._command, line=line, call_id=self._call_id))
 
 
 def last_line(output: bytes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ...host.processes.processes import Finished
     from ...journal.journal import Journal
     from ...state.recorder import Events
+    from ..resources.program_messages import ProgramMessages
     from ..resources.run_tree_files import Tree
 
 KEPT = 1_000_000
@@ -42,7 +43,7 @@ ONLY_IN_UNIT = "The command was not started: what it changes must stay apart, so
 class _Job:
     """One background command."""
 
-    def __init__(self, name: str, command: str, began: float, report: Callable[[str], object]) -> None:
+    def __init__(self, name: str, command: str, began: float, events: Events) -> None:
         self.name, self.command, self.began = name, command, began
         self.output = HeadTail(KEPT)
         self.ended_by = ""
@@ -50,7 +51,7 @@ class _Job:
         self.task: asyncio.Task[Finished]
         self.processes: ProcessTree | None = None
         """Its processes."""
-        self._report, self._reported, self._pause = report, "", _FIRST_PAUSE
+        self._events, self._reported, self._pause = events, "", _FIRST_PAUSE
         self._timer: asyncio.TimerHandle | None = None
 
     def feed(self, piece: bytes) -> None:
@@ -79,7 +80,7 @@ class _Job:
         last = self.last_lines(1)
         if last and last[0] != self._reported:
             self._reported = last[0]
-            self._report(last[0])
+            self._events.record(BackgroundSaid(name=self.name, line=last[0]))
 
 
 class Background:
@@ -93,15 +94,15 @@ class Background:
         *,
         live: Sequence[str] = (),
         events: Events,
-        send: Callable[[Prompted], object],
+        messages: ProgramMessages | None = None,
     ) -> None:
         """`live`: folders of the workspace that the user lets these commands write.
 
-        `send`: sends the model a message if a command ends by itself.
+        `messages`: get a message if a command ends by itself; None: it is recorded immediately.
         """
         self._tree, self._live = tree, live
         self._journal, self._clock = journal, clock
-        self._events, self._send = events, send
+        self._events, self._messages = events, messages
         self._jobs: dict[str, _Job] = {}
         self._ended: dict[str, HeadTail] = {}
         self.seen: Before | None = None
@@ -126,7 +127,7 @@ class Background:
             return ToolResult(ok=False, text=ONLY_IN_UNIT, summary="not run")
         access, about = await self._access(name, draft)
         await self._look(access)
-        job = _Job(name, draft.command, self._clock.monotonic(), lambda line: self._report(name, line))
+        job = _Job(name, draft.command, self._clock.monotonic(), self._events)
         self._jobs[name] = job
         events.record(BackgroundStarted(name=name, command=draft.command, outputs=self._outputs(access)))
         sandbox = Sandbox() if draft.unsandboxed else self._tree.sandbox
@@ -256,7 +257,12 @@ class Background:
             return
         done = self._close(job, self._events)
         text = f"`{job.name}`, which ran in the background, ended: {done.how}."
-        self._send(Prompted(kind="background", text=f"{text} Its last lines:\n{done.output}" if done.output else text))
+        text = f"{text} Its last lines:\n{done.output}" if done.output else text
+        prompted = Prompted(kind="background", text=text)
+        if self._messages is None:
+            self._events.record(prompted)
+        else:
+            self._messages.send(prompted)
 
     def _close(self, job: _Job, events: Events) -> BackgroundEnded:
         job.stop_reports()
@@ -277,6 +283,3 @@ class Background:
         )
         events.record(ended)
         return ended
-
-    def _report(self, name: str, line: str) -> None:
-        self._events.record(BackgroundSaid(name=name, line=line))
