@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from ..protocol import Again, Confirm, Finish, JudgeResult, Outcome, Restart, StallDetected, Stalled, Wait, WorkResult
+from ..step.detect_stalls import stall_end
 from .end.during_run import confirm
 from .end.judge_run import judge_result
 from .loops.decider import decider
@@ -36,7 +37,7 @@ async def drive(driver: RunDriver, results: Sequence[WorkResult] = ()) -> Outcom
                 await restart(run, decision)
                 results = ()
             case Stalled(signature=signature):
-                response = run.ctx.stall_ends()
+                response = stall_end(run.ctx)
                 run.ctx.events.record(StallDetected(kind="stagnation", signature=signature, response=response))
                 results = ()
             case JudgeResult():

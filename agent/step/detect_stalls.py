@@ -8,9 +8,10 @@ from ..budget.stall.argument_paths import normalise_call
 from ..budget.stall.observation import Call, Observation
 from ..protocol import StallDetected
 from ..protocol.tools.traits import TOOL_TRAITS
+from ..state.common.handoff_facts import ESCALATE
 
 if TYPE_CHECKING:
-    from ..protocol import ToolCall
+    from ..protocol import StallEnd, ToolCall
     from ..state.facts.run_facts import RunFacts
     from ..state.recorder import Events
     from ..tools.parse import Parsed
@@ -39,10 +40,25 @@ def detect_stalls(
     )
     if finding is None:
         return None
-    response = "hint" if finding.response == "hint" else ctx.stall_ends()
+    response = "hint" if finding.response == "hint" else stall_end(ctx)
     stall = StallDetected(kind=finding.kind, signature=finding.signature, response=response)
     events.record(stall)
     return stall
+
+
+def stall_end(ctx: RunContext) -> StallEnd:
+    """Return what a repeated stall leads to now.
+
+    A stronger model once, if one is set, or one new start; then what the user chose. A try stops.
+    """
+    spec, facts = ctx.journal.spec, ctx.facts
+    if ctx.work is not None:
+        return "stop"
+    if spec.escalate is not None and spec.finder is None and not facts.handoffs.escalated:
+        return ESCALATE
+    if ctx.on_stall is None and spec.escalate is None and facts.may_start_over:
+        return "restart"
+    return ctx.on_stall or ("handoff" if ctx.journal.views.is_attended() else "stop")
 
 
 def _observed(one: tuple[ToolCall, Parsed, ToolResult], outcome: CallResults, root: str) -> Call:

@@ -27,6 +27,7 @@ from ...protocol import (
 from ...state.common.handoff_facts import ESCALATE, TIER
 from ...state.reports.handoffs import handoff_markdown
 from ...state.view.show.titles import stall_name
+from ...step.detect_stalls import stall_end
 from ..commands.reconfigure import hand_to_model
 from ..loops.shared.loop_state import stall_reason
 from ..process.notify_hook import hook_env, start_notify_hook
@@ -229,7 +230,7 @@ async def _escalate(run: LiveRun) -> Finish | None:
     why = await hand_to_model(run, spec, by=ESCALATE)
     if why is not None:
         run.ctx.events.record(Fault(kind=ESCALATE, text=f"{spec.name} cannot take over: {why}"))
-        return _end_after_stall(stall, run.ctx.stall_ends())
+        return _end_after_stall(stall, stall_end(run.ctx))
     reason = f"{stall_name(stall.kind)}: {stall.signature}"
     run.ctx.events.record(Prompted(kind=_OF_HANDOVER, text=_handover(before, reason, record)))
     return None

@@ -19,8 +19,6 @@ from ...protocol import (
     Decision,
     FileFormat,
     Finish,
-    GateMode,
-    LoopKind,
     PromptVariant,
     Reason,
     Restart,
@@ -78,20 +76,6 @@ def decide(state: LoopState) -> Decision:
     if end is not None and not planned.part and facts.may_ask_for_parts and _too_late(facts, of_parts=True) is None:
         return msgspec.structs.replace(planned, base=NO_BASE, temperature=PART_TEMPERATURE, variant="part", part=1)
     return end or planned
-
-
-def may_start_over(facts: RunFacts) -> bool:
-    """Return whether a run with tools starts over when it stalls: once, if all edits so far are its own.
-
-    What a command or a person changed cannot be taken back, what a person approved stays, and an edit that no check has
-    judged may be right (docs/decisions/0038).
-    """
-    spec, answers = facts.spec, facts.answers
-    is_goal = spec.loop is LoopKind.GOAL and bool(spec.predicates.until) and spec.tries is None and spec.parent is None
-    passes_edits = facts.gate_mode in (GateMode.EDITS, GateMode.AUTO, GateMode.STAGE)
-    is_first = answers.restarts == 0 and spec.restarts != 0
-    is_judged = facts.last_edit <= facts.verdicts.checked_seq
-    return is_goal and passes_edits and is_first and is_judged and answers.format == BY_TOOLS and not answers.is_shared
 
 
 def start_over(state: LoopState) -> Restart | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ...budget.quota import OVER_QUOTA, Quotas
 from ...repo.old_snapshots.snapshots import Snapshots
 from ...sandbox.git_hooks import CommitHooks
-from ...state.common.handoff_facts import ESCALATE
 from ...state.recorder import Recorder
 from ...step.model_call.outages import Outages
 from ...step.resources.activity import Activity
@@ -24,18 +23,14 @@ from ...step.resources.used_limits import Usage
 from ...step.tool_calls.background import Background
 from ...step.tool_calls.commit_edits import Commits
 from ..end.dependencies import Dependencies
-from ..loops.restarts import may_start_over
 from .tree_tools import text_edits, tool_context
 
 if TYPE_CHECKING:
-    from ...journal.journal import Journal
-    from ...protocol import StallEnd
     from ...state.facts.run_facts import RunFacts
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.run_tree_files import Tree
     from ...tools.tool_context import ToolContext
     from ...verdict.scope.scope import Scope
-    from ..client.start_request import ResumeChanges
     from .inputs import Inputs
 
 
@@ -69,7 +64,7 @@ def committing(inputs: Inputs, tree: Tree, git_env: Mapping[str, str]) -> Commit
     if spec.commit_hooks:
         hooks = CommitHooks(tree.sandbox, tree.workspace, lambda: tree.env, lambda: facts.spec.command_timeout)
     if spec.commit:
-        commits = Commits(spec, inputs.journal, git_env, hooks, lambda: facts.manual.wheel is not None)
+        commits = Commits(facts, inputs.journal, git_env, hooks)
     return Committing(hooks, commits)
 
 
@@ -147,7 +142,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         stalls=StallWatches(facts),
         prompts=PromptLimits(),
         outages=Outages(clock),
-        stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
+        on_stall=inputs.order.changes.on_stall or journal.spec.on_stall,
         start_checks=core.dependencies,
         layers=tree.layers,
         units=tree.units,
@@ -160,17 +155,6 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         hooks=git.hooks,
         edits=text_edits(tree, journal, facts, tools),
     )
-
-
-def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> StallEnd:
-    """Return what a stall leads to: a stronger model once, if one is set, or one new start; then the user's choice."""
-    spec = journal.spec
-    if spec.escalate is not None and spec.finder is None and not facts.handoffs.escalated:
-        return ESCALATE
-    chosen = changes.on_stall or spec.on_stall
-    if chosen is None and spec.escalate is None and may_start_over(facts):
-        return "restart"
-    return chosen or ("handoff" if journal.views.is_attended() else "stop")
 
 
 def _remember_outputs(facts: RunFacts, tools: ToolContext) -> None:

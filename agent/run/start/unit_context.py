@@ -111,7 +111,6 @@ def _with_tree(ctx: RunContext, tree: Tree, facts: TryFacts, events: Recorder, w
         background=background,
         stalls=StallWatches(facts),
         prompts=PromptLimits(),
-        stall_ends=lambda: "stop",
         layers=None,
         units=None,
         unit=tree.unit,

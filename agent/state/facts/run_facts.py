@@ -16,6 +16,7 @@ from ...protocol import (
     HandoffOpened,
     ImagesRefused,
     Interrupted,
+    LoopKind,
     ModelSwitched,
     PassFinished,
     PassStarted,
@@ -99,6 +100,22 @@ class RunFacts(Conversations):
         that costs money), and where nobody is asked about each edit.
         """
         return self.answers.is_automatic and self.gate_mode in (GateMode.EDITS, GateMode.AUTO, GateMode.STAGE)
+
+    @property
+    def may_start_over(self) -> bool:
+        """Whether a run with tools starts over when it stalls: once, if all edits so far are its own.
+
+        What a command or a person changed cannot be taken back, what a person approved stays, and an edit that no check
+        has judged may be right (docs/decisions/0038).
+        """
+        spec, answers = self.spec, self.answers
+        is_goal = spec.loop is LoopKind.GOAL and bool(spec.predicates.until)
+        is_alone = spec.tries is None and spec.parent is None
+        passes_edits = self.gate_mode in (GateMode.EDITS, GateMode.AUTO, GateMode.STAGE)
+        is_first = answers.restarts == 0 and spec.restarts != 0
+        is_judged = self.last_edit <= self.verdicts.checked_seq
+        is_own = answers.format == BY_TOOLS and not answers.is_shared
+        return is_goal and is_alone and passes_edits and is_first and is_judged and is_own
 
     @property
     def search(self) -> FinderSpec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...layers.run_layers import RunLayers
     from ...layers.unit import Unit
-    from ...protocol import Clock, StallEnd, ToolCall
+    from ...protocol import Clock, OnStall, ToolCall
     from ...repo.old_snapshots.snapshots import Snapshots
     from ...sandbox.git_hooks import CommitHooks
     from ...sandbox.sandbox import Sandbox
@@ -122,8 +122,8 @@ class RunContext:
     prompts: PromptLimits
     outages: Outages
     """The servers that do not answer now. Tries share it with their run."""
-    stall_ends: Callable[[], StallEnd]
-    """Returns what a repeated stall leads to now: `handoff` or `stop`."""
+    on_stall: OnStall | None
+    """What the user chose for a repeated stall; None: nothing."""
     start_checks: StartChecks
     """What must be known before the first tool runs."""
     headless: bool

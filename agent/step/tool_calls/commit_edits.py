@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...host.own_temp import temp_folder
-from ...protocol import ChangeCommitted, FileChanged, RunSpec, Stamped
+from ...protocol import ChangeCommitted, FileChanged, Stamped
 from ...repo.repository import GitFailed, Hooks, Repository
 from ...sandbox.git_hooks import CommitHooks, HookRefused, find_hooks
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
+    from ...state.facts.run_facts import RunFacts
     from ...state.recorder import Events
 
 _NOT_BY_HAND = ("command", "background", "restore", "undo")
@@ -47,16 +48,13 @@ class Commits:
 
     def __init__(
         self,
-        spec: RunSpec,
+        facts: RunFacts,
         journal: Journal,
         env: Mapping[str, str],
         hooks: CommitHooks | None,
-        is_driven: Callable[[], bool],
     ) -> None:
-        """`is_driven`: whether a person is in control now."""
-        self._hooks, self._is_driven = hooks, is_driven
-        self._spec, self._journal, self._env = spec, journal, env
-        self._root = Path(spec.workspace)
+        self._facts, self._journal, self._env, self._hooks = facts, journal, env, hooks
+        self._root = Path(facts.spec.workspace)
         self._left: dict[str, _LastState] = {}
         self._said: set[str] = set()
         self._one_at_a_time = asyncio.Lock()
@@ -72,7 +70,7 @@ class Commits:
     def on_event(self, stamped: Stamped) -> None:
         """Track changes of files that are not edits of the model."""
         if isinstance(stamped.event, FileChanged) and stamped.event.by in _NOT_BY_HAND:
-            self._follow(stamped.event, driven=self._is_driven())
+            self._follow(stamped.event, driven=self._facts.manual.wheel is not None)
 
     async def add(self, change: FileChanged, events: Events, step: int) -> str | None:
         """Commit this change, which is on the disk already. Returns why a hook refused it, or None.
@@ -139,8 +137,8 @@ class Commits:
         if len(subject) > _SUBJECT:
             subject = f"{verb} {Path(change.path).name} (+{change.added} -{change.removed})"
         edited = "The person edited the model's change.\n\n" if change.by == "person" else ""
-        task = f"{self._spec.task.strip()}\n\n" if self._spec.task.strip() else ""
-        return f"rundry: {subject}\n\n{task}{edited}Rundry-Run: {self._spec.run_id}\nRundry-Step: {step}"
+        task = f"{self._facts.spec.task.strip()}\n\n" if self._facts.spec.task.strip() else ""
+        return f"rundry: {subject}\n\n{task}{edited}Rundry-Run: {self._facts.spec.run_id}\nRundry-Step: {step}"
 
 
 async def skipped_hooks_note(root: Path, env: Mapping[str, str]) -> list[str]:
