@@ -132,12 +132,12 @@ def _check_size(root: Path) -> None:
     """Raise UserError if the workspace is too large to be sent to workers."""
     from ...search.remote.trees.scan import TreeReader
 
-    TreeReader(Workspace(root), lambda: ()).read()
+    TreeReader(Workspace(root)).read()
 
 
 async def _wanted_sandbox(spec: RunSpec) -> bytes:
     """Return the encoded `SandboxJob` for the workers of this run."""
-    from ...search.remote.assemble_remote import names_not_held, sandbox_job
+    from ...search.remote.remote_job import names_not_held, sandbox_job
 
     root, runs, gate = Path(spec.workspace), Path(spec.workspace), spec.gate
     sandbox = await detect_sandbox(gate, root, runs)

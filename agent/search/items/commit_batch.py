@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class CommitBatch(Generic[T, R]):
+class CommitBatch(ABC, Generic[T, R]):
     """Collect requests until the event loop's next turn, then do them together: a third of the cost with eight workers.
 
     The more there is to do, the larger the groups. With little to do, nobody waits.
     """
 
-    def __init__(self, do: Callable[[Sequence[T]], Sequence[R]]) -> None:
-        """`do` returns one answer per request, in their order. An exception that it raises is
-        raised for all of them.
-        """
-        self._do = do
+    def __init__(self) -> None:
         self._asked: list[tuple[T, asyncio.Future[R]]] = []
 
-    async def __call__(self, one: T) -> R:
+    @abstractmethod
+    def commit(self, requests: Sequence[T]) -> Sequence[R]:
+        """Do these requests in one commit, and return one answer for each, in their order.
+
+        An exception is raised for all of them.
+        """
+
+    async def ask(self, one: T) -> R:
         """Return the answer to this request. A request that is cancelled before its turn is dropped."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[R] = loop.create_future()
@@ -38,7 +42,7 @@ class CommitBatch(Generic[T, R]):
         if not asked:
             return
         try:
-            answers = self._do([one for one, _ in asked])
+            answers = self.commit([one for one, _ in asked])
         except Exception as error:  # noqa: BLE001 - it is raised where the answer is waited for
             for _, answer in asked:
                 answer.set_exception(error)

@@ -5,7 +5,7 @@ transaction of their events.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -58,9 +58,8 @@ class Frontier(FrontierView):
     a step that is repeated after a kill does no harm. The methods return whether they changed something.
     """
 
-    def __init__(self, journal: Journal, hash_of: Callable[[str], int] = item_tables.hash_of) -> None:
-        """`hash_of` must stay the same for the whole life of a journal."""
-        super().__init__(journal, hash_of)
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(journal)
         self._recent: set[str] = set()
         """Keys of items that are in the table. Most links of a site lead to a few of its pages."""
         self._rollbacks = journal.rollbacks
@@ -93,7 +92,7 @@ class Frontier(FrontierView):
         with self._writing():
             if any(state == item_tables.FINDING for _, state in self._located(key)):
                 return False
-            row = (self._hash_of(key), key, item_tables.FINDING, None, "", item_tables.FINDING, self._at_end(1))
+            row = (item_tables.hash_of(key), key, item_tables.FINDING, None, "", item_tables.FINDING, self._at_end(1))
             self._journal.rows(_INSERT, row)
             self._tally(finding=1)
         return True
@@ -104,7 +103,7 @@ class Frontier(FrontierView):
             items = self.ready(n, now)
             if items:
                 due = sum(item.due is not None for item in items)
-                rows = [(State.WORKING.value, self._hash_of(item.key), item.key) for item in items]
+                rows = [(State.WORKING.value, item_tables.hash_of(item.key), item.key) for item in items]
                 self._journal.write("UPDATE frontier SET state = ?, due = NULL WHERE hash = ? AND key = ?", rows)
                 self._tally(waiting=-due, queued=due - len(items), working=len(items))
         return items
@@ -121,7 +120,7 @@ class Frontier(FrontierView):
     def finish_all(self, keys: Sequence[str]) -> int:
         """Mark these items as done and return how many of them were in work."""
         with self._writing():
-            count = self._journal.write(_FINISH, [(self._hash_of(key), key) for key in keys])
+            count = self._journal.write(_FINISH, [(item_tables.hash_of(key), key) for key in keys])
             if count:
                 self._tally(working=-count, done=count)
         return count
@@ -213,7 +212,7 @@ class Frontier(FrontierView):
         unsure = [key for key in keys if key not in recent]
         seen = recent.intersection(keys)
         if unsure:
-            hashes = msgspec.json.encode([self._hash_of(key) for key in unsure]).decode()
+            hashes = msgspec.json.encode([item_tables.hash_of(key) for key in unsure]).decode()
             seen.update(key for (key,) in self._journal.rows(_LOOKUP, (hashes,)))
         return seen
 
@@ -225,7 +224,7 @@ class Frontier(FrontierView):
     def _as_rows(self, items: Sequence[Item], place: int) -> Iterator[tuple[object, ...]]:
         for place_of, item in enumerate(items, place):
             value = None if item.value == item.key else item_tables.stored(item.value)
-            yield self._hash_of(item.key), item.key, item.kind, value, item.source, State.QUEUED.value, place_of
+            yield item_tables.hash_of(item.key), item.key, item.kind, value, item.source, State.QUEUED.value, place_of
 
     def _at_end(self, n: int, queued: int = 0) -> int:
         """Reserve `n` new places at the end of the queue, count `queued` of them as queued, and
@@ -236,7 +235,7 @@ class Frontier(FrontierView):
 
     def _located(self, key: str) -> list[tuple[int, str]]:
         """Return (id, state) of the item and of the finding with that key."""
-        rows = self._journal.rows(_LOCATE, (self._hash_of(key),))
+        rows = self._journal.rows(_LOCATE, (item_tables.hash_of(key),))
         return [(number, state) for number, stored, state in rows if stored == key]
 
     def _change(self, key: str, before: Sequence[State], state: State, **columns: object) -> bool:

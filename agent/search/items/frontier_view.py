@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import item_tables
@@ -21,10 +21,8 @@ class FrontierView:
     Apart from the size of its result, each method costs the same with ten items and with ten million.
     """
 
-    def __init__(self, journal: Journal, hash_of: Callable[[str], int] = item_tables.hash_of) -> None:
-        """`hash_of` must be the same as the writer's."""
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._hash_of = hash_of
         self._made = False
 
     def ready(self, n: int, now: float) -> list[Item]:
@@ -61,7 +59,7 @@ class FrontierView:
     def find(self, key: str) -> Row | None:
         """Return the item with that key, or None if it never surfaced."""
         query = f"SELECT {_ROW} FROM frontier WHERE hash = ? AND state != '{item_tables.FINDING}'"
-        return next((_row(row) for row in self._rows(query, (self._hash_of(key),)) if row[1] == key), None)
+        return next((_row(row) for row in self._rows(query, (item_tables.hash_of(key),)) if row[1] == key), None)
 
     def set_aside_keys(self) -> list[str]:
         """Return the keys of all items that failed permanently."""

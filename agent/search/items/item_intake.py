@@ -29,7 +29,6 @@ from .item_state import Candidate, Item, State, Surfaced
 
 if TYPE_CHECKING:
     from ...state.recorder import Events
-    from ...state.search.finder_facts import FinderFacts
     from ...step.resources.run_context import RunContext
 
 LONGEST_WAIT = 600.0
@@ -58,13 +57,10 @@ class ItemIntake:
     """The only writer of the frontier. Call all methods but `add_items_in_chunks` inside of `ctx.events.together()`."""
 
     def __init__(self, ctx: RunContext, frontier: Frontier, root: Path) -> None:
+        assert ctx.facts.finder is not None  # a run with items is a search
         self.frontier = frontier
-        self._ctx, self._root = ctx, root
-        self._known = KnownFindings(self._facts, lambda: ctx.journal.rollbacks)
-
-    def _facts(self) -> FinderFacts:
-        assert self._ctx.facts.finder is not None  # a run with items is a search
-        return self._ctx.facts.finder
+        self._ctx, self._root, self._facts = ctx, root, ctx.facts.finder
+        self._known = KnownFindings(self._facts, ctx.journal)
 
     def add_items(
         self, found: Sequence[Candidate], source: str, events: Events, *, reason: QueueReason = "new"
@@ -166,13 +162,13 @@ class ItemIntake:
         if found is None:
             return
         self.add_findings([found], key, events)
-        known = self._facts().findings.get(found.key or "")
+        known = self._facts.findings.get(found.key or "")
         if known is not None and known.by != "person":
             events.record(FindingJudged(key=known.key, verdict="confirmed", by="none", reasons=["it fails again"]))
 
     def refute_dead_link(self, key: str, events: Events) -> None:
         """Refute the dead link that was reported for this page, because the page answers now."""
-        finding = self._facts().findings.get(f"{DEAD_LINK}{key}")
+        finding = self._facts.findings.get(f"{DEAD_LINK}{key}")
         if finding is not None and finding.verdict != "refuted":
             events.record(
                 FindingJudged(key=finding.key, verdict="refuted", by="none", reasons=["the page was read later"])

@@ -38,7 +38,7 @@ EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'frontier_
 
 
 def hash_of(key: str) -> int:
-    """Return a hash of 64 bits, signed as SQLite stores it."""
+    """Return a hash of 64 bits, signed as SQLite stores it. It must stay the same for the whole life of a journal."""
     return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 

@@ -60,15 +60,15 @@ class ItemWorks:
         self._ctx, self._intake, self._worker, self._model_work = ctx, intake, worker, model_work
         self.offered: dict[str, Item] = {}
         """Items that the loop may order: in work for the frontier, but no worker has begun."""
-        self._begin = CommitBatch(self._begin_all)
-        self._end = CommitBatch(self._end_all)
+        self._begins = _Begins(ctx, self.offered)
+        self._ends = _Ends(ctx, intake, self.offered)
 
     async def perform(self, work: Work) -> WorkResult:
         """Work an item until it is done or its result is in the journal."""
         if self._worker is None:
             item = self.take(work)
             return WorkResult(work=work.work) if item is None else await self._model_work.perform(work, item)
-        begun = await self._begin(work)
+        begun = await self._begins.ask(work)
         if isinstance(begun, _Step):
             return await self._by_worker(begun, self._worker)
         return WorkResult(work=work.work, exhausted=begun)
@@ -77,45 +77,15 @@ class ItemWorks:
         """Return the item of a work order, or None if a person skipped it before the work began."""
         return self.offered.pop(work.about, None)
 
-    def _begin_all(self, works: Sequence[Work]) -> list[_Step | Exhausted | None]:
-        """Record each item's step as begun. Returns the step, the budget that has no room for it, or None if it was
-        skipped.
-        """
-        begun: list[_Step | Exhausted | None] = []
-        steps: list[_Step] = []
-        is_roomy = no_room(self._ctx, len(works)) is None
-        for work in works:
-            if not is_roomy and (end := no_room(self._ctx, len(steps))) is not None:
-                begun.append(end)
-                continue
-            if (item := self.take(work)) is None:
-                begun.append(None)
-                continue
-            step = _Step(item, work.work, self._ctx.facts.step + len(steps) + 1)
-            step.record(WorkStarted(kind="item", about=step.item.key, attempt=step.item.attempts + 1))
-            step.record(StepStarted(number=step.number))
-            steps.append(step)
-            begun.append(step)
-        if steps:
-            self._ctx.events.record_all(
-                _without_step(self._passes().begin()) + [one for step in steps for one in step.take_notes()]
-            )
-        return begun
-
-    def _passes(self) -> ItemPasses:
-        facts = self._ctx.facts.finder
-        assert facts is not None  # a run with items is a search
-        return ItemPasses(facts, self._ctx.facts.search)
-
     async def _by_worker(self, step: _Step, worker: Worker) -> WorkResult:
         try:
             with self._ctx.usage.running():
                 worked = await self._worked(worker, step.item)
         except PersonInterrupted:
-            await self._end(_End(step, None))
+            await self._ends.ask(_End(step, None))
             return WorkResult(work=step.work, steps=1, interrupted=True)
         if worked is None:
-            await self._end(_End(step, None))
+            await self._ends.ask(_End(step, None))
             end = no_room(self._ctx) or OUT_OF_TIME
             return WorkResult(work=step.work, steps=1, exhausted=end)
         end = _End(step, worked, last=worked.items)
@@ -124,7 +94,7 @@ class ItemWorks:
             with self._ctx.usage.running():  # writing a million items takes a minute
                 end.recorded = await self._intake.add_items_in_chunks(worked.items[:-CHUNK], step.item.key, events)
             end.last = worked.items[-CHUNK:]
-        await self._end(end)
+        await self._ends.ask(end)
         return WorkResult(work=step.work, steps=1)
 
     async def _worked(self, worker: Worker, item: Item) -> ItemResult | None:
@@ -136,12 +106,53 @@ class ItemWorks:
         except TimeoutError:
             return None
 
-    def _end_all(self, ends: Sequence[_End]) -> list[None]:
+
+class _Begins(CommitBatch[Work, "_Step | Exhausted | None"]):
+    """Begins the items whose orders come in one turn of the event loop."""
+
+    def __init__(self, ctx: RunContext, offered: dict[str, Item]) -> None:
+        super().__init__()
+        self._ctx, self._offered = ctx, offered
+
+    def commit(self, requests: Sequence[Work]) -> list[_Step | Exhausted | None]:
+        """Record each item's step as begun. Returns the step, the budget that has no room for it, or None if it was
+        skipped.
+        """
+        begun: list[_Step | Exhausted | None] = []
+        steps: list[_Step] = []
+        is_roomy = no_room(self._ctx, len(requests)) is None
+        for work in requests:
+            if not is_roomy and (end := no_room(self._ctx, len(steps))) is not None:
+                begun.append(end)
+                continue
+            if (item := self._offered.pop(work.about, None)) is None:
+                begun.append(None)
+                continue
+            step = _Step(item, work.work, self._ctx.facts.step + len(steps) + 1)
+            step.record(WorkStarted(kind="item", about=step.item.key, attempt=step.item.attempts + 1))
+            step.record(StepStarted(number=step.number))
+            steps.append(step)
+            begun.append(step)
+        if steps:
+            self._ctx.events.record_all(
+                _without_step(_passes(self._ctx).begin()) + [one for step in steps for one in step.take_notes()]
+            )
+        return begun
+
+
+class _Ends(CommitBatch[_End, None]):
+    """Ends the items whose results come in one turn of the event loop."""
+
+    def __init__(self, ctx: RunContext, intake: ItemIntake, offered: dict[str, Item]) -> None:
+        super().__init__()
+        self._ctx, self._intake, self._offered = ctx, intake, offered
+
+    def commit(self, requests: Sequence[_End]) -> list[None]:
         """Record what the items brought, their ends and the ends of their steps in one commit; several if more than a
         chunk.
         """
-        for some in _in_commits(ends):
-            entries, passes = list[Entry](), self._passes()
+        for some in _in_commits(requests):
+            entries, passes = list[Entry](), _passes(self._ctx)
             with self._ctx.events.together():
                 batches = [(end.last, end.step.item.key) for end in some]
                 for end, surfaced in zip(some, self._intake.surface_all(batches), strict=True):
@@ -151,12 +162,12 @@ class ItemWorks:
                     entries += _without_step(passes.count(new)) if end.worked is not None else []
                 if back := [end.step.item.key for end in some if end.worked is None]:
                     # Items that were taken out later and never begun return too, so that the order stays the same.
-                    self._intake.frontier.roll_back([*back, *self.offered])
-                    self.offered.clear()
+                    self._intake.frontier.roll_back([*back, *self._offered])
+                    self._offered.clear()
                 if done := [end.step.item.key for end in some if end.worked is not None and not end.worked.error]:
                     self._intake.frontier.finish_all(done)
                 self._ctx.events.record_all(entries)
-        return [None] * len(ends)
+        return [None] * len(requests)
 
     def _note_end(self, end: _End, surfaced: Surfaced) -> int:
         """Record an item's end, and return how many of its new keys no event has counted yet."""
@@ -195,6 +206,11 @@ class ItemWorks:
     def _is_final(self, item: Item, worked: ItemResult) -> bool:
         """Return whether the item is not tried again after this failure."""
         return worked.hopeless or item.attempts >= self._ctx.facts.search.retries
+
+
+def _passes(ctx: RunContext) -> ItemPasses:
+    assert ctx.facts.finder is not None  # a run with items is a search
+    return ItemPasses(ctx.facts.finder, ctx.facts.search)
 
 
 def _without_step(events: Sequence[Event]) -> list[Entry]:

@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from ...state.search.cited_place import digest_of
 from ..items.item_keys import item_key
 
 if TYPE_CHECKING:
+    from ...journal.journal import Journal
     from ...protocol import Judgement, VoteCast
     from ...state.search.finder_facts import FinderFacts
     from ...state.search.finding_facts import Finding
@@ -72,10 +73,10 @@ class _KnownFinding(msgspec.Struct, frozen=True):
 class KnownFindings:
     """The findings of the facts, and those reported in the open transaction."""
 
-    def __init__(self, facts: Callable[[], FinderFacts], rollbacks: Callable[[], int]) -> None:
-        """`rollbacks`: returns how many transactions of the journal were rolled back; their findings are forgotten."""
-        self._facts, self._rollbacks = facts, rollbacks
-        self._rolled_back = rollbacks()
+    def __init__(self, facts: FinderFacts, journal: Journal) -> None:
+        """`journal`: the findings of its transactions that were rolled back are forgotten."""
+        self._facts, self._journal = facts, journal
+        self._rolled_back = journal.rollbacks
         self._open: dict[str, _KnownFinding] = {}
         self._places: dict[str, str] = {}
 
@@ -105,22 +106,22 @@ class KnownFindings:
             self._places.setdefault(place, key)
 
     def _by_key(self, key: str) -> _KnownFinding | None:
-        known = self._facts().findings.get(key)
+        known = self._facts.findings.get(key)
         return self._open.get(key) if known is None else _KnownFinding(key, known.title, known.place)
 
     def _by_place(self, found: Identity) -> _KnownFinding | None:
         if not found.place:
             return None
-        key = self._facts().places.get(found.place) or self._places.get(found.place)
+        key = self._facts.places.get(found.place) or self._places.get(found.place)
         return self._by_key(key or found.old_place)
 
     def _forget(self) -> None:
-        if self._rolled_back != self._rollbacks():
-            self._rolled_back = self._rollbacks()
+        if self._rolled_back != self._journal.rollbacks:
+            self._rolled_back = self._journal.rollbacks
             self._open.clear()
             self._places.clear()
         elif len(self._open) > _MOST_OPEN:
-            held = self._facts().findings
+            held = self._facts.findings
             self._open = {key: noted for key, noted in self._open.items() if key not in held}
             self._places = {place: key for place, key in self._places.items() if key in self._open}
 

@@ -5,30 +5,26 @@ Frontier, gate, budget, retries and journal stay in the runner.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...protocol import ClusterWorker, FinderSpec, GatePolicy, Rule, UserError, WorkersSeen
-from ...sandbox.denied_paths import denied_paths, path_globs
+from ...protocol import FinderSpec, UserError
 from ...settings.search.executor import Executor, read_executor
-from ...settings.settings import config_file
 from ...verdict.checks.run_check import CheckResult
 from ..checking import ChecksUnavailable
 from ..workers.worker import ItemResult, WorkItem
 from .batch_pool import BatchPool
 from .batches import ClusterAway, NotWorked, Order
 from .cluster import Cluster
-from .order import CheckOrder, CrawlJob, Job, SandboxJob, encode_order, own_versions
+from .order import CheckOrder, CrawlJob, Job, encode_order, own_versions
+from .remote_job import RemoteJob, confined_job
 from .remote_tools import RemoteTools
 from .trees.scan import TreeChanged, TreeReader, TreeTooLarge
 
 if TYPE_CHECKING:
-    from ...sandbox.sandbox import Sandbox
     from ...step.resources.run_context import RunContext
     from ...verdict.checks.check_environment import CheckEnvironment
     from ..crawl.crawler import Crawler
@@ -94,25 +90,21 @@ def remote_checks(
 
     The workers of a local cluster share the workspace. Others get its files.
     """
-    executor, keys = read_executor(spec.executor or ""), sorted(provider_key_names)
-
-    def job_of(used: RunContext) -> Job:
-        return msgspec.structs.replace(_job_as_here(used, keys, executor), checks=True)
-
-    return RemoteChecks(_pool(ctx, executor, functions), job_of, is_shared=executor.address is None)
+    executor = read_executor(spec.executor or "")
+    job = RemoteJob(ctx, executor, provider_key_names)
+    return RemoteChecks(_pool(ctx, executor, functions), job, is_shared=executor.address is None)
 
 
 class RemoteChecks:
     """Sends checks to the cluster, with the files that a worker lacks if it does not share the workspace."""
 
-    def __init__(self, pool: BatchPool, job_of: Callable[[RunContext], Job], *, is_shared: bool) -> None:
-        """`job_of`: returns the job for the workspace of a context."""
-        self._pool, self._job_of, self._is_shared = pool, job_of, is_shared
+    def __init__(self, pool: BatchPool, job: RemoteJob, *, is_shared: bool) -> None:
+        self._pool, self._job, self._is_shared = pool, job, is_shared
         self._readers: dict[Path, TreeReader] = {}
 
     async def run(self, ctx: RunContext, line: str, environment: CheckEnvironment) -> CheckResult:
         """Run a command line on a worker. Raises ChecksUnavailable."""
-        job = msgspec.json.encode(self._job_of(ctx))
+        job = msgspec.json.encode(self._job.for_checks(ctx))
         data = encode_order(CheckOrder(line, ctx.facts.spec.predicates.timeout))
         tries = changes = 0
         while True:
@@ -137,9 +129,9 @@ class RemoteChecks:
         await self._pool.close()
 
     def _reader(self, ctx: RunContext) -> TreeReader:
-        root, sandbox = ctx.workspace.root, ctx.sandbox
+        root = ctx.workspace.root
         if root not in self._readers:
-            self._readers[root] = TreeReader(ctx.workspace, lambda: sandbox.hidden_below(root))
+            self._readers[root] = TreeReader(ctx.workspace, ctx.sandbox)
         return self._readers[root]
 
 
@@ -150,34 +142,13 @@ def remote_tools(
 
     Raises UserError if the executor cannot be parsed.
     """
-    executor, keys = read_executor(spec.executor or ""), sorted(provider_key_names)
-
-    def job() -> Job:
-        private = [str(place) for place in ctx.workspace.private]
-        return msgspec.structs.replace(_job_as_here(ctx, keys, executor), reads=True, private=private)
-
-    root, sandbox = ctx.workspace.root, ctx.sandbox
-
-    def hidden() -> list[Path]:
-        return [*sandbox.hidden_below(root), *(root / path for path in denied_paths(ctx.facts.rules, root))]
-
-    reader = None if executor.address is None else TreeReader(ctx.workspace, hidden, lists_withheld=True)
-    return RemoteTools(_pool(ctx, executor, functions), job, reader)
-
-
-def _job_as_here(ctx: RunContext, keys: Sequence[str], executor: Executor) -> Job:
-    """Return a job without content, for workers that hold commands as the runner does."""
-    job = _confined_job(ctx, keys)
-    assert job.sandbox is not None  # the job is confined
-    sandbox = msgspec.structs.replace(job.sandbox, not_held=names_not_held(ctx.sandbox, ctx.facts.rules))
-    return msgspec.structs.replace(job, sandbox=sandbox, is_shared=executor.address is None)
+    executor = read_executor(spec.executor or "")
+    reader = None if executor.address is None else TreeReader(ctx.workspace, ctx.sandbox, ctx.facts)
+    return RemoteTools(_pool(ctx, executor, functions), RemoteJob(ctx, executor, provider_key_names), reader)
 
 
 def _pool(ctx: RunContext, executor: Executor, functions: WorkerFunctions) -> BatchPool:
-    def seen(workers: list[ClusterWorker]) -> None:
-        ctx.events.record(WorkersSeen(workers=workers))
-
-    return BatchPool(Cluster(executor, functions, ctx.env, ctx.workspace.root), seen)
+    return BatchPool(Cluster(executor, functions, ctx.env, ctx.workspace.root), ctx.events)
 
 
 def _page_job(ctx: RunContext, spec: FinderSpec, crawler: Crawler) -> Job:
@@ -187,39 +158,6 @@ def _page_job(ctx: RunContext, spec: FinderSpec, crawler: Crawler) -> Job:
 
 def _command_job(ctx: RunContext, spec: FinderSpec, provider_key_names: Iterable[str]) -> Job:
     assert spec.worker is not None  # without a worker, a model works the items in the runner
-    job = _confined_job(ctx, provider_key_names)
+    job = confined_job(ctx, provider_key_names)
     worker = spec.worker
     return msgspec.structs.replace(job, seconds=worker.timeout, command=worker.command, function=worker.python)
-
-
-def _confined_job(ctx: RunContext, provider_key_names: Iterable[str]) -> Job:
-    """Return a job without content, with the sandbox and the environment of this context."""
-    named = ctx.facts.spec.gate.sandbox.env
-    return Job(
-        versions=own_versions(),
-        workspace=str(ctx.workspace.root),
-        sandbox=sandbox_job(ctx.sandbox, ctx.facts.spec.gate, ctx.facts.rules, ctx.journal.path.parent),
-        keys=sorted(provider_key_names),
-        named=named,
-        env={name: value for name, value in ctx.env.items() if any(fnmatchcase(name, one) for one in named)},
-    )
-
-
-def sandbox_job(sandbox: Sandbox, gate: GatePolicy, rules: Sequence[Rule], runs: Path) -> SandboxJob:
-    """Return what the sandbox of a worker must hold. `sandbox`: that of the runner, `runs`: the folder of journals."""
-    return SandboxJob(
-        is_required=sandbox.kind is not None,
-        network=gate.network,
-        hosts=gate.sandbox.hosts,
-        own=[str(runs), str(config_file(os.environ).parent)],
-        hide=gate.sandbox.hide,
-        show=gate.sandbox.show,
-        rules=list(rules),
-    )
-
-
-def names_not_held(sandbox: Sandbox, rules: Sequence[Rule]) -> list[str] | None:
-    """Return the names of the guarantees that a probed sandbox does not give, or None if there is no sandbox."""
-    if sandbox.kind is None:
-        return None
-    return [one.name for one in sandbox.missing(denied=bool(path_globs(rules)))]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
-from ...protocol import ClusterWorker, UserError
+from ...protocol import ClusterWorker, UserError, WorkersSeen
 from .batches import Batch, BatchSize, ClusterAway, NotWorked, Order, Waiting
 from .cluster_connection import Connection, ConnectionLost, WorkerDied
 from .loads import WorkerLoad, described
@@ -19,6 +19,7 @@ from .order import BatchResult, join_orders
 from .trees.scan import TreeChanged, WorkspaceTree
 
 if TYPE_CHECKING:
+    from ...state.recorder import Events
     from .cluster import Cluster
 
 _POLL_SECONDS = 1.0
@@ -50,11 +51,9 @@ class Orders(Protocol):
 class BatchPool:
     """Works orders on the cluster, as many batches at the same time as it has threads, and a few that wait there."""
 
-    def __init__(
-        self, cluster: Cluster, on_seen: Callable[[list[ClusterWorker]], object] = lambda workers: None
-    ) -> None:
-        """`on_seen` gets the workers when they changed."""
-        self._cluster, self._on_seen = cluster, on_seen
+    def __init__(self, cluster: Cluster, events: Events | None = None) -> None:
+        """`events`: records the workers when they changed; None: nothing records them."""
+        self._cluster, self._events = cluster, events
         self._run = secrets.token_hex(6)
         self._number = 0
         self._queue: deque[Waiting] = deque()
@@ -244,7 +243,8 @@ class BatchPool:
         seen = described(loads, {batch.name: [one.order.label for one in batch.members] for batch in self._batches})
         if seen != self._seen and (now >= self._recorded_at + _RECORD_SECONDS or len(seen) != len(self._seen)):
             self._seen, self._recorded_at = seen, now
-            self._on_seen(seen)
+            if self._events is not None:
+                self._events.record(WorkersSeen(workers=seen))
 
     def _fail_waiting(self, why: str) -> None:
         waiting, self._queue = self._queue, deque()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,11 +12,12 @@ from ...tools.tool_arguments import ListFiles, ReadFile, Search
 from ...tools.tool_context import OUTPUT, ToolContext
 from ...tools.tool_result import ToolResult
 from .batches import ClusterAway, NotWorked, Order
-from .order import Job, ReadOrder, encode_order
+from .order import ReadOrder, encode_order
 from .trees.scan import TreeChanged, TreeReader, TreeTooLarge, WorkspaceTree
 
 if TYPE_CHECKING:
     from .batch_pool import BatchPool
+    from .remote_job import RemoteJob
 
 _TRIES = 3
 """How often a call is sent that no worker answered, before the runner reads itself."""
@@ -28,11 +28,8 @@ _SECONDS = 20.0
 class RemoteTools:
     """Sends calls of reading tools to the cluster. What no worker has or answers is read in the runner."""
 
-    def __init__(self, pool: BatchPool, job: Callable[[], Job], reader: TreeReader | None) -> None:
-        """`job`: returns the job with the present rules.
-
-        `reader`: reads the files that are sent. None means that the workers share them.
-        """
+    def __init__(self, pool: BatchPool, job: RemoteJob, reader: TreeReader | None) -> None:
+        """`reader`: reads the files that are sent. None means that the workers share them."""
         self._pool, self._job, self._reader = pool, job, reader
 
     async def read(self, name: str, arguments: msgspec.Struct, ctx: ToolContext) -> ToolResult | None:
@@ -50,7 +47,7 @@ class RemoteTools:
                     return None
                 data = await self._pool.work(
                     Order(
-                        job=msgspec.json.encode(self._job()),
+                        job=msgspec.json.encode(self._job.for_reading()),
                         data=encode_order(order),
                         label=f"{name} {path or ''}".strip(),
                         is_alone=tries > 0,

@@ -8,15 +8,17 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from fakes.played import spec
 from fakes.recorded_events import RecordedEvents
 from msgspec.structs import replace
 from search.finder.frontier_values import ROOT, values
 
-from rundry.agent.protocol import ItemQueued, Seed
+from rundry.agent.protocol import FinderSpec, ItemQueued, Seed
 from rundry.agent.search.items.frontier import Frontier
 from rundry.agent.search.items.item_intake import ItemIntake
 from rundry.agent.search.items.item_keys import file_of
 from rundry.agent.search.items.item_state import Candidate, Counts, State
+from rundry.agent.state.facts.run_facts import RunFacts
 from rundry.agent.state.search.finding_facts import backoff
 
 if TYPE_CHECKING:
@@ -84,7 +86,11 @@ def test_a_server_makes_the_pause_after_a_failure_longer_and_never_shorter(
     frontier.surface(values("a"), "seed", ROOT)
     (item,) = frontier.check_out(1, 0.0)
     events = RecordedEvents()
-    context = SimpleNamespace(clock=SimpleNamespace(now=lambda: 1_000.0), journal=SimpleNamespace(rollbacks=0))
+    context = SimpleNamespace(
+        clock=SimpleNamespace(now=lambda: 1_000.0),
+        journal=SimpleNamespace(rollbacks=0),
+        facts=RunFacts(spec(finder=FinderSpec())),
+    )
     intake = ItemIntake(cast("RunContext", context), frontier, ROOT)
     intake.record_failure(replace(item, attempts=4), "429", events, final=False, wait=wait)
     assert [event.due for event in events if isinstance(event, ItemQueued)] == [1_000.0 + pause]

@@ -7,7 +7,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +17,13 @@ import msgspec
 from ....host.file_errors import PathRefused
 from ....host.ignored_files import Ignore
 from ....protocol import UserError
+from ....sandbox.denied_paths import denied_paths
 from .tree_manifest import LARGEST_TREE, MOST_FILES, PIECE, Entry, digest_of, encode_manifest
 
 if TYPE_CHECKING:
     from ....host.workspace_paths import Workspace
+    from ....sandbox.sandbox import Sandbox
+    from ....state.facts.run_facts import RunFacts
 
 _SETTLED_NS = 2_000_000_000
 """Age of the last change of a file after which its digest is remembered: a younger file could change once more without
@@ -70,14 +73,11 @@ class WorkspaceTree(msgspec.Struct, frozen=True, eq=False):
 class TreeReader:
     """Reads the workspace repeatedly. Files that did not change are read only once."""
 
-    def __init__(
-        self, workspace: Workspace, hidden: Callable[[], Collection[Path]], *, lists_withheld: bool = False
-    ) -> None:
-        """`hidden`: returns the places that commands cannot read.
-
-        `lists_withheld`: what is not sent is listed as empty files.
+    def __init__(self, workspace: Workspace, sandbox: Sandbox | None = None, rules_of: RunFacts | None = None) -> None:
+        """`sandbox`: what commands cannot read in it is not sent. `rules_of`: what the rules of this run deny to
+        reading tools is not sent either, and what is not sent is listed as empty files.
         """
-        self._workspace, self._hidden, self._lists_withheld = workspace, hidden, lists_withheld
+        self._workspace, self._sandbox, self._rules_of = workspace, sandbox, rules_of
         self._ignore = Ignore(workspace.root, workspace.skipped)
         self._known: dict[str, tuple[_Stamp, list[str]]] = {}
         self._reading, self._turn = threading.Lock(), asyncio.Lock()
@@ -96,6 +96,14 @@ class TreeReader:
                 self._latest = self._begun, await asyncio.to_thread(self.read)
             return self._latest[1]
 
+    def hidden(self) -> Collection[Path]:
+        """Return the places that no worker may have now."""
+        root = self._workspace.root
+        places = [] if self._sandbox is None else [*self._sandbox.hidden_below(root)]
+        if self._rules_of is not None:
+            places += [root / path for path in denied_paths(self._rules_of.rules, root)]
+        return places
+
     def read(self) -> WorkspaceTree:
         """Read the workspace now. Raises TreeTooLarge."""
         with self._reading:
@@ -105,7 +113,7 @@ class TreeReader:
         entries: list[Entry] = []
         known: dict[str, tuple[_Stamp, list[str]]] = {}
         places: dict[str, tuple[str, int]] = {}
-        hidden, size, withheld = self._hidden(), 0, list[str]()
+        hidden, size, withheld = self.hidden(), 0, list[str]()
         for path, found in self._ignore.walk():
             if self._is_kept_here(path, hidden):
                 withheld.append(path)
@@ -119,7 +127,7 @@ class TreeReader:
             if size > LARGEST_TREE or len(entries) > MOST_FILES:
                 raise TreeTooLarge(_too_large(self._workspace.root))
         self._known = known
-        if self._lists_withheld:
+        if self._rules_of is not None:
             entries += [Entry(path, "file") for path in withheld]
         manifest = encode_manifest(entries)
         paths = frozenset(part for entry in entries for part in _with_parents(entry.path))

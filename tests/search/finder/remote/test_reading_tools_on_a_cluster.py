@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from fakes.blobs_in_memory import BlobsInMemory
 from fakes.models.model_by_role import report
+from fakes.played import spec
 from fakes.project import git
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
@@ -17,16 +18,18 @@ from fakes.turns import Call, calls
 
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.protocol import Rule
+from rundry.agent.protocol import GatePolicy, Rule
 from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.search.remote.batch_pool import BatchPool
 from rundry.agent.search.remote.batches import Order
 from rundry.agent.search.remote.cluster import Cluster
 from rundry.agent.search.remote.on_worker import WORKER_FUNCTIONS
 from rundry.agent.search.remote.order import Job, SandboxJob, own_versions
+from rundry.agent.search.remote.remote_job import RemoteJob
 from rundry.agent.search.remote.remote_tools import RemoteTools
 from rundry.agent.search.remote.trees.scan import TreeReader
 from rundry.agent.settings.search.executor import read_executor
+from rundry.agent.state.facts.run_facts import RunFacts
 from rundry.agent.tools.carry_out import read
 from rundry.agent.tools.tool_context import ToolContext
 from rundry.agent.tools.tool_result import ToolResult
@@ -75,6 +78,16 @@ class CountingPool(BatchPool):
         return await super().work(order)
 
 
+class FixedJob(RemoteJob):
+    """A job that does not change."""
+
+    def __init__(self, job: Job) -> None:
+        self._fixed = job
+
+    def for_reading(self) -> Job:
+        return self._fixed
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
@@ -107,8 +120,8 @@ def tools_of(executor: str, project: Path, tools: ToolContext) -> tuple[RemoteTo
     )
     job = Job(versions=own_versions(), workspace=str(project), is_shared=is_shared, reads=True, sandbox=sandbox)
     pool = CountingPool(Cluster(read_executor(executor), WORKER_FUNCTIONS, {"PATH": "/usr/bin:/bin"}, project))
-    reader = TreeReader(tools.workspace, lambda: [project / "closed" / "secret.txt"], lists_withheld=True)
-    return RemoteTools(pool, lambda: job, None if is_shared else reader), pool
+    reader = TreeReader(tools.workspace, None, RunFacts(spec(gate=GatePolicy(rules=[DENIED]))))
+    return RemoteTools(pool, FixedJob(job), None if is_shared else reader), pool
 
 
 async def call(tools: ToolContext, name: str, arguments: Mapping[str, object]) -> ToolResult:

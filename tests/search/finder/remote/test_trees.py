@@ -27,7 +27,11 @@ def place(tmp_path: Path) -> Path:
 
 
 def reader_of(place: Path, hidden: Sequence[Path] = ()) -> TreeReader:
-    return TreeReader(Workspace(place), lambda: hidden)
+    class Hiding(TreeReader):
+        def hidden(self) -> Sequence[Path]:
+            return hidden
+
+    return Hiding(Workspace(place))
 
 
 def send(tree: WorkspaceTree, store: Store) -> list[str]:
