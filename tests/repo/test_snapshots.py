@@ -79,7 +79,7 @@ async def restore(ws: Workspace, store: Store, tree: str, paths: Sequence[str], 
     """Restore files from a tree, unless they differ from the tree `have`, as an undo does."""
     snapshots = Snapshots(store.folder)
     folders = await snapshots.parent_folders(tree, paths)
-    restorer = Restorer(ws, folders.__contains__)
+    restorer = Restorer(ws, folders)
     wanted, known = await snapshots.versions(tree, paths), await snapshots.versions(have, paths)
     order = sorted(paths, key=lambda path: (wanted[path] is not None, path))
     return [line for path in order if (line := restorer.restore(path, wanted[path], known[path])) is not None]

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, Protocol
 
 from ...host.file_errors import StaleFile
 from ...host.files.file_states import LIMIT, FileState, read_state
@@ -26,23 +24,30 @@ if TYPE_CHECKING:
 _ITS_OWN = stat.S_IWUSR
 
 
-class FileVersion(msgspec.Struct, frozen=True):
+class FileVersion(Protocol):
     """An earlier state of a file or link."""
 
-    sha: str
-    """Git's hash of its bytes, or of the link's target."""
-    load: Callable[[], bytes]
-    """Returns these bytes. Raises RundryError if they are not stored."""
-    mode: int | None = None
-    """Mode as in a tree. None means a plain file whose permissions were not recorded."""
+    @property
+    def sha(self) -> str:
+        """Git's hash of its bytes, or of the link's target."""
+        ...
+
+    @property
+    def mode(self) -> int | None:
+        """Mode as in a tree; None: a plain file whose permissions were not recorded."""
+        ...
+
+    def load(self) -> bytes:
+        """Return these bytes. Raises RundryError if they are not stored."""
+        ...
 
 
 class Restorer:
     """Restores files of one workspace."""
 
-    def __init__(self, ws: Workspace, has_folder: Callable[[str], bool] = lambda path: False) -> None:
-        """`has_folder`: whether the restored state has this folder (a relative path); others are removed if empty."""
-        self._ws, self._has_folder = ws, has_folder
+    def __init__(self, ws: Workspace, folders: Collection[str] = ()) -> None:
+        """`folders`: those of the restored state, as relative paths; others are removed if they are empty."""
+        self._ws, self._folders = ws, folders
 
     def restore(self, path: str, want: FileVersion | None, have: FileVersion | None) -> str | None:
         """Restore a file. Returns None, or a line with its path and why it was not restored. Never raises OSError.
@@ -158,7 +163,7 @@ class Restorer:
 
     def _prune(self, folder: Path) -> None:
         """Remove empty folders that the restored state does not have."""
-        while folder != self._ws.root and not self._has_folder(self._ws.relative(folder)):
+        while folder != self._ws.root and self._ws.relative(folder) not in self._folders:
             try:
                 folder.rmdir()
             except OSError:

@@ -7,10 +7,14 @@ import os
 import stat
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from .loose_objects import FOLDER, LARGE, LINK, Entry, ObjectStore
-from .restore import FileVersion
+
+if TYPE_CHECKING:
+    from .restore import FileVersion
 
 
 class Snapshots:
@@ -58,7 +62,7 @@ class Snapshots:
         """Return the state of a file; None for a folder or a missing entry."""
         if entry is None or entry.mode == FOLDER:
             return None
-        return FileVersion(entry.sha, lambda: self._store.blob(entry.sha), entry.mode)
+        return StoredVersion(entry.sha, entry.mode, self._store)
 
     def _find(self, tree: str, path: str) -> Entry | None:
         """Return the entry of a path, which may be a folder; None if it is not in the tree."""
@@ -68,6 +72,19 @@ class Snapshots:
                 return None
             entry = self._store.tree(entry.sha).get(part)
         return entry
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVersion:
+    """A file or link as a snapshot has it."""
+
+    sha: str
+    mode: int | None
+    store: ObjectStore
+
+    def load(self) -> bytes:
+        """Return its bytes, or the target of the link. Raises SnapshotDamaged."""
+        return self.store.blob(self.sha)
 
 
 def _write_tree(store: ObjectStore, tree: str, folder: Path) -> list[str]:

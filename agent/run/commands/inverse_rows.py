@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -88,8 +88,8 @@ class InversePlan:
     """What is undone without being named path by path, in words."""
     _paths: dict[str, _Path] = field(default_factory=dict[str, _Path])
     _repositories: dict[bytes, _Repository] = field(default_factory=dict[bytes, _Repository])
-    _loaders: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
-    """Contents of snapshots, by SHA-256."""
+    _versions: dict[str, FileVersion] = field(default_factory=dict[str, "FileVersion"])
+    """Files whose contents are in the journal or in a snapshot, by SHA-256."""
     _bare: set[str] = field(default_factory=set[str])
     """Folders that did not exist before a change and go if nothing is left in them."""
 
@@ -191,7 +191,7 @@ class InversePlan:
             raise Unknown("it was too large to be stored")
         data = version.load()
         digest = hashlib.sha256(data).hexdigest()
-        self._loaders[digest] = version.load
+        self._versions[digest] = version
         if version.mode == LINK:
             return Side(type="link", digest=digest, size=len(data))
         runs, mode = self._permissions(path) if version.mode is None else _permissions_of(version.mode)
@@ -220,8 +220,8 @@ class InversePlan:
         if side.type == "folder" or not side.digest:
             return None
         try:
-            load = self._loaders.get(side.digest)
-            return self.journal.blobs.load(side.digest) if load is None else load()
+            version = self._versions.get(side.digest)
+            return self.journal.blobs.load(side.digest) if version is None else version.load()
         except (KeyError, RundryError):
             return None
 

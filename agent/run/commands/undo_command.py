@@ -209,7 +209,7 @@ async def _restore_all(context: UndoContext, plan: Iterable[FileRestore]) -> tup
 
 
 def _restore(context: UndoContext, restore: FileRestore) -> str | None:
-    return Restorer(context.workspace, restore.folders.__contains__).restore(restore.path, restore.want, restore.have)
+    return Restorer(context.workspace, restore.folders).restore(restore.path, restore.want, restore.have)
 
 
 def _is_recorded(facts: RunFacts, restore: FileRestore) -> bool:

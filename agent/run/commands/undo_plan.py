@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -11,10 +11,12 @@ import msgspec
 
 from ...protocol import FileChanged, RundryError
 from ...repo.old_snapshots.loose_objects import blob_id
-from ...repo.old_snapshots.restore import FileVersion, same_content
+from ...repo.old_snapshots.restore import same_content
 
 if TYPE_CHECKING:
+    from ...journal.blobs import Blobs
     from ...journal.journal import Journal
+    from ...repo.old_snapshots.restore import FileVersion
     from ...repo.old_snapshots.snapshots import Snapshots
     from ...state.facts.change_log import FileEffect, RecordedChange
 
@@ -114,8 +116,8 @@ class RestorePlan:
                 self.found[path].is_broken = True
 
 
-Versions = Mapping[str, FileVersion | None]
-"""Files by path, as they were, or None if there was no file."""
+Versions = Mapping[str, "FileVersion | None"]
+"""Files by path, as they were; None: there was no file."""
 
 
 async def versions_of(journal: Journal, snapshots: Snapshots, change: RecordedChange) -> tuple[Versions, Versions]:
@@ -144,15 +146,27 @@ async def folders_before(snapshots: Snapshots, change: RecordedChange) -> frozen
 def _kept(journal: Journal, path: str, blob: str | None) -> FileVersion | None:
     if blob is None:
         return None
-    load = _loader(journal, path, blob)
-    return FileVersion(blob_id(load()), load)
+    return RecordedVersion(blob_id(_content(journal.blobs, path, blob)), path, blob, journal.blobs)
 
 
-def _loader(journal: Journal, path: str, blob: str) -> Callable[[], bytes]:
-    def load() -> bytes:
-        try:
-            return journal.blobs.load(blob)
-        except KeyError:
-            raise Unknown(f"{path}: the journal does not contain its earlier content") from None
+@dataclass(frozen=True, slots=True)
+class RecordedVersion:
+    """A file as the journal has it."""
 
-    return load
+    sha: str
+    path: str
+    blob: str
+    """Digest of its content in the journal."""
+    blobs: Blobs
+    mode: int | None = None
+
+    def load(self) -> bytes:
+        """Return its bytes. Raises Unknown."""
+        return _content(self.blobs, self.path, self.blob)
+
+
+def _content(blobs: Blobs, path: str, blob: str) -> bytes:
+    try:
+        return blobs.load(blob)
+    except KeyError:
+        raise Unknown(f"{path}: the journal does not contain its earlier content") from None
