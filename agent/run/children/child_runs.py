@@ -5,9 +5,9 @@ A child run is driven by the same code as any other run, in the process of its p
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -56,19 +56,25 @@ if TYPE_CHECKING:
     from ...step.resources.run_context import RunContext
     from ..live.person_requests import UserRequests
 
-RunChild = Callable[[Order, Callable[[Stamped], None]], Awaitable[Outcome]]
-"""Type of the function that drives a child run to its outcome and calls the second argument with each event."""
 _CONTINUES = (Reason.BUDGET, Reason.ERROR, Reason.USER)
 """Reasons of an end after which an open child run is resumed."""
 _CONTINUES_PASS = (*_CONTINUES, Reason.HANDOFF)
 """The same for the child run of a pass, which has to end before the pass does."""
 
 
+class RunsChild(Protocol):
+    """Drives child runs. The runner implements it."""
+
+    async def run(self, order: Order, on_event: Callable[[Stamped], None]) -> Outcome:
+        """Drive the run to its outcome, and call `on_event` with each event."""
+        ...
+
+
 class ChildRuns:
     """Starts, watches and stops the child runs of one run."""
 
-    def __init__(self, ctx: RunContext, run_child: RunChild) -> None:
-        self._ctx, self._run_child = ctx, run_child
+    def __init__(self, ctx: RunContext, runner: RunsChild) -> None:
+        self._ctx, self._runner = ctx, runner
         self._running: Journal | None = None
         self._requests: UserRequests | None = None
         self._hold = _Hold()
@@ -166,7 +172,7 @@ class ChildRuns:
 
             self._note_spent(child, spending)
             await note_at_end(self._ctx)  # a child run must not take it for changes of the user
-            await self._run_child(order, on_event)
+            await self._runner.run(order, on_event)
             return self._note_end(child, journal, last_end(journal), work)
         finally:
             self._running = None

@@ -239,11 +239,18 @@ def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
     """Return the child runs of the run, or None if it starts none."""
     if not ctx.facts.spec.has_children:
         return None
+    return ChildRuns(ctx, _ChildRunner(process))
 
-    async def run_child(order: Order, on_event: OnEvent) -> Outcome:
-        return await _run_claimed(order, on_event, process, _Signals(), lambda line: None)
 
-    return ChildRuns(ctx, run_child)
+@dataclass(frozen=True, slots=True)
+class _ChildRunner:
+    """Drives child runs in the process of their parent."""
+
+    process: ProcessContext
+
+    async def run(self, order: Order, on_event: OnEvent) -> Outcome:
+        """Drive the run to its outcome, and call `on_event` with each event."""
+        return await _run_claimed(order, on_event, self.process, _Signals(), lambda line: None)
 
 
 async def _watch_over(

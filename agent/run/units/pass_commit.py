@@ -20,7 +20,8 @@ from ...host.own_temp import temp_folder
 from ...layers.git.git_rows import GitChanges, HeadRow, IndexRow, RefRow, Staged, StashRow
 from ...layers.git.import_objects import BadObjects, take_objects
 from ...layers.git.ref_listing import LISTING, BadListing, Listed, parse_listing
-from ...layers.layer_effects import Effect
+from ...layers.layer_effects import Effect, Side, bytes_at, target_at
+from ...layers.open_below import FOLDER
 from ...repo.git_folders import GitFolders, find_folders
 from ...repo.git_places import places_of
 from ...repo.patch_format import Version
@@ -29,8 +30,8 @@ from ...repo.refs import read_refs
 from ...repo.repository import GitFailed, Repository
 
 if TYPE_CHECKING:
-    from ...layers.layer_patch import Load
     from ...layers.run_layers import Listed as ListedEffects
+    from ...layers.unit import Unit
     from ...repo.git_places import GitPlaces
 
 _LINK, _SUBMODULE = "120000", "160000"
@@ -51,20 +52,37 @@ class Overlaps(Exception):
 
 
 class PassFiles(NamedTuple):
-    """What a pass changed, with the contents of both sides."""
+    """What a pass changed. Contents before it are in the workspace, those after it in its unit."""
 
     effects: Sequence[Effect]
     """Files and links; paths are relative to the workspace."""
-    before: Load
-    after: Load
+    root: Path
+    """The workspace."""
+    unit: Unit
+    listed: ListedEffects
 
     def version(self, effect: Effect, *, is_after: bool) -> Version | None:
         """Return one side of an effect, or None if nothing is there. Raises OSError."""
         side = effect.after if is_after else effect.before
         if side is None or side.type == "folder":
             return None
-        data = (self.after if is_after else self.before)(effect.path, side)
+        data = self._after(effect.path, side) if is_after else self._before(effect.path, side)
         return Version("120000" if side.type == "link" else "100755" if side.executable else "100644", data)
+
+    def _before(self, path: str, side: Side) -> bytes:
+        folder = os.open(self.root, FOLDER | os.O_CLOEXEC)
+        try:
+            name = os.fsencode(path)
+            return target_at(folder, name) if side.type == "link" else bytes_at(folder, name)
+        finally:
+            os.close(folder)
+
+    def _after(self, path: str, side: Side) -> bytes:
+        known = self.listed.contents.get(path)
+        if known is not None:
+            return known
+        with self.unit.layer.written() as written:
+            return written.load(path, side)
 
 
 class Committed(NamedTuple):

@@ -9,14 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...layers.layer_effects import Effect, Side, bytes_at, target_at
-from ...layers.open_below import FOLDER
 from ...layers.unit import Unit
 from ..start.unit_context import context_in_unit, leave_context
 from .pass_commit import PassFiles
 from .unit_changes import Change
 
 if TYPE_CHECKING:
+    from ...layers.layer_effects import Effect
     from ...layers.run_layers import Listed, RunLayers
     from ...step.resources.run_context import RunContext
     from ...step.resources.unit_watch import UnitWatch
@@ -58,7 +57,7 @@ class PassUnit:
         """Return the files and links that the pass changed, with their contents."""
         effects = [one.effect for group in listed.groups if group.kind in _REVIEWED for one in group.entries]
         chosen = sorted((one for one in effects if not _is_folder(one)), key=lambda one: one.path)
-        return PassFiles(chosen, partial(_of_workspace, self.run.workspace.root), partial(_of_unit, self.unit, listed))
+        return PassFiles(chosen, self.run.workspace.root, self.unit, listed)
 
     async def changes(self, files: PassFiles) -> list[Change]:
         """Return what the pass changed, with all contents. Raises OSError."""
@@ -105,23 +104,6 @@ def _in_use(run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, wo
 
 def _is_folder(effect: Effect) -> bool:
     return all(side is None or side.type == "folder" for side in (effect.before, effect.after))
-
-
-def _of_workspace(root: Path, path: str, side: Side) -> bytes:
-    folder = os.open(root, FOLDER | os.O_CLOEXEC)
-    try:
-        name = os.fsencode(path)
-        return target_at(folder, name) if side.type == "link" else bytes_at(folder, name)
-    finally:
-        os.close(folder)
-
-
-def _of_unit(unit: Unit, listed: Listed, path: str, side: Side) -> bytes:
-    known = listed.contents.get(path)
-    if known is not None:
-        return known
-    with unit.layer.written() as written:
-        return written.load(path, side)
 
 
 def _change(files: PassFiles, effect: Effect) -> Change:

@@ -16,7 +16,6 @@ from ...layers.occupied import Occupied
 from ...layers.remedies import LayerRefused
 from ...layers.unit import UnitLost
 from ...protocol import (
-    Branch,
     GoalTries,
     ImproveSpec,
     IntervalSpec,
@@ -31,23 +30,20 @@ from ...repo.git_places import places_of
 from ...repo.locks import wait_for_locks
 from ...repo.pass_preflight import why_no_pass
 from ...repo.repository import GitFailed, Repository
-from ...state.facts.verdicts import result_of
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
 from ...step.resources.unit_watch import UnitWatch
 from ...step.resources.watched_lock import LockEvents
 from ...step.tool_calls.apply_effects import finish_accepted
 from ..end.case_of_run import prepare_planted
-from ..end.suspect import accept_same_results
-from ..loops.shared.loop_state import LoopState, met, suspects_left
+from ..loops.shared.loop_state import LoopState, met
 from ..loops.shared.pass_decisions import BEGIN, CLOSE, TRY
-from .check_tree import predicates_met
 from .left_patch import remove_left, stays_in
-from .measure import Measured, judge_score, measure_baseline
+from .measure import Measured, measure_baseline
 from .pass_end import finish_pass
-from .pass_texts import COPY_WORDS, describe_failure, first_message
+from .pass_texts import COPY_WORDS, first_message
 from .pass_unit import PassUnit, begin_pass_unit, left_pass_unit, pass_unit_of_try
-from .unit_end import UnitEnd
+from .unit_end import UnitEnd, branch_of, has_undecided_suspect
 from .work_tries import PassTries
 
 if TYPE_CHECKING:
@@ -71,7 +67,7 @@ class Passes:
     def __init__(self, ctx: RunContext, tools: Sequence[str]) -> None:
         self.ctx = ctx
         self.tries = PassTries(ctx, tools)
-        self._end = UnitEnd(ctx, lambda: self._branch, self._judge)
+        self._end = UnitEnd(ctx)
         self._locks = LockEvents(ctx.events.bound(None, None))
         self._watch = UnitWatch(ctx.workspace)
         self._unit: PassUnit | None = None
@@ -122,8 +118,7 @@ class Passes:
     @property
     def is_undecided(self) -> bool:
         """Whether the open pass waits for a decision about a suspect check."""
-        found, asked = suspects_left(self.ctx.facts), self.ctx.facts.verdicts.asked
-        return self._asks and self.is_open and any(result_of(check) not in asked for check in found)
+        return self._asks and self.is_open and has_undecided_suspect(self.ctx.facts)
 
     async def perform(self, work: Work) -> WorkResult:
         """Perform a work order that is not a step. The person can interrupt it."""
@@ -257,7 +252,7 @@ class Passes:
             if self._interval is None and last is not None and last.head is None:
                 return None, None
             if self._interval is not None or last is None:
-                why = await why_no_pass(found, root, self._branch.protected)
+                why = await why_no_pass(found, root, branch_of(self.ctx.facts.spec).protected)
                 if why is not None:
                     return None, why if self._interval is not None else None
             if found is None:
@@ -266,12 +261,6 @@ class Passes:
             return await found.head(), None
         except GitFailed as error:
             return None, str(error) if self._interval is not None else None
-
-    @property
-    def _branch(self) -> Branch:
-        if self._interval is not None:
-            return self._interval.branch
-        return self._improve.branch if self._improve is not None else Branch()
 
     async def _close(self, why: str, *, is_whole: bool, judged: bool = True) -> WorkResult:
         """Close the pass. `is_whole`: it ended by itself, not because the run ends, so the run may be handed over."""
@@ -289,7 +278,7 @@ class Passes:
             return WorkResult()
         assert self._unit is not None  # `_choose` took the one of the chosen try
         try:
-            return await self._end.close(self._unit, started, why, is_whole=is_whole, judged=judged)
+            return await self._end.close(self._unit, started, why, is_whole=is_whole, judged=judged, asks=self._asks)
         finally:
             self._unit = self._unit if self.facts.open is not None else None
 
@@ -302,28 +291,3 @@ class Passes:
         self._unit = pass_unit_of_try(self.ctx, self._units, self._watch, *chosen)
         await self.tries.clear()
         return None
-
-    async def _judge(self, ctx: RunContext, started: PassStarted, why: str, is_whole: bool) -> Measured | None:
-        """Return the verdict on the pass, or None if a person must be asked about a suspect check first.
-
-        `ctx`: whose files are those of the pass. Where the judge makes views, its score is measured in one later.
-        Raises PersonInterrupted.
-        """
-        wanted = ctx.facts.spec.predicates.exist
-        if wanted:
-            fired = await predicates_met(ctx)
-            if fired is None:
-                accept_same_results(ctx.facts, ctx.events)
-                fired = met(LoopState(ctx.facts))
-            if fired is None:
-                asks = started.tries == 1 and self.is_undecided
-                return None if asks else Measured(False, describe_failure(ctx.facts))
-            why = fired
-        if self._improve is not None and ctx.views is None:
-            return await judge_score(ctx, self._improve, started.number, self.facts.chosen, None)
-        if self._improve is not None:
-            return Measured(True, why)
-        if wanted:
-            return Measured(True, why)
-        ended = is_whole and (ctx.facts.finish is not None or self.facts.silences > 0)
-        return Measured(ended, why if ended else f"{why}, before the model called finish")

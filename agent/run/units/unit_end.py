@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +19,11 @@ from ...layers.git.git_rows import GitChanges, HeadRow, RefRow, StashRow
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...protocol import FileChanged, Judged, PassKept, PatchKept, Reason, ToolFinished, WorkResult
+from ...protocol import Branch, FileChanged, Judged, PassKept, PatchKept, Reason, ToolFinished, WorkResult
 from ...protocol.text.counts import plural
 from ...repo.refs import ID, read_refs
 from ...repo.repository import GitFailed, Repository
+from ...state.facts.verdicts import result_of
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.apply_effects import apply_effects
 from ...step.tool_calls.direct_changes import look_before, reach_of, record_changes
@@ -31,11 +32,14 @@ from ...step.tool_calls.effects_at_gate import Decided, decide_effects
 from ...step.tool_calls.protected_changes import leave_protected
 from ...verdict.judge.judge import not_judged
 from ...verdict.judge.judge_view import ViewFailed
+from ..end.suspect import accept_same_results
 from ..loops.shared.judged_end import with_options
+from ..loops.shared.loop_state import LoopState, met, suspects_left
+from .check_tree import predicates_met
 from .measure import Measured, judge_score
 from .pass_commit import Before, Committed, Overlaps, make_commit
 from .pass_end import finish_pass
-from .pass_texts import commit_message, pass_summary
+from .pass_texts import commit_message, describe_failure, pass_summary
 from .show_try import review
 from .unit_changes import change_hash
 from .unit_judging import case_of_pass, judge_unit
@@ -43,10 +47,11 @@ from .unit_work import Work, pass_approved, work_of, work_of_child
 
 if TYPE_CHECKING:
     from ...layers.run_layers import Listed
-    from ...protocol import Branch, PassStarted
+    from ...protocol import PassStarted, RunSpec
     from ...sandbox.git_hooks import CommitHooks
     from ...state.facts.change_log import FileEffect
     from ...state.facts.pass_facts import PassFacts
+    from ...state.facts.run_facts import RunFacts
     from ...step.resources.run_context import RunContext
     from .pass_commit import PassFiles
     from .pass_unit import PassUnit
@@ -57,8 +62,6 @@ _NAMED = 3
 _TRIES = 3
 """How often a patch is made again because the user changed a file meanwhile."""
 _NOT_DONE = "not done: the layer of this pass is lost"
-Judge = Callable[["RunContext", "PassStarted", str, bool], Awaitable[Measured | None]]
-"""Returns the verdict on a pass, by its context, start, the reason for its end, and whether it ended by itself."""
 
 
 class _Found(NamedTuple):
@@ -83,8 +86,6 @@ class UnitEnd:
 
     _ctx: RunContext
     """The context of the run: its files are the workspace."""
-    _branch: Callable[[], Branch]
-    _judge: Judge
 
     @property
     def _facts(self) -> PassFacts:
@@ -98,16 +99,17 @@ class UnitEnd:
         return improve is not None and improve.pass_loop is not None
 
     async def close(
-        self, opened: PassUnit, started: PassStarted, why: str, *, is_whole: bool, judged: bool
+        self, opened: PassUnit, started: PassStarted, why: str, *, is_whole: bool, judged: bool, asks: bool
     ) -> WorkResult:
         """Close the pass. It stays open if a person must be asked about a suspect check first.
 
+        `is_whole`: it ended by itself, not because the run ends. `asks`: whether a person can be asked.
         Raises PersonInterrupted.
         """
         if self._facts.rolling_back is not None:
             return await self._drop(opened, started, self._facts.rolling_back)
         try:
-            return await self._close(opened, started, why, is_whole=is_whole, judged=judged)
+            return await self._close(opened, started, why, is_whole=is_whole, judged=judged, asks=asks)
         except _UNREADABLE as error:
             if self._facts.keeping is not None or self._facts.rolling_back is not None:
                 raise  # it is decided; the next runner ends it
@@ -117,7 +119,7 @@ class UnitEnd:
             return WorkResult()
 
     async def _close(
-        self, opened: PassUnit, started: PassStarted, why: str, *, is_whole: bool, judged: bool
+        self, opened: PassUnit, started: PassStarted, why: str, *, is_whole: bool, judged: bool, asks: bool
     ) -> WorkResult:
         found = await self._found(opened, started)
         if not found.change and (not found.history or self._ctx.facts.spec.improve is not None):
@@ -132,7 +134,9 @@ class UnitEnd:
             opened.ctx.files.mark_changed()
             opened.ctx.files.note_verified(None)
             await opened.ctx.fingerprint.take()
-        measured = await self._judge(opened.ctx, started, why, is_whole) if judged else Measured(False, why)
+        measured: Measured | None = Measured(False, why)
+        if judged:
+            measured = await self._verdict(opened.ctx, started, why, is_whole=is_whole, asks=asks)
         if measured is None:
             return WorkResult()
         found = await self._found(opened, started)  # a check may write files and run git, too
@@ -148,6 +152,35 @@ class UnitEnd:
         except PersonInterrupted:  # the decision; the pass stays open
             await opened.open_again()
             raise
+
+    async def _verdict(
+        self, ctx: RunContext, started: PassStarted, why: str, *, is_whole: bool, asks: bool
+    ) -> Measured | None:
+        """Return the verdict on the pass, or None if a person must be asked about a suspect check first.
+
+        `ctx`: whose files are those of the pass. `asks`: whether a person can be asked.
+        Where the judge makes views, the score is measured in one later.
+        Raises PersonInterrupted.
+        """
+        wanted = ctx.facts.spec.predicates.exist
+        if wanted:
+            fired = await predicates_met(ctx)
+            if fired is None:
+                accept_same_results(ctx.facts, ctx.events)
+                fired = met(LoopState(ctx.facts))
+            if fired is None:
+                asks = asks and started.tries == 1 and has_undecided_suspect(ctx.facts)
+                return None if asks else Measured(False, describe_failure(ctx.facts))
+            why = fired
+        improve = ctx.facts.spec.improve
+        if improve is not None and ctx.views is None:
+            return await judge_score(ctx, improve, started.number, self._facts.chosen, None)
+        if improve is not None:
+            return Measured(True, why)
+        if wanted:
+            return Measured(True, why)
+        ended = is_whole and (ctx.facts.finish is not None or self._facts.silences > 0)
+        return Measured(ended, why if ended else f"{why}, before the model called finish")
 
     async def _judged(
         self, opened: PassUnit, started: PassStarted, found: _Found, measured: Measured
@@ -272,7 +305,7 @@ class UnitEnd:
         if repository is None:
             raise GitFailed(f"{ctx.workspace.root} is no longer in a git repository")
         message = message or commit_message(ctx.facts, started.number, pass_summary(ctx.facts), why)
-        start, protected = started.head or "", self._branch().protected
+        start, protected = started.head or "", branch_of(ctx.facts.spec).protected
         return await make_commit(repository, found.files, found.listed, start, message, protected, before)
 
     async def _repository(self) -> Repository | None:
@@ -422,6 +455,18 @@ class UnitEnd:
             return "" if found is None else (await found.run_checked("rev-parse", "--show-prefix")).line
         except GitFailed:
             return ""
+
+
+def branch_of(spec: RunSpec) -> Branch:
+    """Return where the passes of a run are committed."""
+    if spec.interval is not None:
+        return spec.interval.branch
+    return spec.improve.branch if spec.improve is not None else Branch()
+
+
+def has_undecided_suspect(facts: RunFacts) -> bool:
+    """Return whether nobody decided about a check of the run that is suspect."""
+    return any(result_of(check) not in facts.verdicts.asked for check in suspects_left(facts))
 
 
 def _left_out(judged: Judged) -> str:
