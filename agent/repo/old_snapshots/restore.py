@@ -8,7 +8,9 @@ import stat
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from ...host.file_errors import StaleFile
 from ...host.files.file_states import LIMIT, FileState, read_state
@@ -24,22 +26,17 @@ if TYPE_CHECKING:
 _ITS_OWN = stat.S_IWUSR
 
 
-class FileVersion(Protocol):
-    """An earlier state of a file or link."""
+class FileVersion(msgspec.Struct, frozen=True):
+    """An earlier state of a file or link. There is a kind for each place that stores contents."""
 
-    @property
-    def sha(self) -> str:
-        """Git's hash of its bytes, or of the link's target."""
-        ...
-
-    @property
-    def mode(self) -> int | None:
-        """Mode as in a tree; None: a plain file whose permissions were not recorded."""
-        ...
+    sha: str
+    """Git's hash of its bytes, or of the link's target."""
+    mode: int | None = None
+    """Mode as in a tree; None: a plain file whose permissions were not recorded."""
 
     def load(self) -> bytes:
         """Return these bytes. Raises RundryError if they are not stored."""
-        ...
+        raise NotImplementedError
 
 
 class Restorer:

@@ -7,14 +7,10 @@ import os
 import stat
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from .loose_objects import FOLDER, LARGE, LINK, Entry, ObjectStore
-
-if TYPE_CHECKING:
-    from .restore import FileVersion
+from .restore import FileVersion
 
 
 class Snapshots:
@@ -62,7 +58,7 @@ class Snapshots:
         """Return the state of a file; None for a folder or a missing entry."""
         if entry is None or entry.mode == FOLDER:
             return None
-        return StoredVersion(entry.sha, entry.mode, self._store)
+        return StoredVersion(entry.sha, entry.mode, store=self._store)
 
     def _find(self, tree: str, path: str) -> Entry | None:
         """Return the entry of a path, which may be a folder; None if it is not in the tree."""
@@ -74,12 +70,9 @@ class Snapshots:
         return entry
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVersion:
+class StoredVersion(FileVersion, frozen=True, kw_only=True):
     """A file or link as a snapshot has it."""
 
-    sha: str
-    mode: int | None
     store: ObjectStore
 
     def load(self) -> bytes:

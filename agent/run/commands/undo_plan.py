@@ -11,12 +11,11 @@ import msgspec
 
 from ...protocol import FileChanged, RundryError
 from ...repo.old_snapshots.loose_objects import blob_id
-from ...repo.old_snapshots.restore import same_content
+from ...repo.old_snapshots.restore import FileVersion, same_content
 
 if TYPE_CHECKING:
     from ...journal.blobs import Blobs
     from ...journal.journal import Journal
-    from ...repo.old_snapshots.restore import FileVersion
     from ...repo.old_snapshots.snapshots import Snapshots
     from ...state.facts.change_log import FileEffect, RecordedChange
 
@@ -116,7 +115,7 @@ class RestorePlan:
                 self.found[path].is_broken = True
 
 
-Versions = Mapping[str, "FileVersion | None"]
+Versions = Mapping[str, FileVersion | None]
 """Files by path, as they were; None: there was no file."""
 
 
@@ -146,19 +145,17 @@ async def folders_before(snapshots: Snapshots, change: RecordedChange) -> frozen
 def _kept(journal: Journal, path: str, blob: str | None) -> FileVersion | None:
     if blob is None:
         return None
-    return RecordedVersion(blob_id(_content(journal.blobs, path, blob)), path, blob, journal.blobs)
+    sha = blob_id(_content(journal.blobs, path, blob))
+    return RecordedVersion(sha, path=path, blob=blob, blobs=journal.blobs)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedVersion:
+class RecordedVersion(FileVersion, frozen=True, kw_only=True):
     """A file as the journal has it."""
 
-    sha: str
     path: str
     blob: str
     """Digest of its content in the journal."""
     blobs: Blobs
-    mode: int | None = None
 
     def load(self) -> bytes:
         """Return its bytes. Raises Unknown."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from fakes.held_blobs import HeldBlobs
 from fakes.turns import Call, call, calls, edit, say
 from run.person.undoing import DONE, STOP, refusals, sh, take_back, tree, undone, write
 
@@ -16,8 +15,9 @@ from rundry.agent.protocol import (
     Say,
     Undo,
 )
+from rundry.agent.repo.old_snapshots.restore import FileVersion
 from rundry.agent.run.client.start_request import ResumeChanges
-from rundry.agent.run.commands.undo_plan import FileRestore, RecordedVersion
+from rundry.agent.run.commands.undo_plan import FileRestore
 from rundry.agent.state.facts.change_log import FileEffect
 from rundry.agent.state.facts.run_facts import fold
 from rundry.agent.state.facts.standing_changes import standing_changes
@@ -211,7 +211,7 @@ async def test_a_command_that_changed_a_thousand_files_is_one_change(driven, wor
 
 
 def test_what_is_restored_counts_the_lines_of_all_its_changes_the_other_way_round():
-    one, two, three = (RecordedVersion(name, "a.txt", name, HeldBlobs()) for name in ("1", "2", "3"))
+    one, two, three = (FileVersion(name) for name in ("1", "2", "3"))
     restore = FileRestore("a.txt", three, three, "blob 3", "blob 3")
     restore.add_older(two, three, FileEffect(before="blob 2", after="blob 3", added=5, removed=1))
     restore.add_older(one, two, FileEffect(before="blob 1", after="blob 2", added=2, removed=4))
