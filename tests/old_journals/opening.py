@@ -14,7 +14,7 @@ from rundry.agent.journal.integrity.chain import START, digest_of
 from rundry.agent.journal.integrity.checksums import META_DIGEST, command_digest, meta_digest
 from rundry.agent.journal.integrity.journal_tail import open_tail, read_tail
 from rundry.agent.journal.integrity.stored_faults import item_digest
-from rundry.agent.search.items.item_tables import hash_of
+from rundry.agent.search.items.frontier_view import hash_of
 
 FOLDER = Path(__file__).parent
 PLACE = "/tmp/recorded"

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ...journal.integrity.stored_faults import maintain_item_checksum
-from . import item_tables
-from .frontier_view import FrontierView
+from .frontier_view import FINDING, MOVES, SCHEMA, FrontierView, legible, stored
 from .item_keys import item_key, storable
 from .item_state import Candidate, Item, Named, State, Surfaced
 
@@ -34,7 +33,7 @@ _INSERT = """
     INSERT INTO frontier(hash, key, kind, value, source, state, place, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 0)
 """
 _LOOKUP = f"""
-    SELECT key FROM frontier WHERE hash IN (SELECT value FROM json_each(?)) AND state != '{item_tables.FINDING}'
+    SELECT key FROM frontier WHERE hash IN (SELECT value FROM json_each(?)) AND state != '{FINDING}'
 """
 _LOCATE = "SELECT id, key, state FROM frontier WHERE hash = ?"
 _FINISH = "UPDATE frontier SET state = 'done', due = NULL WHERE hash = ? AND key = ? AND state = 'working'"
@@ -79,7 +78,7 @@ class Frontier(FrontierView):
         with self._writing():
             seen = self._seen_of([key for some in keys for key in some])
             surfaced = [
-                _split_by_key(zip(some, candidates, strict=True), item_tables.legible(source), seen)
+                _split_by_key(zip(some, candidates, strict=True), legible(source), seen)
                 for some, (candidates, source) in zip(keys, batches, strict=True)
             ]
             self._enter([item for one in surfaced for item in one.new])
@@ -90,9 +89,9 @@ class Frontier(FrontierView):
         """Enter a finding's key as seen. Returns whether it is new."""
         key = storable(key)
         with self._writing():
-            if any(state == item_tables.FINDING for _, state in self._located(key)):
+            if any(state == FINDING for _, state in self._located(key)):
                 return False
-            row = (item_tables.hash_of(key), key, item_tables.FINDING, None, "", item_tables.FINDING, self._at_end(1))
+            row = (self.hash_of(key), key, FINDING, None, "", FINDING, self._at_end(1))
             self._journal.rows(_INSERT, row)
             self._tally(finding=1)
         return True
@@ -103,7 +102,7 @@ class Frontier(FrontierView):
             items = self.ready(n, now)
             if items:
                 due = sum(item.due is not None for item in items)
-                rows = [(State.WORKING.value, item_tables.hash_of(item.key), item.key) for item in items]
+                rows = [(State.WORKING.value, self.hash_of(item.key), item.key) for item in items]
                 self._journal.write("UPDATE frontier SET state = ?, due = NULL WHERE hash = ? AND key = ?", rows)
                 self._tally(waiting=-due, queued=due - len(items), working=len(items))
         return items
@@ -120,7 +119,7 @@ class Frontier(FrontierView):
     def finish_all(self, keys: Sequence[str]) -> int:
         """Mark these items as done and return how many of them were in work."""
         with self._writing():
-            count = self._journal.write(_FINISH, [(item_tables.hash_of(key), key) for key in keys])
+            count = self._journal.write(_FINISH, [(self.hash_of(key), key) for key in keys])
             if count:
                 self._tally(working=-count, done=count)
         return count
@@ -132,7 +131,7 @@ class Frontier(FrontierView):
         circle.
         """
         with self._writing():
-            self._journal.rows(item_tables.MOVES)
+            self._journal.rows(MOVES)
             self._journal.rows("INSERT OR REPLACE INTO frontier_moves VALUES (?, ?)", (key, target))
             way = dict.fromkeys([key])
             while target not in way:
@@ -146,12 +145,12 @@ class Frontier(FrontierView):
 
     def retry(self, key: str, error: str, due: float, attempts: int) -> bool:
         """Queue an item again that failed `attempts` times, for a time not before `due` (Unix time)."""
-        columns = {"error": item_tables.legible(error), "due": due, "attempts": attempts}
+        columns = {"error": legible(error), "due": due, "attempts": attempts}
         return self._change(key, (State.WORKING,), State.WAITING, **columns)
 
     def set_aside(self, key: str, error: str, attempts: int) -> bool:
         """Mark an item as failed permanently: one that was in work, queued, or done and checked again."""
-        columns = {"error": item_tables.legible(error), "attempts": attempts}
+        columns = {"error": legible(error), "attempts": attempts}
         return self._change(key, (*_OPEN, State.DONE), State.SET_ASIDE, **columns)
 
     def skip(self, key: str) -> bool:
@@ -164,7 +163,7 @@ class Frontier(FrontierView):
         with self._writing():
             if not any(state in before for _, state in self._located(key)):
                 return False
-            columns: dict[str, object] = {"source": item_tables.legible(source), "place": self._at_end(1)}
+            columns: dict[str, object] = {"source": legible(source), "place": self._at_end(1)}
             if attempts is not None:
                 columns["attempts"] = attempts
             return self._move(key, before, State.QUEUED, **columns)
@@ -197,7 +196,7 @@ class Frontier(FrontierView):
     def _ensure_tables(self) -> None:
         """Create the tables if they are missing."""
         if not self._exists():
-            for statement in item_tables.SCHEMA:
+            for statement in SCHEMA:
                 self._journal.rows(statement)
         if self._summed_at != self._journal.rollbacks:  # a rollback removes the triggers too
             maintain_item_checksum(self._journal)
@@ -212,7 +211,7 @@ class Frontier(FrontierView):
         unsure = [key for key in keys if key not in recent]
         seen = recent.intersection(keys)
         if unsure:
-            hashes = msgspec.json.encode([item_tables.hash_of(key) for key in unsure]).decode()
+            hashes = msgspec.json.encode([self.hash_of(key) for key in unsure]).decode()
             seen.update(key for (key,) in self._journal.rows(_LOOKUP, (hashes,)))
         return seen
 
@@ -223,8 +222,8 @@ class Frontier(FrontierView):
 
     def _as_rows(self, items: Sequence[Item], place: int) -> Iterator[tuple[object, ...]]:
         for place_of, item in enumerate(items, place):
-            value = None if item.value == item.key else item_tables.stored(item.value)
-            yield item_tables.hash_of(item.key), item.key, item.kind, value, item.source, State.QUEUED.value, place_of
+            value = None if item.value == item.key else stored(item.value)
+            yield self.hash_of(item.key), item.key, item.kind, value, item.source, State.QUEUED.value, place_of
 
     def _at_end(self, n: int, queued: int = 0) -> int:
         """Reserve `n` new places at the end of the queue, count `queued` of them as queued, and
@@ -235,7 +234,7 @@ class Frontier(FrontierView):
 
     def _located(self, key: str) -> list[tuple[int, str]]:
         """Return (id, state) of the item and of the finding with that key."""
-        rows = self._journal.rows(_LOCATE, (item_tables.hash_of(key),))
+        rows = self._journal.rows(_LOCATE, (self.hash_of(key),))
         return [(number, state) for number, stored, state in rows if stored == key]
 
     def _change(self, key: str, before: Sequence[State], state: State, **columns: object) -> bool:
