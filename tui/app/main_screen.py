@@ -169,11 +169,21 @@ class MainScreen(Screen[None]):
         is_board = self._areas.shows_board
         self.transcript.display = count > 0 and not is_board and not self.gate.takes_all
         self._notice.forget(state.refused, state.taken)
-        for why in self._areas.draw_board(is_board and not self.gate.takes_all):
-            self.prompt.tell(f"refused: {why}")
+        self._show_board(is_visible=is_board and not self.gate.takes_all)
         self._update_focus()
         self._show_message()
         self.on_descendant_focus()
+
+    def _show_board(self, *, is_visible: bool) -> None:
+        """Show or hide the board of a search, and report what the runner refused of it since."""
+        state, journal = self.controller.state, self.controller.link.journal
+        appears = is_visible and not self.search.display
+        self.search.display = is_visible
+        if is_visible:
+            is_over = self.controller.status.is_at_rest
+            self.search.board.show(state, journal, time.time(), is_over=is_over, at_once=appears)
+        for why in self.search.refusals(state):
+            self.prompt.tell(f"refused: {why}")
 
     def _show_head(self) -> None:
         """Show what runs and what is left."""

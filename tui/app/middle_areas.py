@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from textual.widget import Widget
@@ -54,16 +53,6 @@ class Areas:
             return
         self._board_wanted = wanted
         self._view.refresh_view()
-
-    def draw_board(self, is_visible: bool) -> list[str]:
-        """Show or hide the board of a search. Return why the runner refused what was asked of it since."""
-        state, status = self._controller.state, self._controller.status
-        appears = is_visible and not self.search.display
-        self.search.display = is_visible
-        if is_visible:
-            journal = self._controller.link.journal
-            self.search.board.show(state, journal, time.time(), is_over=status.is_at_rest, at_once=appears)
-        return self.search.refusals(state)
 
     def show_transcript(self) -> None:
         """Shrink a proposal that takes the whole height, so that the transcript is visible."""

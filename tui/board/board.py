@@ -15,9 +15,8 @@ from ..keys.screen_keymap import keymap_of
 from .board_arming import JUDGES, Arming
 from .board_data import BoardData, Tab, slotted
 from .board_layout import Laid, lay_out
-from .board_lists import listing_of
+from .board_lists import ListSource, listing_of
 from .board_view import STORED, BoardView
-from .long_lists import ListSource
 from .narrowing import RowFilter, next_group, no_row
 from .row_canvas import Canvas
 

@@ -17,9 +17,8 @@ from rundry.agent import FinderSpec, ItemDuplicate, ItemFailed, Journal, LoopKin
 from rundry.agent.search.items.frontier import Frontier
 from rundry.agent.search.items.item_state import Candidate
 from rundry.tui.board.board_layout import lay_out
-from rundry.tui.board.board_lists import listing_of
+from rundry.tui.board.board_lists import ItemLists, listing_of
 from rundry.tui.board.board_view import BoardView, Listing
-from rundry.tui.board.list_pages import ItemLists
 from rundry.tui.board.narrowing import RowFilter, narrow, next_group
 
 

@@ -13,9 +13,8 @@ from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Jou
 from rundry.agent.search.items.frontier import Frontier
 from rundry.agent.search.items.item_state import Candidate
 from rundry.tui.board.board_data import BoardData
-from rundry.tui.board.board_lists import listing_of
+from rundry.tui.board.board_lists import PAGE, ItemLists, Pages, listing_of
 from rundry.tui.board.board_view import BoardView, Listing
-from rundry.tui.board.list_pages import PAGE, ItemLists, Pages
 from rundry.tui.theme.theme import shipped_palette
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from rundry.agent import FrontierView, ItemFailed, ItemQueued, ItemRow, ItemState, Journal, ViewState
 
 from ...board.board import Board
-from ...board.list_pages import DuplicatePages, ItemLists, Pages
-from ...board.long_lists import ListSource
+from ...board.board_lists import DuplicatePages, ItemLists, ListSource, Pages
 
 if TYPE_CHECKING:
     from .replayed_items import ItemHistory
