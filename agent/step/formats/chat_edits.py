@@ -66,7 +66,7 @@ class ChatEdits(TextEdits):
             text = self._text(path)
             if text is None:
                 continue
-            is_part = space.count(text) > limit
+            is_part = space.model.count_text(text) > limit
             shown = part_excerpt(path, text, limit, space.count) if is_part else whole_excerpt(path, text)
             self._shown[path] = ShownFile(path, text, is_part=is_part, is_offer=True)
             if sent.get(path) != shown:

@@ -138,7 +138,7 @@ class FileEdits(TextEdits):
             excerpt, is_part = self._excerpt(path, text, space)
             asked = "\n".join([self._facts.spec.task, *(check.output for check in self._red_checks())])
             self._shown, self._on_disk = ShownFile(path, text, is_part=is_part, asked=asked), self._text(path)
-            tokens = space.count(text)
+            tokens = space.model.count_text(text)
             self.format = _fitting(form, self._shown, tokens)
             self._longest = 3 * min(tokens, _WHOLE) // 2 + _MORE_OUTPUT
             self._choose_part(self._part_asked(tokens, space), space)
@@ -175,7 +175,7 @@ class FileEdits(TextEdits):
         parts = parts_of(shown.path, shown.text, outputs, self._test_text(outputs))
         if number <= len(parts):
             self._part, self._number, self._parts = parts[number - 1], number, len(parts)
-            self._longest = 2 * space.count(text_of(shown, self._part)) + _PART
+            self._longest = 2 * space.model.count_text(text_of(shown, self._part)) + _PART
 
     def is_complete(self, said: str) -> bool:
         """Return whether the answer so far is complete, so that nothing more has to be added."""
@@ -274,7 +274,7 @@ class FileEdits(TextEdits):
             named = [(_names(path, check.output), path, text) for path, text in self._tests(check.output)]
             if named:
                 _, path, text = max(named)
-                if space.count(text) <= MOST_TEST:
+                if space.model.count_text(text) <= MOST_TEST:
                     shown = whole_excerpt(path, text)
                 else:
                     shown = part_excerpt(path, text, MOST_TEST, space.count, check.output)
@@ -366,7 +366,7 @@ class FileEdits(TextEdits):
 
         A part is shown if the text does not fit, or if the server would read it for too long.
         """
-        tokens, limit = space.count(text), space.quickly_read
+        tokens, limit = space.model.count_text(text), space.quickly_read
         self.share, size = next(((share, size) for share, size in space.tokens if tokens <= size), space.tokens[-2])
         size = size if limit is None else min(size, limit)
         if tokens <= size:

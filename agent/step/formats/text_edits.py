@@ -19,7 +19,7 @@ from .format_words import FILE_HEAD
 
 if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
-    from ...protocol import AnswerRead, Prompted
+    from ...protocol import AnswerRead, Model, Prompted
     from ...state.facts.run_facts import RunFacts
     from ...tools.tool_context import ToolContext
 
@@ -35,7 +35,7 @@ class FileSpace:
 
     tokens: Sequence[tuple[float | None, int]]
     """For each share of the instructions (see `shorten_fixed`): the tokens that it leaves, largest first."""
-    count: Callable[[str], int]
+    model: Model
     """Counts the tokens of a text."""
     quickly_read: int | None = None
     """Tokens that the server reads without a long wait. None means that it is fast, or its speed is unknown."""

@@ -146,7 +146,7 @@ def file_space(ctx: RunContext) -> FileSpace:
         return max(_LEAST_FILE, int(room - min(newest, room * _CHECK_SHARE)))
 
     quickly_read = ctx.prompts.quickly_read(model.name, reading_speed(model), MOST_SECONDS)
-    return FileSpace([(share, left(share)) for share in _SHARES], model.count_text, quickly_read)
+    return FileSpace([(share, left(share)) for share in _SHARES], model, quickly_read)
 
 
 def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, tools: Sequence[ToolSpec], events: Events) -> None:
