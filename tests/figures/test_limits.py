@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from .house import constructor_callbacks
 from .imports import circles, import_graph
 from .prose import texts_of
 from .ratchet import allowed, grown, refusals, wording_today
@@ -23,6 +24,8 @@ from .walks import walks
 from .wording import Hit, patterns
 
 HOW = "cd tests && python -m figures.ratchet"
+CALLBACKS = 46
+"""Functions that constructors take: rows of tables, listeners, and what other processes call (decision 0041)."""
 RULES = {"C901", "PLR0911", "PLR0912", "PLR0913", "PLR0915"}
 
 
@@ -33,6 +36,11 @@ def sources() -> list[Source]:
 
 def test_no_circle_of_imports_exists():
     assert circles(import_graph(code_of(sources()))) == []
+
+
+def test_no_constructor_takes_another_function():
+    found = list(constructor_callbacks(code_of(sources())))
+    assert len(found) <= CALLBACKS, "\n".join(str(place) for place in found)
 
 
 def test_no_package_gains_forbidden_wording_and_the_list_follows_each_rewrite():
