@@ -67,7 +67,7 @@ class ChatEdits(TextEdits):
             if text is None:
                 continue
             is_part = space.model.count_text(text) > limit
-            shown = part_excerpt(path, text, limit, space.count) if is_part else whole_excerpt(path, text)
+            shown = part_excerpt(path, text, limit, space.model.count_text) if is_part else whole_excerpt(path, text)
             self._shown[path] = ShownFile(path, text, is_part=is_part, is_offer=True)
             if sent.get(path) != shown:
                 new.append(Prompted(kind="attached", text=shown, path=path))

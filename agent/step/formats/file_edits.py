@@ -277,7 +277,7 @@ class FileEdits(TextEdits):
                 if space.model.count_text(text) <= MOST_TEST:
                     shown = whole_excerpt(path, text)
                 else:
-                    shown = part_excerpt(path, text, MOST_TEST, space.count, check.output)
+                    shown = part_excerpt(path, text, MOST_TEST, space.model.count_text, check.output)
                 return f"The check `{check.command}` has not passed yet, because of a test in this file. {shown}"
         return ""
 
@@ -372,7 +372,7 @@ class FileEdits(TextEdits):
         if tokens <= size:
             return whole_excerpt(path, text), False
         outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
-        return part_excerpt(path, text, size, space.count, outputs, self._test_text(outputs)), True
+        return part_excerpt(path, text, size, space.model.count_text, outputs, self._test_text(outputs)), True
 
     def _test_text(self, outputs: str) -> str:
         return "\n".join(text[:_MOST_TEXT] for _, text in self._tests(outputs))
