@@ -49,7 +49,7 @@ class Jobs(Protocol):
         ...
 
     def output(self, name: str) -> bytes | None:
-        """Return the output so far, also after its end; None: this runner did not start such a command."""
+        """Return the output so far, also after its end, or None if this runner did not start such a command."""
         ...
 
 

@@ -32,7 +32,7 @@ class FileVersion(msgspec.Struct, frozen=True):
     sha: str
     """Git's hash of its bytes, or of the link's target."""
     mode: int | None = None
-    """Mode as in a tree; None: a plain file whose permissions were not recorded."""
+    """Mode as in a tree. None means a plain file whose permissions were not recorded."""
 
     def load(self) -> bytes:
         """Return these bytes. Raises RundryError if they are not stored."""

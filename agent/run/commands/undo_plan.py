@@ -116,7 +116,7 @@ class RestorePlan:
 
 
 Versions = Mapping[str, FileVersion | None]
-"""Files by path, as they were; None: there was no file."""
+"""Files by path, as they were, or None if there was no file."""
 
 
 async def versions_of(journal: Journal, snapshots: Snapshots, change: RecordedChange) -> tuple[Versions, Versions]:

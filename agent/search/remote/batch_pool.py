@@ -52,7 +52,7 @@ class BatchPool:
     """Works orders on the cluster, as many batches at the same time as it has threads, and a few that wait there."""
 
     def __init__(self, cluster: Cluster, events: Events | None = None) -> None:
-        """`events`: records the workers when they changed; None: nothing records them."""
+        """`events`: records the workers when they changed. None means that nothing records them."""
         self._cluster, self._events = cluster, events
         self._run = secrets.token_hex(6)
         self._number = 0

@@ -123,7 +123,7 @@ class RunContext:
     outages: Outages
     """The servers that do not answer now. Tries share it with their run."""
     on_stall: OnStall | None
-    """What the user chose for a repeated stall; None: nothing."""
+    """What the user chose for a repeated stall, or None."""
     start_checks: StartChecks
     """What must be known before the first tool runs."""
     headless: bool

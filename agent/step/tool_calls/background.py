@@ -98,7 +98,7 @@ class Background:
     ) -> None:
         """`live`: folders of the workspace that the user lets these commands write.
 
-        `messages`: get a message if a command ends by itself; None: it is recorded immediately.
+        `messages`: get a message if a command ends by itself. None means that it is recorded immediately.
         """
         self._tree, self._live = tree, live
         self._journal, self._clock = journal, clock
