@@ -73,7 +73,9 @@ async def test_an_item_comes_to_its_row_on_the_way_that_the_page_describes(pytes
         stage.board.go_to_tab(stage.board.number_of("queue"))
         Frontier(stage.link.journal).surface([Candidate("value", "the first item")], "seed", tmp_path)
         with Traced(SCREEN, starts=lambda: not stage.link.is_read) as traced:
-            stage.play(ItemQueued(key="the first item", kind="value", value="the first item", source="seed"))
+            stage.play(
+                ItemQueued(key="the first item", kind="value", value="the first item", source="seed", reason="seed")
+            )
             await shows(pilot, "the first item")
     stage.link.journal.close()
     assert traced.faults(walk[walk.index(SCREEN) :]) == []

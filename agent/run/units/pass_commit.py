@@ -57,7 +57,7 @@ class PassFiles(NamedTuple):
     effects: Sequence[Effect]
     """Files and links; paths are relative to the workspace."""
     root: Path
-    """The workspace."""
+    """Folder of the workspace."""
     unit: Unit
     listed: ListedEffects
 
