@@ -14,7 +14,7 @@ from fakes.models.model_by_role import NOTHING, ModelByRole, report
 from fakes.played_events import spec
 from fakes.turns import call, say
 from fakes.views.board_screen import SIZE, Searching
-from fakes.views.searched import crawl
+from fakes.views.lens_search import crawl
 from painted import shows, until
 
 from rundry.agent.journal.journal import Journal

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from fakes.played import spec
+from fakes.played_events import spec
 from fakes.recorded_events import RecordedEvents
 from msgspec.structs import replace
 from search.finder.frontier_values import ROOT, values

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from fakes.blobs_in_memory import BlobsInMemory
 from fakes.models.model_by_role import report
-from fakes.played import spec
+from fakes.played_events import spec
 from fakes.project import git
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
