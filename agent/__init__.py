@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from .sandbox.sandbox import Sandbox
     from .search.items.frontier_view import FrontierView
     from .search.items.item_keys import item_key
-    from .search.items.item_state import Row as ItemRow, State as ItemState
+    from .search.items.item_state import ItemRow, State as ItemState
     from .settings.default_limits import read_limit
     from .settings.handoff_tiers import same_server_model
     from .settings.hook_scripts import trust_scripts
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from .settings.trust import Trust
     from .settings.trusted_choices import FileTrust, file_trust, is_own_journal, require_own_journal
     from .state.common.manual_facts import Background
-    from .state.common.void_end import changed_words, end_word, void_words
+    from .state.common.void_end import changed_since_words, end_word, void_words
     from .state.facts.change_log import RecordedChange
     from .state.facts.checkpoint import facts_of, last_end
     from .state.facts.reached_limit import limit_in, reached_limit

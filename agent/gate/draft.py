@@ -133,7 +133,7 @@ class _AlreadyMade:
         return "the command already made this change"
 
 
-def digest_of(draft: Draft, sandbox: str | None) -> str:
+def digest_of_draft(draft: Draft, sandbox: str | None) -> str:
     """Return a hex digest of exactly what would happen.
 
     It covers the file with both contents, the command line with its folder, its sandbox and its extra permissions, the

@@ -16,7 +16,7 @@ from ..host.watch_files import watch_files
 from ..protocol import Clock, Decide, GateMode, Rule, RuleAdded, Waiting
 from ..state.common.person_requests import next_proposal_id
 from .decision import refused_to_client, rule_on_decision
-from .draft import Draft, EffectsDraft, FileDraft, digest_of
+from .draft import Draft, EffectsDraft, FileDraft, digest_of_draft
 from .policy import Verdict, is_named
 from .proposal_events import SINGLE_FILE, Place, decided, in_conflict, opened, rebased
 from .rebase import Conflict, conflict_digest, holds_already, rebase_draft
@@ -293,7 +293,7 @@ class Gate:
     ) -> tuple[str, str, Split | None]:
         """Record the new proposal, and that the run waits if it asks; return its id, its digest and its hunks."""
         name = next_proposal_id(call_id, self._requests.proposal_ids)
-        digest = digest_of(draft, self._tree.sandbox)
+        digest = digest_of_draft(draft, self._tree.sandbox)
         parts = split_bytes(draft.before, draft.after) if isinstance(draft, FileDraft) else None
         proposal = opened(
             draft,
@@ -377,7 +377,7 @@ class _Reviser:
             waiting.draft = found
 
     def _rebase(self, waiting: OpenProposal, draft: FileDraft) -> None:
-        verdict, digest = self._policy.judge(draft, self._tree), digest_of(draft, self._tree.sandbox)
+        verdict, digest = self._policy.judge(draft, self._tree), digest_of_draft(draft, self._tree.sandbox)
         waiting.replace_draft(draft, verdict, digest)
         why = self._whose(draft)
         waiting.events.record(

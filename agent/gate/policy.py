@@ -17,7 +17,7 @@ from ..host.workspace_paths import Workspace
 from ..layers.effect_classes import EXECUTABLE
 from ..layers.surroundings import why_edit_asks
 from ..protocol import IN_PLACE, GateMode, Rule
-from ..shell.command_line import Line, Part
+from ..shell.command_line import ParsedLine, PlainCommand
 from ..shell.flags import base, hides, risk, script_of, unknown_word
 from ..shell.grammar import HIDDEN
 from ..shell.line_parser import parse_line
@@ -240,7 +240,7 @@ def _why_not_in_layer(draft: CommandDraft, context: PolicyContext) -> str:
     return f"commands write to the workspace itself: {context.why_no_layers or 'it is a worktree of rundry'}"
 
 
-def _needs(line: Line, unruled: Sequence[Part], context: PolicyContext) -> list[str]:
+def _needs(line: ParsedLine, unruled: Sequence[PlainCommand], context: PolicyContext) -> list[str]:
     """Return the names of the commands that no rule allows; if rules cannot decide, of all that are not harmless."""
     doubtful = [part for part in line.parts if not any(allows_part(rule, part) for rule in context.rules)]
     names = [base(part.name) for part in unruled or doubtful if part.texts not in ([name] for name in NEUTRAL)]
@@ -255,13 +255,13 @@ def _why_asked(rule: Rule, hit: Hit) -> str:
     return f"a word of the command is unknown and could make this rule apply: {rule_text(rule)}"
 
 
-def _in_short(part: Part) -> str:
+def _in_short(part: PlainCommand) -> str:
     """Shorten a command. The gate shows the whole line below, and the model has it in its call."""
     text = " ".join(part.texts)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN].rstrip()}…"
 
 
-def _judge_auto(line: Line, context: PolicyContext) -> Verdict | None:
+def _judge_auto(line: ParsedLine, context: PolicyContext) -> Verdict | None:
     """Judge a command that starts by itself: ask only if it could evade a rule that restricts.
 
     In `auto` the sandbox limits it; in `effects` and in a stage, what it changes waits. Returns None if there is no
@@ -283,7 +283,7 @@ def _restricts(rule: Rule) -> bool:
     return rule.verdict != "allow" and rule.tool in (None, "run_command")
 
 
-def _unnamed(line: Line) -> list[str]:
+def _unnamed(line: ParsedLine) -> list[str]:
     """Return doubts about words that name unknown files, because a rule for paths may apply to these."""
     if hidden := _hidden_characters(line):
         return hidden
@@ -291,14 +291,14 @@ def _unnamed(line: Line) -> list[str]:
     return [f"the files of `{word.text}` are unknown, and a rule names files" for word in words]
 
 
-def _hidden_characters(line: Line) -> list[str]:
+def _hidden_characters(line: ParsedLine) -> list[str]:
     """Return the doubt about invisible characters. The words are not shown then, because they differ from the line."""
     return [doubt for doubt in line.doubts if doubt.startswith(HIDDEN)]
 
 
-def _by_rules(line: Line, context: PolicyContext) -> tuple[list[Part], list[str]]:
+def _by_rules(line: ParsedLine, context: PolicyContext) -> tuple[list[PlainCommand], list[str]]:
     """Return the parts that no rule allows, and why rules cannot decide at all."""
-    doubts, unruled, ruled = list(line.doubts), list[Part](), 0
+    doubts, unruled, ruled = list(line.doubts), list[PlainCommand](), 0
     root = context.workspace.seen
     here = root
     for i, part in enumerate(line.parts):
@@ -324,7 +324,7 @@ def _by_rules(line: Line, context: PolicyContext) -> tuple[list[Part], list[str]
     return unruled, list(dict.fromkeys(doubts))
 
 
-def _moved(part: Part, root: Path) -> Path | str:
+def _moved(part: PlainCommand, root: Path) -> Path | str:
     """Return the folder that `cd` leads to, or why it is unknown."""
     if len(part.words) != 2 or not part.words[1].known or part.words[1].pattern or part.words[1].text.startswith("-"):
         return "the target of `cd` is unknown"
@@ -334,7 +334,7 @@ def _moved(part: Part, root: Path) -> Path | str:
     return there
 
 
-def _out_of_place(part: Part, here: Path, root: Path) -> str | None:
+def _out_of_place(part: PlainCommand, here: Path, root: Path) -> str | None:
     """Return why the part does something else in this folder than its rule intends."""
     name = part.name
     if name == "cd":
@@ -362,7 +362,7 @@ def _is_below(word: str, here: Path, root: Path) -> bool:
     return real_path(here / target).is_relative_to(root)
 
 
-def _touched(line: Line, ws: Workspace) -> list[str]:
+def _touched(line: ParsedLine, ws: Workspace) -> list[str]:
     """Return a reason for each protected file in the workspace that the line certainly writes to."""
     here = ws.seen
     targets: list[tuple[Path, str]] = [(here, target) for target in line.writes]
@@ -378,7 +378,7 @@ def _touched(line: Line, ws: Workspace) -> list[str]:
     return list(dict.fromkeys(why for place, target in targets if (why := _protected(ws, place, target))))
 
 
-def _edits_in_place(part: Part) -> bool:
+def _edits_in_place(part: PlainCommand) -> bool:
     return base(part.name) in ("sed", "perl") and any(re.match(r"-(-in-place|\w*i)", word) for word in part.texts[1:])
 
 

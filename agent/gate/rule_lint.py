@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..protocol.tools.mcp import server_of
 from ..protocol.tools.traits import TOOL_TRAITS, tools_with
-from .rules import path_matches, rule_text, words_of
+from .rules import path_matches, rule_text, words_of_rule
 
 if TYPE_CHECKING:
     from ..protocol import Rule
@@ -46,7 +46,7 @@ def _of_command(rule: Rule) -> str | None:
         return f"{rule.tool} does not run commands: remove the tool or the command"
     if not rule.command.strip():
         return "the command is empty: write its first words"
-    if rule.verdict == "allow" and not words_of(rule.command):
+    if rule.verdict == "allow" and not words_of_rule(rule.command):
         return "an allow rule takes one plain command: write a rule for each part"
     return None
 

@@ -12,7 +12,7 @@ from ..shell.line_parser import parse_line
 from ..shell.rule_matches import Hit, hit
 
 if TYPE_CHECKING:
-    from ..shell.command_line import Part
+    from ..shell.command_line import PlainCommand
 
 _GLOB = "\\*?[]! "
 
@@ -34,7 +34,7 @@ def applies_to_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:
     return rule.path is None or any(path_matches(rule, path) for path in paths)
 
 
-def allows_part(rule: Rule, part: Part) -> bool:
+def allows_part(rule: Rule, part: PlainCommand) -> bool:
     """Return whether an allow rule covers this plain command.
 
     The command must begin with the rule's words, and these must include the program that finally runs.
@@ -43,14 +43,14 @@ def allows_part(rule: Rule, part: Part) -> bool:
         return False
     if rule.command is None:
         return rule.tool == "run_command"
-    words = words_of(rule.command)
+    words = words_of_rule(rule.command)
     first = part.words[: len(words)]
     if not words or [word.text for word in first if word.known and not word.pattern] != words:
         return False  # an unknown word never matches the rule
     return not is_launcher(part.texts, len(words))
 
 
-def match_command(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[str]) -> Hit:
+def match_command(rule: Rule, command: str, parts: Sequence[PlainCommand], paths: Sequence[str]) -> Hit:
     """Return whether a deny or ask rule matches a part of the line (ignoring options) or a file that the line names."""
     if rule.tool not in (None, "run_command"):
         return Hit.NO
@@ -58,7 +58,7 @@ def match_command(rule: Rule, command: str, parts: Sequence[Part], paths: Sequen
         return Hit.SURE if any(path_matches(rule, path) for path in paths) else Hit.NO
     if rule.command is None:
         return Hit.SURE
-    words = words_of(rule.command)
+    words = words_of_rule(rule.command)
     if not words:
         return Hit.SURE if rule.command in command else Hit.NO
     return max((hit(words, part) for part in parts), default=Hit.NO)
@@ -75,7 +75,7 @@ def run_rule(rule: Rule) -> Rule:
     return rule if rule.path is None else Rule(verdict="allow", path=rule.path)
 
 
-def command_rule(part: Part) -> Rule:
+def command_rule(part: PlainCommand) -> Rule:
     """Return the rule that `always` writes for a plain command: these words and any that follow."""
     return Rule(verdict="allow", tool="run_command", command=" ".join(quoted(text) for text in part.texts))
 
@@ -88,7 +88,7 @@ def quoted(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def words_of(command: str) -> list[str]:
+def words_of_rule(command: str) -> list[str]:
     """Return the words of a rule's command; empty if it is more than one plain command."""
     line = parse_line(command.strip().removesuffix(" *"))
     if line.doubts or line.writes or len(line.parts) != 1:

@@ -55,7 +55,7 @@ _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".pass
 
 
 @lru_cache(maxsize=1 << 16)
-def fold(name: str) -> str:
+def folded_name(name: str) -> str:
     """Return a name as the most tolerant file system compares it.
 
     It has no upper case, no invisible characters, and no dots or spaces at its end.
@@ -67,7 +67,7 @@ def fold(name: str) -> str:
 
 def why_forbidden(parts: Sequence[str]) -> str | None:
     """Return why no tool may access the path made of these parts below the workspace, or None."""
-    folded = [fold(part) for part in parts]
+    folded = [folded_name(part) for part in parts]
     for name in folded:
         if name in (".git", "git~1"):
             return "tools may not use git's own files: use git commands"
@@ -80,7 +80,7 @@ def why_forbidden(parts: Sequence[str]) -> str | None:
 
 def is_secret(name: str) -> bool:
     """Return whether a file of this name usually contains a password or a key."""
-    name = fold(name)
+    name = folded_name(name)
     if name in _SECRET_NAMES or name in _SECRET_DATA:
         return True
     if name.startswith(".env") and name.endswith(_SAMPLES):
@@ -90,4 +90,4 @@ def is_secret(name: str) -> bool:
 
 def why_cautioned(parts: Sequence[str]) -> str | None:
     """Return why a change of this path always needs approval, even for a new file; None if it does not."""
-    return why_auto_loaded([fold(part) for part in parts])
+    return why_auto_loaded([folded_name(part) for part in parts])

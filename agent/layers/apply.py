@@ -26,7 +26,7 @@ from ..host.files.file_states import FileState, read_state
 from ..host.files.no_follow import exchange, folder_of, rename_new
 from ..host.files.temporary import temporary_name
 from ..host.files.write_file import remove_any_file, write_any_file, write_large_file
-from .effect_rows import Row
+from .effect_rows import EffectRow
 from .layer_effects import IN_MEMORY, Side, is_same, side_at
 from .open_below import FOLDER
 from .unit_record import boot_id
@@ -112,7 +112,7 @@ def stored_progress(file: Path, count: int) -> Generator[Progress]:
 
 
 def carry_out(
-    ws: Workspace, rows: Sequence[Row], source: Source, progress: Progress | None = None, *, durable: bool = True
+    ws: Workspace, rows: Sequence[EffectRow], source: Source, progress: Progress | None = None, *, durable: bool = True
 ) -> list[Result]:
     """Carry the rows out, and return what became of each, in the order in which they were tried.
 
@@ -127,7 +127,7 @@ def carry_out(
     results = list[Result]()
     failed = set[str]()
     for n, row in sorted(gone, key=lambda one: one[1].path, reverse=True):
-        first = Row(path=row.path, before=row.before, after=None)
+        first = EffectRow(path=row.path, before=row.before, after=None)
         result = _tried(ws, first, source, also=row.after, is_done=progress.has(n, _GOES))
         if result.conflict:
             failed.add(row.path)
@@ -150,7 +150,7 @@ def carry_out(
             elif is_new and after.type == "folder" and not is_done:
                 result = making.folder(path)
             else:
-                wanted = Row(path=path, before=None, after=after) if is_new else row
+                wanted = EffectRow(path=path, before=None, after=after) if is_new else row
                 result = _tried(ws, wanted, source, is_done=is_done)
             if not result.conflict:
                 progress.add(n, _COMES)
@@ -161,7 +161,7 @@ def carry_out(
     return results
 
 
-def _changes_type(row: Row) -> bool:
+def _changes_type(row: EffectRow) -> bool:
     return row.before is not None and row.after is not None and row.before.type != row.after.type
 
 
@@ -239,7 +239,7 @@ class _Making:
         return self._folder
 
 
-def _tried(ws: Workspace, row: Row, source: Source, also: Side | None = None, *, is_done: bool) -> Result:
+def _tried(ws: Workspace, row: EffectRow, source: Source, also: Side | None = None, *, is_done: bool) -> Result:
     """Carry a row out. `also`: another state of the path in which nothing is left to do. `is_done`: only look."""
     try:
         return Result(row.path, _carried_out(ws, row, source, also, is_done=is_done))
@@ -249,7 +249,7 @@ def _tried(ws: Workspace, row: Row, source: Source, also: Side | None = None, *,
         return Result(row.path, error.strerror or str(error))
 
 
-def _carried_out(ws: Workspace, row: Row, source: Source, also: Side | None, *, is_done: bool) -> str:
+def _carried_out(ws: Workspace, row: EffectRow, source: Source, also: Side | None, *, is_done: bool) -> str:
     root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
     try:
         path = os.fsencode(row.path)
@@ -260,7 +260,7 @@ def _carried_out(ws: Workspace, row: Row, source: Source, also: Side | None, *, 
         if is_done:
             return CHANGED
         if _is_without_mode(now, row):  # a kill came between the new content and its execute bit
-            row = Row(path=row.path, before=now, after=row.after)
+            row = EffectRow(path=row.path, before=now, after=row.after)
         elif not _is(now, row.before):
             return CHANGED if row.before is not None else MADE
     finally:
@@ -278,7 +278,7 @@ def _carried_out(ws: Workspace, row: Row, source: Source, also: Side | None, *, 
     return ""
 
 
-def _is_without_mode(now: Side | None, row: Row) -> bool:
+def _is_without_mode(now: Side | None, row: EffectRow) -> bool:
     before, after = row.before, row.after
     if now is None or before is None or after is None or not now.type == before.type == after.type == "file":
         return False
@@ -334,7 +334,7 @@ def _is_link_to(folder: int, name: str, digest: str) -> bool:
     return _sha256(os.fsencode(os.readlink(name, dir_fd=folder))) == digest
 
 
-def _write(ws: Workspace, real: Path, row: Row, after: Side, source: Source) -> None:
+def _write(ws: Workspace, real: Path, row: EffectRow, after: Side, source: Source) -> None:
     if row.before is None or row.before.digest != after.digest:
         before = _state(ws, real, row.before)
         if after.size > IN_MEMORY:

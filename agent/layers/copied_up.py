@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterable
 
-from .direct_comparison import digest_of
+from .direct_comparison import digest_of_file
 from .layer_effects import is_opaque, status_at
 from .open_below import FOLDER, open_below
 
@@ -34,8 +34,8 @@ class CopiedUp:
             under = status_at(below, path)
             if under is None or _looks(status) != _looks(under):
                 continue
-            digest = digest_of(top, path)
-            if digest and digest == digest_of(below, path):
+            digest = digest_of_file(top, path)
+            if digest and digest == digest_of_file(below, path):
                 self._seen[path] = seen
 
     def holds(self, path: bytes, inode: int, ctime_ns: int) -> bool:

@@ -28,7 +28,7 @@ _PIECE = 1 << 20
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 
-class Entry(NamedTuple):
+class PathEntry(NamedTuple):
     """What is at a path."""
 
     side: Side
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 class Tree(NamedTuple):
     """The files, links and folders of a workspace at one time, also those that lie on other file systems."""
 
-    entries: dict[bytes, Entry]
+    entries: dict[bytes, PathEntry]
     unread: list[str]
     """Folders that could not be listed."""
     special: list[str]
@@ -112,7 +112,7 @@ def changes(workspace: Path, before: Tree, after: Tree, reads: Callable[[str], b
     return sorted(found, key=lambda one: one.path)
 
 
-def _effect(path: bytes, old: Entry | None, now: Side | None, conflict: str = "") -> Effect:
+def _effect(path: bytes, old: PathEntry | None, now: Side | None, conflict: str = "") -> Effect:
     was = None if old is None else old.side
     kind: Kind = "added" if was is None else "deleted" if now is None else "changed"
     inode, links = (0, 1) if old is None else (old.side.inode, old.links)
@@ -131,10 +131,10 @@ def _is_below(path: bytes, folders: set[bytes]) -> bool:
 def _read_if(side: Side, root: int, path: bytes, wanted: bool) -> Side:
     if side.type != "file" or side.digest or not wanted:
         return side
-    return msgspec.structs.replace(side, digest=digest_of(root, path))
+    return msgspec.structs.replace(side, digest=digest_of_file(root, path))
 
 
-def _is_untouched(old: Entry, new: Entry, now: Side) -> bool:
+def _is_untouched(old: PathEntry, new: PathEntry, now: Side) -> bool:
     """Return whether an entry is as it was. `now`: the new side, with a digest if the old one has one."""
     if old.side.type == now.type == "folder":
         return True
@@ -163,7 +163,7 @@ def _read_folder(
             if side is None:
                 found.special.append(os.fsdecode(path))
                 continue
-            found.entries[path] = Entry(side, status.st_dev, status.st_nlink)
+            found.entries[path] = PathEntry(side, status.st_dev, status.st_nlink)
             if side.type == "folder":
                 inner.append(path)
     return inner
@@ -182,7 +182,7 @@ def _side(folder: int, name: bytes, status: os.stat_result, *, is_read: bool) ->
         return None
     return Side(
         type="file",
-        digest=digest_of(folder, name) if is_read else "",
+        digest=digest_of_file(folder, name) if is_read else "",
         size=status.st_size,
         executable=bool(mode & stat.S_IXUSR),
         mtime_ns=mtime,
@@ -222,7 +222,7 @@ def _target(folder: int, path: bytes) -> bytes | None:
         return None
 
 
-def digest_of(folder: int, path: bytes) -> str:
+def digest_of_file(folder: int, path: bytes) -> str:
     """Return the digest of a file, or empty if it cannot be read."""
     found = hashlib.sha256()
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from ..host.protected_names import fold, why_cautioned, why_forbidden
+from ..host.protected_names import folded_name, why_cautioned, why_forbidden
 from ..protocol.text.counts import first_names, plural
 from ..protocol.text.path_text import quoted_path
 from ..repo.checkout.dependency_folders import FolderKind, dependency_kinds, output_kinds
@@ -89,7 +89,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Why git's settings or index are not known; then everything asks."""
 
 
-class Entry(NamedTuple):
+class ClassedEffect(NamedTuple):
     """One effect with what a person has to know."""
 
     effect: Effect
@@ -105,7 +105,7 @@ class Group(NamedTuple):
     kind: Class
     folder: str
     """What is decided as a whole: a dependency folder, a new repository; or the folder of build output. Else empty."""
-    entries: tuple[Entry, ...]
+    entries: tuple[ClassedEffect, ...]
 
     @property
     def title(self) -> str:
@@ -144,7 +144,7 @@ class _Decided(NamedTuple):
 def classify(effects: Sequence[Effect], known: Surroundings) -> list[Group]:
     """Return the effects in groups, each effect in one of them, in the order of `Class`."""
     sorter = Sorter(effects, known)
-    groups = dict[tuple[Class, str], list[Entry]]()
+    groups = dict[tuple[Class, str], list[ClassedEffect]]()
     room = known.room
     for effect in effects:
         found = sorter.decide(effect)
@@ -152,7 +152,7 @@ def classify(effects: Sequence[Effect], known: Surroundings) -> list[Group]:
         undo = displaced <= room and found.kind != "built"
         if undo:
             room -= displaced
-        groups.setdefault((found.kind, found.folder), []).append(Entry(effect, found.why, undo))
+        groups.setdefault((found.kind, found.folder), []).append(ClassedEffect(effect, found.why, undo))
     ordered = sorted(groups, key=lambda key: (_ORDER.index(key[0]), key[1]))
     return [Group(kind, folder, tuple(groups[kind, folder])) for kind, folder in ordered]
 
@@ -228,17 +228,17 @@ class Sorter:
                 return _Decided("protected", f"{known}/{kind}/{name.partition('/')[0]}", _NEW_REPOSITORY)
             return _Decided("git", known)
         for at, part in enumerate(parts):
-            if fold(part) in (".git", "git~1"):
+            if folded_name(part) in (".git", "git~1"):
                 return _Decided("protected", "/".join(parts[: at + 1]), _NEW_REPOSITORY)
         for folder in (*above, "") if self._bare else ():
-            if folder in self._bare and fold(path.removeprefix(f"{folder}/").split("/")[0]) in _READ_BY_GIT:
+            if folder in self._bare and folded_name(path.removeprefix(f"{folder}/").split("/")[0]) in _READ_BY_GIT:
                 return _Decided("protected", folder, _BARE)
         return None
 
     def _is_bare(self, folder: str, names: set[str]) -> bool:
         if ".git" in self._known.names.get(folder, ()):  # git looks for `.git` first
             return False
-        found = {fold(name) for name in names if len(name) <= _LONGEST}
+        found = {folded_name(name) for name in names if len(name) <= _LONGEST}
         return any(found >= whole for whole in _WHOLE)
 
     def _why(self, effect: Effect, parts: list[str]) -> str:
@@ -248,7 +248,7 @@ class Sorter:
             return "it is a link that leads out of the workspace"
         if why := why_forbidden(parts) or why_cautioned(parts):
             return "" if self._concerns_output(path) else why
-        folded = "/".join(map(fold, parts))
+        folded = "/".join(map(folded_name, parts))
         if why := self._files.get(folded):
             return why
         if self._folders and (
@@ -381,7 +381,7 @@ _LONGEST = 20
 
 
 def _folded(paths: Mapping[str, str]) -> dict[str, str]:
-    return {"/".join(map(fold, path.split("/"))): why for path, why in paths.items()}
+    return {"/".join(map(folded_name, path.split("/"))): why for path, why in paths.items()}
 
 
 def _cut(path: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ _Line = tuple[bytes, Side | None, Side | None]
 """A row; its path as bytes, because a text cannot hold each name."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class EffectRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One path, as it was and as it should be. None stands for a path where nothing is.
 
     A file gets the time of `after`; if that is 0, it keeps the time at which it is written.
@@ -27,9 +27,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     after: Side | None
 
     @property
-    def inverse(self) -> Row:
+    def inverse(self) -> EffectRow:
         """The row that takes this one back."""
-        return Row(path=self.path, before=self.after, after=self.before)
+        return EffectRow(path=self.path, before=self.after, after=self.before)
 
 
 def new_name() -> str:
@@ -37,12 +37,12 @@ def new_name() -> str:
     return secrets.token_hex(8)
 
 
-def encode_rows(rows: Sequence[Row]) -> bytes:
+def encode_rows(rows: Sequence[EffectRow]) -> bytes:
     """Encode rows for a file or a journal."""
     return msgspec.msgpack.encode([(os.fsencode(row.path), row.before, row.after) for row in rows])
 
 
-def encode_for_digest(rows: Sequence[Row]) -> bytes:
+def encode_for_digest(rows: Sequence[EffectRow]) -> bytes:
     """Encode rows for a digest: what a file will contain, but not where its bytes lie, unless nobody read them.
 
     What is written in a copy is written down again at each listing.
@@ -56,10 +56,10 @@ def _anywhere(side: Side | None) -> Side | None:
     return replace(side, inode=0, ctime_ns=0)
 
 
-def decode_rows(data: bytes) -> list[Row]:
+def decode_rows(data: bytes) -> list[EffectRow]:
     """Return the rows of `encode_rows`."""
     lines = msgspec.msgpack.decode(data, type=list[_Line])
-    return [Row(path=os.fsdecode(path), before=before, after=after) for path, before, after in lines]
+    return [EffectRow(path=os.fsdecode(path), before=before, after=after) for path, before, after in lines]
 
 
 def encode_git(repositories: Sequence[GitChanges]) -> bytes:

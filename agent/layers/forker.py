@@ -41,7 +41,7 @@ _MOST = 1 << 16
 _OPEN = os.O_RDONLY | os.O_CLOEXEC
 
 
-class Refused(Exception):
+class StepRefused(Exception):
     """The system refused a step."""
 
     def __init__(self, step: str, code: int, why: str = "") -> None:
@@ -53,7 +53,7 @@ def main(requests: socket.socket) -> None:
     """Answer requests until the socket is closed."""
     try:
         found = [] if _may_mount() else [_user_namespace()]
-    except (Refused, OSError) as error:
+    except (StepRefused, OSError) as error:
         requests.send(_words(error))
         return
     socket.send_fds(requests, [b"{}"], found)
@@ -69,7 +69,7 @@ def main(requests: socket.socket) -> None:
             continue
         try:
             socket.send_fds(requests, [b"{}"], _made(json.loads(asked), given))
-        except (Refused, OSError, ValueError, KeyError) as error:
+        except (StepRefused, OSError, ValueError, KeyError) as error:
             requests.send(_words(error))
         os._exit(0)
 
@@ -100,7 +100,7 @@ def _user_namespace() -> int:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123
                 file.write(text)
         except OSError as error:  # Ubuntu 24.04 makes the namespace and then refuses what it is for
-            raise Refused("user namespace", error.errno or 0, f"{name}: {error.strerror}") from None
+            raise StepRefused("user namespace", error.errno or 0, f"{name}: {error.strerror}") from None
     return os.open("/proc/self/ns/user", _OPEN)
 
 
@@ -128,7 +128,7 @@ def _processes() -> list[int]:
 
 def _sealed(places: "list[str]", namespace: int) -> list[int]:
     if _libc().setns(ctypes.c_int(namespace), ctypes.c_int(NEW_MOUNTS)):
-        raise Refused("mount namespace", ctypes.get_errno())
+        raise StepRefused("mount namespace", ctypes.get_errno())
     for place in places:
         _mount(None, place, None, _REMOUNT | _READ_ONLY, None, "seal")
     return []
@@ -142,7 +142,7 @@ def _unused(asked: "dict[str, Any]") -> list[int]:
     options = f"userxattr,index=on,lowerdir=.,upperdir={_escaped(asked['upper'])},workdir={_escaped(asked['work'])}"
     try:
         _mount("overlay", ".", "overlay", 0, options, "in use")
-    except Refused as refused:
+    except StepRefused as refused:
         if refused.code != errno.EINVAL:  # its work folder was used with `volatile`, which is noticed later
             raise
     return []
@@ -155,7 +155,7 @@ def _layer(asked: "dict[str, Any]") -> list[int]:
     for cover in asked["covers"]:
         _cover(cover)
     for cache in asked["caches"]:
-        with contextlib.suppress(Refused):  # it stays as it is; whoever asked looks, and lets nobody write there
+        with contextlib.suppress(StepRefused):  # it stays as it is; whoever asked looks, and lets nobody write there
             _cover(cache)
     for place in asked["hidden"]:
         _mount("tmpfs", place, "tmpfs", _READ_ONLY | _NO_SUID_DEVICES_PROGRAMS, "mode=0755", "hidden folder")
@@ -169,7 +169,7 @@ def _cover(cover: "dict[str, Any]") -> None:
     upper = f"lowerdir={lowers},upperdir={_escaped(cover['upper'])},workdir={_escaped(cover['work'])}"
     try:
         _mount("overlay", cover["place"], "overlay", 0, f"userxattr,volatile,{upper}", "overlay")
-    except Refused as refused:
+    except StepRefused as refused:
         if refused.code != errno.EINVAL:
             raise
         # `volatile` needs Linux 5.10
@@ -185,13 +185,13 @@ def _escaped(path: str) -> str:
 
 def _unshare(flags: int, step: str) -> None:
     if _libc().unshare(ctypes.c_int(flags)):
-        raise Refused(step, ctypes.get_errno())
+        raise StepRefused(step, ctypes.get_errno())
 
 
 def _mount(source: str | None, place: str, kind: str | None, flags: int, options: str | None, step: str) -> None:
     words = [None if one is None else os.fsencode(one) for one in (source, place, kind, options)]
     if _libc().mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]):
-        raise Refused(step, ctypes.get_errno())
+        raise StepRefused(step, ctypes.get_errno())
 
 
 def _libc() -> ctypes.CDLL:
@@ -200,7 +200,9 @@ def _libc() -> ctypes.CDLL:
 
 def _words(error: Exception) -> bytes:
     known = (
-        error if isinstance(error, Refused) else Refused("namespaces", getattr(error, "errno", None) or 0, str(error))
+        error
+        if isinstance(error, StepRefused)
+        else StepRefused("namespaces", getattr(error, "errno", None) or 0, str(error))
     )
     return json.dumps({"step": known.step, "code": known.code, "why": known.why}).encode()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..host.plain_files import read_plain
-from ..repo.index_file import BadIndex, Entry, parse
+from ..repo.index_file import BadIndex, IndexEntry, parse
 from ..repo.real_git import RealGit, RealGitFailed
 from ..repo.repository import repository_top
 from .git.layer_git_folders import git_folders_of
@@ -78,7 +78,7 @@ class GitContents:
         """Return whether git tracks a file of the workspace."""
         return self._top is not None and bool(self._data) and bool(self._entries({path: Side(type="file")}))
 
-    def _entries(self, wanted: Mapping[str, Side]) -> dict[str, Entry]:
+    def _entries(self, wanted: Mapping[str, Side]) -> dict[str, IndexEntry]:
         """Return the entries of these paths."""
         assert self._top is not None  # the caller looked
         prefix = self._workspace.relative_to(self._top).as_posix()
@@ -96,7 +96,7 @@ class GitContents:
             }
         return {}
 
-    def _is_unchanged(self, entry: Entry, before: Side) -> bool:
+    def _is_unchanged(self, entry: IndexEntry, before: Side) -> bool:
         """Return whether the file was as git saw it last, and git saw it late enough to tell."""
         known = _Known(*_STAT.unpack(entry.stat))
         mtime = known.mtime * _SECOND + known.mtime_ns
@@ -137,7 +137,7 @@ class _Known(NamedTuple):
     size: int
 
 
-def _fits(entry: Entry, before: Side) -> bool:
+def _fits(entry: IndexEntry, before: Side) -> bool:
     is_kind = stat.S_ISLNK if before.type == "link" else stat.S_ISREG
     return before.type != "folder" and is_kind(entry.mode)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from ..host.file_errors import StaleFile
-from ..host.protected_names import fold
+from ..host.protected_names import folded_name
 from ..repo.patch_format import Version, file_patch
 from .layer_effects import Side
 
@@ -65,7 +65,7 @@ def not_in_patch(changes: Sequence[Changed]) -> list[str]:
 
 
 def _why_not(change: Changed) -> str | None:
-    parts = [fold(part.partition(":")[0]) for part in re.split(r"[/\\]", change.path)]  # as core.protectNTFS
+    parts = [folded_name(part.partition(":")[0]) for part in re.split(r"[/\\]", change.path)]  # as core.protectNTFS
     if ".git" in parts or "git~1" in parts:
         return "git does not apply changes of its own files"
     if parts[-1] == ".gitmodules" and any(side and side.type == "link" for side in (change.before, change.after)):

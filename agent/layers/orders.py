@@ -28,7 +28,7 @@ from ..host.leftovers import Displaced, Leftovers
 from ..host.workspace_paths import Workspace
 from .apply import Result, Source, carry_out, force_out, stored_progress
 from .displaced_files import Kept
-from .effect_rows import Row, decode_rows, encode_rows
+from .effect_rows import EffectRow, decode_rows, encode_rows
 from .git.apply_git_rows import carry_out_git, name_of
 from .git.git_rows import GitChanges
 from .layer_effects import IN_MEMORY
@@ -52,7 +52,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What is applied to a workspace."""
 
     workspace: Path
-    rows: Sequence[Row]
+    rows: Sequence[EffectRow]
     written: Path | None = None
     """The folder with what a layer's commands wrote, from which files are moved. None means that all bytes are in
     `contents`."""
@@ -163,7 +163,7 @@ class Orders:
             os.close(lock)
 
 
-def _moved(rows: Sequence[Row], contents: Mapping[bytes, bytes]) -> list[str]:
+def _moved(rows: Sequence[EffectRow], contents: Mapping[bytes, bytes]) -> list[str]:
     """Return the digests of contents that are moved to the workspace: nothing else has them."""
     made = [row for row in rows if row.after is not None and row.after.type == "file"]
     return [row.after.digest for row in made if row.after is not None and os.fsencode(row.path) not in contents]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .layer import Layer
 
 
-class Entry(NamedTuple):
+class LayerEntry(NamedTuple):
     """An entry of the layer's own folder. A command that writes it changes its inode or its change time."""
 
     inode: int
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
     """It is a whiteout."""
 
 
-def entries_in(layer: Layer) -> dict[bytes, Entry]:
+def entries_in(layer: Layer) -> dict[bytes, LayerEntry]:
     """Return the entries that rundry put into a layer before a command. Raises OSError and TooMuch."""
     upper = os.open(layer.upper, FOLDER | os.O_CLOEXEC)
     try:
@@ -37,7 +37,7 @@ def entries_in(layer: Layer) -> dict[bytes, Entry]:
         os.close(upper)
 
 
-def overwritten(layer: Layer, before: Mapping[bytes, Entry]) -> dict[str, str]:
+def overwritten(layer: Layer, before: Mapping[bytes, LayerEntry]) -> dict[str, str]:
     """Return the paths of these files, each with the SHA-256 of its content now, or empty if it is deleted.
 
     No process may run in the layer any more. `before`: the result of `entries_in`. Instead of the digest of a file over
@@ -51,7 +51,7 @@ def overwritten(layer: Layer, before: Mapping[bytes, Entry]) -> dict[str, str]:
         os.close(below)
 
 
-def _found(upper: int, below: int, workspace: Path, before: Mapping[bytes, Entry]) -> Iterator[tuple[str, str]]:
+def _found(upper: int, below: int, workspace: Path, before: Mapping[bytes, LayerEntry]) -> Iterator[tuple[str, str]]:
     present = set[bytes]()
     for path, status in written_below(upper):
         present.add(path)
@@ -71,14 +71,14 @@ def _found(upper: int, below: int, workspace: Path, before: Mapping[bytes, Entry
             yield os.fsdecode(path), ""
 
 
-def _entry(upper: int, path: bytes, status: os.stat_result) -> Entry:
+def _entry(upper: int, path: bytes, status: os.stat_result) -> LayerEntry:
     is_folder, is_gone = stat.S_ISDIR(status.st_mode), is_whiteout(status)
     hides = is_gone or (is_folder and is_opaque(upper, path))
     ctime_ns = 0 if is_folder else status.st_ctime_ns  # that of a folder changes with each entry in it
-    return Entry(status.st_ino, ctime_ns, is_folder, hides, is_gone)
+    return LayerEntry(status.st_ino, ctime_ns, is_folder, hides, is_gone)
 
 
-def _was_file(below: int, path: bytes, before: Mapping[bytes, Entry]) -> bool:
+def _was_file(below: int, path: bytes, before: Mapping[bytes, LayerEntry]) -> bool:
     """Return whether a file or link was at a path before the command."""
     if (own := before.get(path)) is not None:
         return not own.is_folder and not own.is_gone

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .direct_comparison import LONGEST_TICK, digest_of
+from .direct_comparison import LONGEST_TICK, digest_of_file
 from .layer_effects import Side, status_at, target_at
 from .open_below import FOLDER
 
@@ -57,7 +57,7 @@ class Present:
         is_old = status.st_ctime_ns < time.time_ns() - LONGEST_TICK
         side = Side(
             type="file",
-            digest=digest_of(root, name),
+            digest=digest_of_file(root, name),
             size=status.st_size,
             executable=bool(status.st_mode & stat.S_IXUSR),
             mtime_ns=status.st_mtime_ns,

@@ -16,7 +16,7 @@ from .applier import Applier
 from .apply import carry_out
 from .copy_folder import COPIES, has_copy
 from .effect_classes import Group, classify
-from .effect_rows import Row
+from .effect_rows import EffectRow
 from .git.git_rows import GitChanges, StateRow
 from .git.read_git_changes import GitReport, read_git
 from .layer import Layer, wait_until_unused
@@ -62,7 +62,7 @@ class Listed(NamedTuple):
 class Output(NamedTuple):
     """What a check wrote."""
 
-    rows: Sequence[Row]
+    rows: Sequence[EffectRow]
     """What it built in ignored folders of output and caches."""
     paths: Sequence[str]
     """These folders, and files that lie in none."""
@@ -251,7 +251,7 @@ class RunLayers:
         self,
         name: str,
         layer: Layer,
-        rows: Sequence[Row],
+        rows: Sequence[EffectRow],
         contents: Mapping[str, bytes],
         git: Sequence[GitChanges],
         keep: frozenset[str],
@@ -274,7 +274,7 @@ class RunLayers:
         )
         self.orders.give(name, order)
 
-    def apply(self, name: str, rows: Sequence[Row], git: Sequence[GitChanges]) -> list[Result]:
+    def apply(self, name: str, rows: Sequence[EffectRow], git: Sequence[GitChanges]) -> list[Result]:
         """Carry an order out, and return what became of its rows. Raises OSError and ValueError."""
         results = self._applier.carry_out(name)
         if not any(one.conflict for one in results):
@@ -311,14 +311,14 @@ class RunLayers:
 
         Byte-code is dropped silently. What existed and `is_guarded` is not output.
         """
-        built, paths, dropped = list[Row](), dict[str, None](), list[str]()
+        built, paths, dropped = list[EffectRow](), dict[str, None](), list[str]()
         for group in listed.groups:
             for entry in group.entries:
                 effect = entry.effect
                 is_kept = effect.before is not None and is_guarded(effect.path)
                 is_output = group.kind == "built" and not is_kept
                 if is_output and not effect.conflict:
-                    built.append(Row(path=effect.path, before=effect.before, after=effect.after))
+                    built.append(EffectRow(path=effect.path, before=effect.before, after=effect.after))
                     paths.setdefault(group.folder or effect.path)
                 elif not is_output and group.kind != "bytecode":
                     dropped.append(effect.path)
@@ -353,7 +353,7 @@ class RunLayers:
         if self.namespaces is not None:
             self.namespaces.close()
 
-    def _note(self, row: Row) -> None:
+    def _note(self, row: EffectRow) -> None:
         """Remember a write, so that the watcher of the workspace does not take it for one of the user's."""
         path = self.workspace.root / row.path
         try:

@@ -18,8 +18,8 @@ from ..protocol.text.counts import plural
 from ..protocol.text.effect_words import size_words
 from ..repo.checkout.dependency_folders import dependency_folders
 from .copy_folder import LOCK, TREE, is_locked
-from .direct_comparison import changes, digest_of, read_tree
-from .effect_rows import Row
+from .direct_comparison import changes, digest_of_file, read_tree
+from .effect_rows import EffectRow
 from .git.layer_git_folders import git_folders_of
 from .layer_effects import is_same
 from .occupied import Occupied
@@ -117,9 +117,9 @@ class StartCopy:
         touched = {folder for folder in below for path in changed if path == folder or path.startswith(folder + b"/")}
         return sorted(os.fsdecode(folder) for folder in below if folder not in touched)
 
-    def changed(self) -> list[Row]:
+    def changed(self) -> list[EffectRow]:
         """Return what differs in the workspace from the start, without git and byte-code. Raises OSError."""
-        copy, found = self.layer, list[Row]()
+        copy, found = self.layer, list[EffectRow]()
         now = read_tree(copy.workspace, skipped=copy.skipped, settled=True)
         root = os.open(copy.tree, FOLDER | os.O_CLOEXEC)
         try:
@@ -128,9 +128,9 @@ class StartCopy:
                 if self.has(path) or one.conflict:
                     continue
                 if before is not None and before.type == "file" and not before.digest:
-                    before = replace(before, digest=digest_of(root, path))
+                    before = replace(before, digest=digest_of_file(root, path))
                 if before is None or after is None or not is_same(before, after):
-                    found.append(Row(path=one.path, before=before, after=after))
+                    found.append(EffectRow(path=one.path, before=before, after=after))
         finally:
             os.close(root)
         return found

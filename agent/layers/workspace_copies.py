@@ -27,7 +27,7 @@ from ..protocol.text.effect_words import size_words
 from ..sandbox.command_access import LayerAccess
 from .copied_up import CopiedUp
 from .copy_folder import LOCK, TREE, is_locked, open_lock
-from .direct_comparison import Entry, Tree, read_tree
+from .direct_comparison import PathEntry, Tree, read_tree
 from .fitness import try_copies_of
 from .git.layer_git_folders import git_folders_of, touched
 from .git.setting_names import GitPaths
@@ -466,7 +466,7 @@ def differing_paths(then: Tree, now: Tree) -> set[bytes]:
     }
 
 
-def _facts(entry: Entry | None) -> tuple[Side, int] | str:
+def _facts(entry: PathEntry | None) -> tuple[Side, int] | str:
     """Return what a later touch changes. A file that had just changed has a digest, and counts as touched later."""
     if entry is None or entry.side.type == "folder":
         return "" if entry is None else "folder"

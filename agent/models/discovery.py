@@ -15,7 +15,7 @@ from .key_rule import KEY_NAMES
 from .lanes.connections import borrowed_pool
 from .litellm_use.credentials import unset_groups
 from .litellm_use.needed_variables import NEEDS
-from .price_table import Entry, whole_table
+from .price_table import PriceRow, whole_table
 from .prices import price_of
 from .provider_traits import TRAITS
 
@@ -173,7 +173,7 @@ def _listed(provider: str) -> list[ModelLine]:
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     lines: list[ModelLine] = []
     for key, fields in whole_table().items():
-        entry = Entry(key, fields)
+        entry = PriceRow(key, fields)
         withdrawn = str(fields.get("deprecation_date") or "9999") <= today
         if entry.provider != provider or fields.get("mode") != "chat" or not entry.calls_tools or withdrawn:
             continue

@@ -21,7 +21,7 @@ import msgspec
 from .provider_traits import TRAITS
 
 
-class Access(msgspec.Struct, frozen=True, kw_only=True):
+class KeyRule(msgspec.Struct, frozen=True, kw_only=True):
     """One provider's variables and hosts."""
 
     keys: tuple[str, ...] = ()
@@ -74,112 +74,112 @@ _AZURE_HOSTS = (
     ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com", ".models.ai.azure.com",
     "login.microsoftonline.com",
 )  # fmt: skip
-_AZURE_OPENAI = Access(
+_AZURE_OPENAI = KeyRule(
     keys=("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"), hosts=_AZURE_HOSTS,
     bases=("AZURE_API_BASE", "AZURE_AUTHORITY_HOST"), others=_AZURE,
 )  # fmt: skip
-_WATSONX = Access(
+_WATSONX = KeyRule(
     hosts=(".cloud.ibm.com",), bases=("WATSONX_API_BASE", "WATSONX_URL", "WX_URL", "WML_URL", "WATSONX_IAM_URL"),
     others=("WATSONX_*", "WX_*"),
 )  # fmt: skip
 _OPENAI = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
 
 
-def _usual(name: str, *hosts: str, base: str = "") -> Access:
+def _usual(name: str, *hosts: str, base: str = "") -> KeyRule:
     """Return the row of a provider whose variables are `NAME_API_KEY` and `NAME_API_BASE`, or `base`."""
-    return Access(keys=(f"{name}_API_KEY",), hosts=hosts, bases=(base or f"{name}_API_BASE",))
+    return KeyRule(keys=(f"{name}_API_KEY",), hosts=hosts, bases=(base or f"{name}_API_BASE",))
 
 
-_BY_LITELLM: dict[str, Access] = {
-    "a2a": Access(bases=("A2A_API_BASE",)),
+_BY_LITELLM: dict[str, KeyRule] = {
+    "a2a": KeyRule(bases=("A2A_API_BASE",)),
     "abliteration": _usual("ABLITERATION", "api.abliteration.ai"),
     "ai21": _usual("AI21", "api.ai21.com"),
     "ai21_chat": _usual("AI21", "api.ai21.com"),
     "aihubmix": _usual("AIHUBMIX", "aihubmix.com"),
     "aiml": _usual("AIML", "api.aimlapi.com"),
-    "aiohttp_openai": Access(),
+    "aiohttp_openai": KeyRule(),
     "amazon_nova": _usual("AMAZON_NOVA", "api.nova.amazon.com"),
-    "anthropic_text": Access(
+    "anthropic_text": KeyRule(
         keys=("ANTHROPIC_API_KEY",), hosts=("api.anthropic.com",), bases=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
         others=("LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX",),
     ),
-    "apertis": Access(keys=("STIMA_API_KEY",), hosts=("api.stima.tech",)),
+    "apertis": KeyRule(keys=("STIMA_API_KEY",), hosts=("api.stima.tech",)),
     "assemblyai": _usual("ASSEMBLYAI", "llm-gateway.assemblyai.com"),
     "azure": _AZURE_OPENAI,
-    "azure_ai": Access(
+    "azure_ai": KeyRule(
         keys=("AZURE_AI_API_KEY", "AZURE_API_KEY"), hosts=_AZURE_HOSTS,
         bases=("AZURE_AI_API_BASE", "AZURE_AUTHORITY_HOST"), others=(*_AZURE, "AZURE_AI_API_VERSION"),
     ),
     "azure_text": _AZURE_OPENAI,
     "baseten": _usual("BASETEN", "inference.baseten.co", ".api.baseten.co"),
-    "bedrock": Access(
+    "bedrock": KeyRule(
         keys=("AWS_BEARER_TOKEN_BEDROCK",), hosts=_AMAZON_HOSTS,
         bases=("AWS_BEDROCK_RUNTIME_ENDPOINT", "AWS_STS_ENDPOINT"), others=("AWS_*", "BOTO_CONFIG"),
     ),
-    "bedrock_mantle": Access(
+    "bedrock_mantle": KeyRule(
         keys=("BEDROCK_MANTLE_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"), hosts=_AMAZON_HOSTS,
         bases=("BEDROCK_MANTLE_API_BASE",), others=("AWS_*", "BOTO_CONFIG", "BEDROCK_MANTLE_REGION"),
     ),
     "bytez": _usual("BYTEZ", "api.bytez.com"),
     "charity_engine": _usual("CHARITY_ENGINE", "api.charityengine.services"),
-    "chatgpt": Access(
+    "chatgpt": KeyRule(
         hosts=("auth.openai.com", "chatgpt.com"), bases=("CHATGPT_API_BASE", "OPENAI_CHATGPT_API_BASE"),
         others=("CHATGPT_*",),
     ),
     "chutes": _usual("CHUTES", "llm.chutes.ai"),
     "clarifai": _usual("CLARIFAI", "api.clarifai.com"),
-    "cloudflare": Access(
+    "cloudflare": KeyRule(
         keys=("CLOUDFLARE_API_KEY",), hosts=("api.cloudflare.com",), bases=("CLOUDFLARE_API_BASE",),
         others=("CLOUDFLARE_ACCOUNT_ID",),
     ),
     "codestral": _usual("CODESTRAL", "codestral.mistral.ai"),
     "cognition": _usual("COGNITION", "api.cognition.ai"),
-    "cohere": Access(
+    "cohere": KeyRule(
         keys=("COHERE_API_KEY", "CO_API_KEY"), hosts=("api.cohere.com", "api.cohere.ai"), bases=("COHERE_API_BASE",)
     ),
-    "cohere_chat": Access(
+    "cohere_chat": KeyRule(
         keys=("COHERE_API_KEY", "CO_API_KEY"), hosts=("api.cohere.com", "api.cohere.ai"), bases=("COHERE_API_BASE",)
     ),
-    "cometapi": Access(keys=("COMETAPI_KEY",), hosts=("api.cometapi.com",), bases=("COMETAPI_API_BASE",)),
+    "cometapi": KeyRule(keys=("COMETAPI_KEY",), hosts=("api.cometapi.com",), bases=("COMETAPI_API_BASE",)),
     "compactifai": _usual("COMPACTIFAI", "api.compactif.ai"),
     "crusoe": _usual("CRUSOE", "managed-inference-api-proxy.crusoecloud.com"),
-    "custom": Access(),
-    "custom_openai": Access(),
+    "custom": KeyRule(),
+    "custom_openai": KeyRule(),
     "darkbloom": _usual("DARKBLOOM", "api.darkbloom.dev"),
     "dashscope": _usual("DASHSCOPE", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
-    "databricks": Access(
+    "databricks": KeyRule(
         keys=("DATABRICKS_API_KEY",),
         hosts=(".cloud.databricks.com", ".azuredatabricks.net", ".gcp.databricks.com"),
         bases=("DATABRICKS_API_BASE", "DATABRICKS_HOST"), others=("DATABRICKS_*",),
     ),
-    "datarobot": Access(
+    "datarobot": KeyRule(
         keys=("DATAROBOT_API_TOKEN",), hosts=("app.datarobot.com",), bases=("DATAROBOT_ENDPOINT",)
     ),
     "docker_model_runner": _usual("DOCKER_MODEL_RUNNER", "localhost", "model-runner.docker.internal"),
     "empiriolabs": _usual("EMPIRIOLABS", "api.empiriolabs.ai"),
     "empower": _usual("EMPOWER", "app.empower.dev"),
-    "featherless_ai": Access(
+    "featherless_ai": KeyRule(
         keys=("FEATHERLESS_AI_API_KEY", "FEATHERLESS_API_KEY"), hosts=("api.featherless.ai",),
         bases=("FEATHERLESS_AI_API_BASE", "FEATHERLESS_API_BASE"),
     ),
-    "friendliai": Access(
+    "friendliai": KeyRule(
         keys=("FRIENDLI_TOKEN", "FRIENDLIAI_API_KEY"), hosts=("api.friendli.ai",), bases=("FRIENDLI_API_BASE",)
     ),
     "galadriel": _usual("GALADRIEL", "api.galadriel.com", "api.galadriel.ai"),
-    "gdc": Access(
+    "gdc": KeyRule(
         keys=("GDC_API_KEY",), bases=("GDC_API_BASE",), hosts=(".googleapis.com",),
         others=("GDC_*", "GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS", "VERTEX_CREDENTIALS"),
     ),
-    "gemini": Access(
+    "gemini": KeyRule(
         keys=_GOOGLE_KEYS, hosts=("generativelanguage.googleapis.com",), bases=("GEMINI_API_BASE",),
         others=("PALM_API_KEY",),
     ),
-    "gigachat": Access(
+    "gigachat": KeyRule(
         hosts=("gigachat.devices.sberbank.ru", "ngw.devices.sberbank.ru"),
         bases=("GIGACHAT_API_BASE", "GIGACHAT_AUTH_URL"), others=("GIGACHAT_*",),
     ),
     "github": _usual("GITHUB", "models.inference.ai.azure.com", "models.github.ai"),
-    "github_copilot": Access(
+    "github_copilot": KeyRule(
         hosts=("github.com", "api.github.com", ".githubcopilot.com", ".ghe.com"),
         bases=(
             "GITHUB_COPILOT_API_BASE", "GITHUB_COPILOT_API_KEY_URL", "GITHUB_COPILOT_DEVICE_CODE_URL",
@@ -194,7 +194,7 @@ _BY_LITELLM: dict[str, Access] = {
     "hyperbolic": _usual("HYPERBOLIC", "api.hyperbolic.xyz"),
     "inception": _usual("INCEPTION", "api.inceptionlabs.ai"),
     "infinity": _usual("INFINITY"),
-    "jina_ai": Access(
+    "jina_ai": KeyRule(
         keys=("JINA_AI_API_KEY", "JINA_API_KEY", "JINA_AI_TOKEN"), hosts=("api.jina.ai",), bases=("JINA_AI_API_BASE",)
     ),
     "lambda_ai": _usual("LAMBDA", "api.lambda.ai"),
@@ -218,44 +218,44 @@ _BY_LITELLM: dict[str, Access] = {
     "novita": _usual("NOVITA", "api.novita.ai"),
     "nscale": _usual("NSCALE", "inference.api.nscale.com"),
     "nvidia_nim": _usual("NVIDIA_NIM", "integrate.api.nvidia.com"),
-    "nvidia_riva": Access(
+    "nvidia_riva": KeyRule(
         keys=("NVIDIA_RIVA_API_KEY", "NVIDIA_NIM_API_KEY"), hosts=("grpc.nvcf.nvidia.com",),
         bases=("NVIDIA_RIVA_API_BASE",),
     ),
-    "oci": Access(hosts=(".oraclecloud.com", ".oraclegovcloud.com"), others=("OCI_*",)),
-    "ollama": Access(keys=("OLLAMA_API_KEY",), hosts=("localhost",), bases=("OLLAMA_API_BASE", "OLLAMA_HOST")),
+    "oci": KeyRule(hosts=(".oraclecloud.com", ".oraclegovcloud.com"), others=("OCI_*",)),
+    "ollama": KeyRule(keys=("OLLAMA_API_KEY",), hosts=("localhost",), bases=("OLLAMA_API_BASE", "OLLAMA_HOST")),
     "ovhcloud": _usual("OVHCLOUD", ".endpoints.kepler.ai.cloud.ovh.net"),
     "parasail": _usual("PARASAIL", "api.parasail.io"),
-    "petals": Access(),
+    "petals": KeyRule(),
     "pinstripes": _usual("PINSTRIPES", "pinstripes.io"),
     "poe": _usual("POE", "api.poe.com"),
-    "predibase": Access(
+    "predibase": KeyRule(
         keys=("PREDIBASE_API_KEY",), hosts=("serving.app.predibase.com",), others=("PREDIBASE_TENANT_ID",)
     ),
     "publicai": _usual("PUBLICAI", "api.publicai.co"),
-    "qwen_ai_platform": Access(
+    "qwen_ai_platform": KeyRule(
         keys=("QWEN_AI_PLATFORM_API_KEY", "DASHSCOPE_API_KEY"), hosts=("dashscope.aliyuncs.com",),
         bases=("QWEN_AI_PLATFORM_API_BASE",),
     ),
-    "qwencloud": Access(
+    "qwencloud": KeyRule(
         keys=("QWENCLOUD_API_KEY", "DASHSCOPE_API_KEY"), hosts=("dashscope-intl.aliyuncs.com",),
         bases=("QWENCLOUD_API_BASE",),
     ),
     "ragflow": _usual("RAGFLOW"),
-    "replicate": Access(
+    "replicate": KeyRule(
         keys=("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"), hosts=(".replicate.com",), bases=("REPLICATE_API_BASE",)
     ),
-    "sagemaker": Access(hosts=_AMAZON_HOSTS, others=("AWS_*", "BOTO_CONFIG")),
-    "sagemaker_chat": Access(hosts=_AMAZON_HOSTS, others=("AWS_*", "BOTO_CONFIG")),
-    "sagemaker_nova": Access(hosts=_AMAZON_HOSTS, others=("AWS_*", "BOTO_CONFIG")),
-    "sap": Access(
+    "sagemaker": KeyRule(hosts=_AMAZON_HOSTS, others=("AWS_*", "BOTO_CONFIG")),
+    "sagemaker_chat": KeyRule(hosts=_AMAZON_HOSTS, others=("AWS_*", "BOTO_CONFIG")),
+    "sagemaker_nova": KeyRule(hosts=_AMAZON_HOSTS, others=("AWS_*", "BOTO_CONFIG")),
+    "sap": KeyRule(
         hosts=(".hana.ondemand.com",), bases=("AICORE_BASE_URL", "AICORE_AUTH_URL", "AICORE_CERT_URL"),
         others=("AICORE_*", "VCAP_SERVICES"),
     ),
     "sarvam": _usual("SARVAM", "api.sarvam.ai"),
-    "scaleway": Access(keys=("SCW_SECRET_KEY",), hosts=("api.scaleway.ai",)),
+    "scaleway": KeyRule(keys=("SCW_SECRET_KEY",), hosts=("api.scaleway.ai",)),
     "scx-ai": _usual("SCX", "api.scx.ai"),
-    "snowflake": Access(
+    "snowflake": KeyRule(
         keys=("SNOWFLAKE_JWT",), hosts=(".snowflakecomputing.com",), bases=("SNOWFLAKE_API_BASE",),
         others=("SNOWFLAKE_ACCOUNT_ID",),
     ),
@@ -267,18 +267,18 @@ _BY_LITELLM: dict[str, Access] = {
     ),
     "text-completion-codestral": _usual("CODESTRAL", "codestral.mistral.ai"),
     "text-completion-inception": _usual("INCEPTION", "api.inceptionlabs.ai"),
-    "text-completion-openai": Access(
+    "text-completion-openai": KeyRule(
         keys=("OPENAI_API_KEY",), hosts=("api.openai.com",), bases=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
         others=_OPENAI,
     ),
-    "triton": Access(),
+    "triton": KeyRule(),
     "v0": _usual("V0", "api.v0.dev"),
-    "veniceai": Access(keys=("VENICE_AI_API_KEY",), hosts=("api.venice.ai",)),
-    "vertex_ai": Access(hosts=(".googleapis.com",), bases=("VERTEXAI_API_BASE", "VERTEX_API_BASE"), others=_VERTEX),
-    "vertex_ai_beta": Access(
+    "veniceai": KeyRule(keys=("VENICE_AI_API_KEY",), hosts=("api.venice.ai",)),
+    "vertex_ai": KeyRule(hosts=(".googleapis.com",), bases=("VERTEXAI_API_BASE", "VERTEX_API_BASE"), others=_VERTEX),
+    "vertex_ai_beta": KeyRule(
         hosts=(".googleapis.com",), bases=("VERTEXAI_API_BASE", "VERTEX_API_BASE"), others=_VERTEX
     ),
-    "volcengine": Access(
+    "volcengine": KeyRule(
         keys=("VOLCENGINE_API_KEY", "ARK_API_KEY"), hosts=(".volces.com",), bases=("VOLCENGINE_API_BASE",)
     ),
     "voyage": _usual("VOYAGE", "api.voyageai.com"),
@@ -295,12 +295,12 @@ _MORE_OF_DIRECT = {"openai": _OPENAI}
 
 
 @cache
-def access_of(provider: str) -> Access:
+def access_of(provider: str) -> KeyRule:
     """Return the provider's row. A provider without one has no key and no host of its own."""
     if (traits := TRAITS.get(provider)) is None:
-        return _BY_LITELLM.get(provider, Access())
+        return _BY_LITELLM.get(provider, KeyRule())
     hosts = () if traits.base is None else (host_of(traits.base),)
-    return Access(keys=traits.keys, hosts=hosts, bases=traits.bases, others=_MORE_OF_DIRECT.get(provider, ()))
+    return KeyRule(keys=traits.keys, hosts=hosts, bases=traits.bases, others=_MORE_OF_DIRECT.get(provider, ()))
 
 
 PROVIDERS = frozenset({*TRAITS, *_BY_LITELLM})

@@ -23,7 +23,7 @@ from .litellm_use.load_litellm import begin_loading
 from .naming import find_model, listed_model
 from .no_model import NO_MODEL, NoModel
 from .own_server import OwnServer
-from .price_table import Entry, find
+from .price_table import PriceRow, find_price
 from .prices import price_of
 from .provider_traits import CUSTOM_SERVER, TRAITS, Traits, is_self_hosted, traits_of
 from .remote_model import Lane, LitellmChecks, ModelFacts, RemoteModel
@@ -60,7 +60,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
     if provider == DEMO:
         return open_demo(spec, model, env)
     at = resolve(spec, provider, model, env)
-    entry = await asyncio.to_thread(find, provider, model)
+    entry = await asyncio.to_thread(find_price, provider, model)
     at = msgspec.structs.replace(at, adaptive=bool(entry and entry.fields.get("supports_adaptive_thinking")))
     traits = traits_of(provider, model, at.api_base)
     effort_note = _effort_note(at, entry, traits)
@@ -112,12 +112,12 @@ def begin_loading_for(spec: ModelSpec, env: Mapping[str, str]) -> None:
             at = resolve(spec, *found, env)
         except (Refusal, UserError):
             return
-        if traits_of(*found, at.api_base) is not None and not _expects_responses(find(*found)):
+        if traits_of(*found, at.api_base) is not None and not _expects_responses(find_price(*found)):
             return
     begin_loading()
 
 
-def _expects_responses(entry: Entry | None) -> bool:
+def _expects_responses(entry: PriceRow | None) -> bool:
     """Return whether, by the table, OpenAI offers the model only in its Responses API."""
     return entry is not None and entry.fields.get("mode") == "responses"
 
@@ -140,7 +140,7 @@ async def _refuse_without_chat(at: Endpoint) -> None:
     await LitellmLane(at, RequestFields(at, None), seconds=_FIRST_SLOW).refuse_without_chat()
 
 
-def _effort_note(at: Endpoint, entry: Entry | None, traits: Traits | None) -> list[str]:
+def _effort_note(at: Endpoint, entry: PriceRow | None, traits: Traits | None) -> list[str]:
     """Return why the requested effort is ignored; empty if the model accepts it or if that is unknown."""
     if at.effort is None:
         return []
@@ -177,7 +177,7 @@ def _lane(
 
 
 def _facts(
-    at: Endpoint, entry: Entry | None, spec: ModelSpec, info: ServerInfo | None, remembered: Learned
+    at: Endpoint, entry: PriceRow | None, spec: ModelSpec, info: ServerInfo | None, remembered: Learned
 ) -> ModelFacts:
     served = info.model(at.model) if info is not None else None
     self_hosted = at.local and is_self_hosted(at.provider)
@@ -206,7 +206,7 @@ def _facts(
 
 
 async def _ask(
-    at: Endpoint, entry: Entry | None, spec: ModelSpec, traits: Traits | None
+    at: Endpoint, entry: PriceRow | None, spec: ModelSpec, traits: Traits | None
 ) -> tuple[Endpoint, ServerInfo | None]:
     """Ask the server about the model. Return the endpoint with a missing `/v1` added, or None if it was not asked."""
     if at.api_base is None or (not at.local and (entry is not None or spec.context)):
@@ -236,7 +236,7 @@ def _bypass_proxy(at: Endpoint) -> None:
             os.environ[name] = ",".join([*hosts, host])
 
 
-def _timeouts(at: Endpoint, entry: Entry | None, env: Mapping[str, str]) -> StallTimeouts:
+def _timeouts(at: Endpoint, entry: PriceRow | None, env: Mapping[str, str]) -> StallTimeouts:
     try:
         between = float(env.get("RUNDRY_STALL_SECONDS") or 60.0)
     except ValueError as e:

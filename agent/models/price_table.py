@@ -41,7 +41,7 @@ _FAMILIES = ("bedrock", "fireworks_ai", "vertex_ai")
 """Providers whose name is the prefix of several others in the table, such as `vertex_ai-anthropic_models`."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class PriceRow(msgspec.Struct, frozen=True):
     """One model of the table."""
 
     key: str
@@ -95,7 +95,7 @@ def whole_table() -> dict[str, dict[str, Any]]:
     return table
 
 
-def find(provider: str, model: str) -> Entry | None:
+def find_price(provider: str, model: str) -> PriceRow | None:
     """Return the row for the most exact of the model's names, of this provider or a related one.
 
     Returns None if it is not listed.
@@ -104,7 +104,7 @@ def find(provider: str, model: str) -> Entry | None:
     for name in _names_to_search(provider, model):
         key = name if name in table else lower.get(name.lower())
         if key is not None and _is_related(provider, str(table[key].get("litellm_provider", ""))):
-            return Entry(key, table[key])
+            return PriceRow(key, table[key])
     return None
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from ..protocol import FREE, Price, Rates
-from .price_table import SELF_HOSTED, Entry
+from .price_table import SELF_HOSTED, PriceRow
 
 _TIER = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 _CACHE_WRITE = 1.25
@@ -15,7 +15,7 @@ _CACHE_WRITE = 1.25
 
 
 def price_of(
-    entry: Entry | None,
+    entry: PriceRow | None,
     *,
     local: bool,
     window: int,
@@ -58,7 +58,7 @@ def _is_zero(tiers: list[Rates]) -> bool:
     return all(r.input == 0 and r.output == 0 for r in tiers)
 
 
-def _listed(entry: Entry, marks_cache: bool) -> list[Rates] | None:
+def _listed(entry: PriceRow, marks_cache: bool) -> list[Rates] | None:
     """Return the tiers of the table, the shortest prompts first, or None if it does not list rates."""
     if ranges := entry.fields.get("tiered_pricing"):
         return _ranges(cast(list[dict[str, Any]], ranges), marks_cache)
@@ -73,7 +73,7 @@ def _listed(entry: Entry, marks_cache: bool) -> list[Rates] | None:
     return tiers
 
 
-def _rates(entry: Entry, above: int, suffix: str, lower: Rates | None, marks_cache: bool) -> Rates | None:
+def _rates(entry: PriceRow, above: int, suffix: str, lower: Rates | None, marks_cache: bool) -> Rates | None:
     """Return one tier. A rate that the table omits in a higher tier grows in proportion to the input rate."""
     cost_in = entry.number(f"input_cost_per_token{suffix}")
     cost_out = entry.number(f"output_cost_per_token{suffix}")
@@ -98,7 +98,7 @@ def _ranges(ranges: list[dict[str, Any]], marks_cache: bool) -> list[Rates] | No
     """Return the tiers in `tiered_pricing`: a list of rates, each for a range of prompt lengths."""
     tiers: list[Rates] = []
     for item in ranges:
-        entry = Entry("", item)
+        entry = PriceRow("", item)
         start = int((item.get("range") or [0])[0])
         tier = _rates(entry, start, "", tiers[-1] if tiers else None, marks_cache)
         if tier is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from ..host.protected_names import fold
+from ..host.protected_names import folded_name
 
 _HEADER = struct.Struct(">4sLL")
 _STAT = 40
@@ -25,7 +25,7 @@ class BadIndex(ValueError):
     """The bytes are not an acceptable index; the message says why."""
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """One path of the index."""
 
     stat: bytes
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
         return self.path, self.flags & ~_LENGTH, self.mode, self.sha, self.extended
 
 
-def parse(data: bytes, width: int) -> list[Entry]:
+def parse(data: bytes, width: int) -> list[IndexEntry]:
     """Return the entries. `width`: bytes of an object id. Raises BadIndex for anything that git would not write."""
     try:
         return _parse(data, width)
@@ -54,12 +54,12 @@ def parse(data: bytes, width: int) -> list[Entry]:
         raise BadIndex("it is incomplete") from None
 
 
-def _parse(data: bytes, width: int) -> list[Entry]:
+def _parse(data: bytes, width: int) -> list[IndexEntry]:
     magic, version, count = _HEADER.unpack_from(data)
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise BadIndex("it is not an index of version 2, 3 or 4")
     at, end = _HEADER.size, len(data) - width
-    entries, previous = list[Entry](), b""
+    entries, previous = list[IndexEntry](), b""
     last = (b"", -1)
     for _ in range(count):
         start = at
@@ -81,14 +81,14 @@ def _parse(data: bytes, width: int) -> list[Entry]:
         path = (previous if version == 4 else b"") + data[at:stop]
         at = stop + 1 if version == 4 else start + ((stop - start) // 8 + 1) * 8
         previous = path
-        entry = Entry(fixed[:_STAT], fixed[_STAT : _STAT + width], flags & ~_EXTENDED, extended, path)
+        entry = IndexEntry(fixed[:_STAT], fixed[_STAT : _STAT + width], flags & ~_EXTENDED, extended, path)
         last = _checked(entry, last, at <= end)
         entries.append(entry)
     _no_required_extension(data, at, end)
     return entries
 
 
-def _checked(entry: Entry, last: tuple[bytes, int], is_whole: bool) -> tuple[bytes, int]:
+def _checked(entry: IndexEntry, last: tuple[bytes, int], is_whole: bool) -> tuple[bytes, int]:
     """Return the sort key of the entry. Raises BadIndex if the entry is invalid or not in order."""
     place = (entry.path, entry.flags & _STAGE)
     if not is_whole or place <= last:
@@ -110,7 +110,7 @@ def is_plain_path(path: bytes) -> bool:
 
 def _is_git(part: str) -> bool:
     """Return whether a file system may read the name as `.git`; NTFS does so for `git~1` and names with `:`."""
-    return fold(part.partition(":")[0]) in (".git", "git~1")
+    return folded_name(part.partition(":")[0]) in (".git", "git~1")
 
 
 def _no_required_extension(data: bytes, at: int, end: int) -> None:

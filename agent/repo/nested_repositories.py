@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..host.protected_names import fold
+from ..host.protected_names import folded_name
 from .refs import stat_of
 
 MOST_FOLDERS = 300_000
@@ -64,7 +64,11 @@ class Repositories:
             with os.scandir(place) as listing:
                 for entry in listing:
                     names.add(entry.name)
-                    if len(entry.name) < 9 and "g" in entry.name.lower() and fold(entry.name) in (".git", "git~1"):
+                    if (
+                        len(entry.name) < 9
+                        and "g" in entry.name.lower()
+                        and folded_name(entry.name) in (".git", "git~1")
+                    ):
                         found.append(entry.name)
                     elif entry.is_dir(follow_symlinks=False):
                         folders.append(entry.name)

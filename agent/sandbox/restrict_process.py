@@ -70,7 +70,7 @@ def rule_bytes(allowed: int, folder: int) -> bytes:
     return struct.pack("=Qi", allowed, folder)
 
 
-def readable(hide: list[str], beneath: str) -> list[str]:
+def places_to_read(hide: list[str], beneath: str) -> list[str]:
     """Return the folders and files below a folder, without the hidden ones.
 
     They are listed one by one, because no rule can revoke what another rule grants. Links are left out: the caller
@@ -86,7 +86,7 @@ def readable(hide: list[str], beneath: str) -> list[str]:
         with os.scandir(beneath) as entries:
             for entry in entries:
                 if not entry.is_symlink():
-                    found += readable(below, entry.path)
+                    found += places_to_read(below, entry.path)
     except OSError:
         pass  # the folder cannot be read anyway
     return found
@@ -106,10 +106,10 @@ def restrict(settings: dict[str, object], rules: dict[str, object], abi: int) ->
     files = handled(abi, network=network)[0]
     ruleset = _new_ruleset(ruleset_bytes(abi, network=network))
     hide = _texts(rules, "hide")
-    shown = [path for place in _texts(rules, "places") for path in readable(hide, place)]
+    shown = [path for place in _texts(rules, "places") for path in places_to_read(hide, place)]
     for path in shown + _texts(rules, "read"):
         _allow(ruleset, path, READ_FILE)
-    for path in (part for place in _texts(rules, "write") for part in readable(_texts(rules, "keep"), place)):
+    for path in (part for place in _texts(rules, "write") for part in places_to_read(_texts(rules, "keep"), place)):
         _allow_all(ruleset, path, files, hide)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
@@ -183,7 +183,7 @@ def _allow_all(ruleset: int, path: str, files: int, hide: list[str]) -> None:
         _allow(ruleset, path, files)
         return
     _allow(ruleset, path, files & ~READ_FILE)
-    for part in readable(inside, path):
+    for part in places_to_read(inside, path):
         _allow(ruleset, part, READ_FILE)
 
 

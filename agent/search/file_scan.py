@@ -28,7 +28,7 @@ from ..step.resources.activity import PersonInterrupted
 from .budget_check import OUT_OF_TIME, no_room
 from .checking import CheckRunner, ChecksUnavailable, check, files_of, no_file_matches, path_of, why_not_file
 from .items.frontier import CHUNK
-from .items.item_state import Candidate, Row, State
+from .items.item_state import Candidate, ItemRow, State
 
 if TYPE_CHECKING:
     from ..state.recorder import Events
@@ -205,7 +205,7 @@ class FileScan:
         if row.state is State.DONE:
             self._requeue_regressed(row, checked, events)
 
-    def _requeue_regressed(self, row: Row, checked: CheckFinished, events: Events) -> None:
+    def _requeue_regressed(self, row: ItemRow, checked: CheckFinished, events: Events) -> None:
         """Queue a done file that fails again, up to a limit."""
         times = finder_facts(self._ctx).regressed.get(row.key, 0)
         if times < self._ctx.facts.search.retries:
@@ -216,7 +216,7 @@ class FileScan:
             self._intake.frontier.set_aside(row.key, error, times + 1)
             events.record(ItemFailed(key=row.key, error=error, attempts=times + 1, final=True))
 
-    def _requeue(self, row: Row, reason: QueueReason, events: Events) -> None:
+    def _requeue(self, row: ItemRow, reason: QueueReason, events: Events) -> None:
         with self._ctx.events.together():
             self._intake.frontier.requeue(row.key, SCAN, attempts=0)
             events.record(

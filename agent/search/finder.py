@@ -26,7 +26,7 @@ from .items.item_passes import ItemPasses
 from .items.item_state import Candidate, Item, State
 from .items.work_item import ItemWorks
 from .lenses.known_findings import answer_of, duplicate_in, verdict_of
-from .lenses.lens_files import Scope
+from .lenses.lens_files import LensScope
 from .lenses.lens_prompt import MOST_LEADS, sendable
 from .lenses.model_work import ModelWork
 from .migrate import Migrate
@@ -64,7 +64,7 @@ class Finder:
         self.intake = ItemIntake(ctx, self.frontier, ctx.workspace.root)
         self.leads = Leads(ctx, spec, self.frontier)
         self.has_model = has_model
-        self._scope = Scope(ctx.workspace, spec)
+        self._scope = LensScope(ctx.workspace, spec)
         self._model_work = ModelWork(ctx, spec, self.intake, self.leads.listed)
         self._items = ItemWorks(ctx, self.intake, worker, self._model_work)
         self._worker = worker

@@ -14,7 +14,7 @@ from ..protocol import (
     SkipItem,
 )
 from .items.item_state import Candidate
-from .lenses.judge_findings import judge
+from .lenses.judge_findings import judge_finding
 
 if TYPE_CHECKING:
     from .finder import Finder
@@ -26,7 +26,7 @@ def handle_search_command(finder: Finder, command: FinderCommand) -> str | None:
     """Execute a person's command to the search. Returns None, or why it was refused."""
     match command:
         case Judge() | Merge():
-            return judge(finder.facts, command, finder.ctx.events, has_model=finder.has_model)
+            return judge_finding(finder.facts, command, finder.ctx.events, has_model=finder.has_model)
         case AddItem():
             return _add_item(finder, command)
         case SkipItem(key=key):

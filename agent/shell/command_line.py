@@ -18,7 +18,7 @@ class Word(msgspec.Struct, frozen=True):
     """Whether it is unknown but consists only of variables, or of the output of commands that are judged separately."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class PlainCommand(msgspec.Struct, frozen=True):
     """One plain command: its words as bash passes them."""
 
     words: tuple[Word, ...]
@@ -45,10 +45,10 @@ class Part(msgspec.Struct, frozen=True):
         return [word.text for word in self.words]
 
 
-class Line(msgspec.Struct):
+class ParsedLine(msgspec.Struct):
     """The commands and effects of a command line, as far as they can be parsed."""
 
-    parts: list[Part] = []
+    parts: list[PlainCommand] = []
     doubts: list[str] = []
     """Reasons why rules cannot judge the line. Empty means that all of it was understood."""
     writes: list[str] = []

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from .command_line import Part, Word
+from .command_line import PlainCommand, Word
 from .option_table_of_programs import Launcher, launcher_rows, unlisted
 from .program_names import (
     ALIKE,
@@ -41,7 +41,7 @@ _UNPACKS = frozenset({"-x", "--extract", "--get"})
 _EDITS = frozenset({"-e", "--edit"})
 
 
-def risk(part: Part) -> str | None:
+def risk(part: PlainCommand) -> str | None:
     """Return why this command must ask even if a rule allows it, or None. All words are known (see `unknown_word`)."""
     name = base(part.name)
     given = part.texts[1:]
@@ -65,18 +65,18 @@ def risk(part: Part) -> str | None:
     return _launch_risk(part) or _option_risk(name, given)
 
 
-def _launch_risk(part: Part) -> str | None:
+def _launch_risk(part: PlainCommand) -> str | None:
     """Return why a launched command must ask, or why it is unknown where that command begins."""
     launched = _launch(part.texts)
     if launched is None:
         at = _module_at(part)
-        return risk(Part(part.words[at:], part.piped)) if at is not None and at < len(part.words) else None
+        return risk(PlainCommand(part.words[at:], part.piped)) if at is not None and at < len(part.words) else None
     if launched.unknown is not None:
         return f"`{part.name} {launched.unknown}`: this option is unknown"
-    return risk(Part(part.words[launched.at :], part.piped)) if launched.at < len(part.words) else None
+    return risk(PlainCommand(part.words[launched.at :], part.piped)) if launched.at < len(part.words) else None
 
 
-def _module_at(part: Part) -> int | None:
+def _module_at(part: PlainCommand) -> int | None:
     """Return the index of the module that `python -m` runs, which is judged like a program of that name."""
     is_python = _language(base(part.name)) == "python"
     return part.texts.index("-m") + 1 if is_python and "-m" in part.texts else None
@@ -92,7 +92,7 @@ def _option_risk(name: str, given: Sequence[str]) -> str | None:
     return f"`{name} {found}`: this option can run or write something" if found else None
 
 
-def hides(part: Part) -> str | None:
+def hides(part: PlainCommand) -> str | None:
     """Return why this part could run a command that is not visible in its words, or None."""
     first = part.words[0] if part.words else None
     name = base(part.name)
@@ -109,14 +109,14 @@ def is_launcher(texts: Sequence[str], reach: int) -> bool:
     return launched is not None and reach <= launched.at
 
 
-def script_of(part: Part) -> str | None:
+def script_of(part: PlainCommand) -> str | None:
     """Return the script file that an interpreter or a shell runs, or None."""
     if _language(base(part.name)) is None and base(part.name) not in SHELLS:
         return None
     return next((word for word in part.texts[1:] if not word.startswith("-")), None) if "-m" not in part.texts else None
 
 
-def unknown_word(part: Part) -> str | None:
+def unknown_word(part: PlainCommand) -> str | None:
     """Return which word of the command is unknown, in a sentence, or None."""
     for i, word in enumerate(part.words):
         if word.known and not word.pattern:
@@ -149,7 +149,7 @@ def _language(name: str) -> str | None:
     return plain if plain in INTERPRETERS else None
 
 
-def _interpreter_risk(part: Part, risky: frozenset[str]) -> str | None:
+def _interpreter_risk(part: PlainCommand, risky: frozenset[str]) -> str | None:
     name, given = part.name, part.texts[1:]
     if len(given) == 1 and given[0] in ("--version", "-V", "-v", "--help"):
         return None
@@ -207,7 +207,7 @@ def _tar_risk(given: Sequence[str]) -> str | None:
     return f"`tar {remote}`: it reaches another machine" if remote else None
 
 
-def _sed_risk(part: Part) -> str | None:
+def _sed_risk(part: PlainCommand) -> str | None:
     """Allow only printing lines by number, because a sed script can write files and run commands."""
     given = part.texts[1:]
     if part.piped or len(given) < 3 or given[0] != "-n" or not _PRINT.fullmatch(given[1]):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .command_line import Line, Part, Word
-from .helper_process import encoded, serve
+from .command_line import ParsedLine, PlainCommand, Word
+from .helper_process import encoded, serve_helper
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
@@ -46,12 +46,12 @@ _SPECIAL = {
 }
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GrammarAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The answer of the helper process."""
 
     of: str
     """Digest of the parsed line: an answer to another line is rejected."""
-    line: Line
+    line: ParsedLine
 
 
 def digest(command: bytes) -> str:
@@ -74,9 +74,9 @@ def _parser() -> Parser:
     return Parser(_language())
 
 
-def parse(command: str) -> Line:
+def parse_shell_line(command: str) -> ParsedLine:
     """Parse a line. Never raises: a part that cannot be parsed becomes a doubt."""
-    line = Line()
+    line = ParsedLine()
     odd = _odd_character(command)
     if odd is not None:
         line.doubts.append(odd)
@@ -123,7 +123,7 @@ def _covered(source: bytes, root: Node) -> bool:
 
 
 class _Reader:
-    def __init__(self, source: bytes, line: Line) -> None:
+    def __init__(self, source: bytes, line: ParsedLine) -> None:
         self.source, self.line = source, line
 
     def text(self, node: Node) -> str:
@@ -183,7 +183,7 @@ class _Reader:
             else:
                 words.append(self.word(child, depth + 1))
         then = not self.source[: node.start_byte].strip() and self.followed_by_and(node)
-        self.line.parts.append(Part(tuple(words), piped, then, node.start_byte))
+        self.line.parts.append(PlainCommand(tuple(words), piped, then, node.start_byte))
 
     def followed_by_and(self, node: Node) -> bool:
         rest = self.source[node.end_byte :].lstrip(b" \t")
@@ -281,8 +281,8 @@ class _Reader:
 
 
 def _answer(command: str) -> bytes:
-    return msgspec.msgpack.encode(Answer(of=digest(encoded(command)), line=parse(command)))
+    return msgspec.msgpack.encode(GrammarAnswer(of=digest(encoded(command)), line=parse_shell_line(command)))
 
 
 if __name__ == "__main__":
-    serve(_answer, seconds=LONGEST_READING)
+    serve_helper(_answer, seconds=LONGEST_READING)

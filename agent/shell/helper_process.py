@@ -25,13 +25,13 @@ class ParseFailed(Exception):
 
 
 class HelperProcess:
-    """Sends texts to a separate process that runs a module of rundry, and returns its answers. See `serve`.
+    """Sends texts to a separate process that runs a module of rundry, and returns its answers. See `serve_helper`.
 
     The process starts with the first text, is restarted after a crash, and ends with this process.
     """
 
     def __init__(self, module: str) -> None:
-        """`module`: the module that calls `serve` when it runs as a program."""
+        """`module`: the module that calls `serve_helper` when it runs as a program."""
         self._module = module
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -125,7 +125,7 @@ def _read_exactly(source: int, size: int, until: float) -> bytes:
     return bytes(found)
 
 
-def serve(answer: Callable[[str], bytes], *, seconds: float) -> None:
+def serve_helper(answer: Callable[[str], bytes], *, seconds: float) -> None:
     """Run the helper process: answer each text on standard input until the input ends.
 
     Requests and answers are prefixed with their length. `seconds`: limit of processor time for one text.

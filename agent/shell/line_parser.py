@@ -5,20 +5,20 @@ from __future__ import annotations
 import msgspec
 
 from . import grammar
-from .command_line import Line, Part, Word
-from .grammar import Answer, digest
+from .command_line import ParsedLine, PlainCommand, Word
+from .grammar import GrammarAnswer, digest
 from .helper_process import HelperProcess, ParseFailed, encoded
 
-__all__ = ["Line", "Part", "Word", "parse_line"]
+__all__ = ["ParsedLine", "PlainCommand", "Word", "parse_line"]
 
 
-def parse_line(command: str) -> Line:
+def parse_line(command: str) -> ParsedLine:
     """Parse a line. Never raises: if the helper process fails, `parse_error` is set, and the line asks in every mode.
 
     It takes 0.1 ms, 0.1 s for the first line, and seconds in the worst case.
     """
     try:
-        answer = msgspec.msgpack.decode(_PARSER.ask(command), type=Answer)
+        answer = msgspec.msgpack.decode(_PARSER.ask(command), type=GrammarAnswer)
         if answer.of != digest(encoded(command)):
             _PARSER.reset()
             raise ParseFailed("bash's grammar answered a different line")
@@ -30,8 +30,8 @@ def parse_line(command: str) -> Line:
     return answer.line
 
 
-def _unparsed(why: str) -> Line:
-    return Line(doubts=[why], parse_error=why)
+def _unparsed(why: str) -> ParsedLine:
+    return ParsedLine(doubts=[why], parse_error=why)
 
 
 _PARSER = HelperProcess(grammar.__name__)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from .helper_process import HelperProcess, ParseFailed, serve
+from .helper_process import HelperProcess, ParseFailed, serve_helper
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
@@ -411,4 +411,4 @@ def _parser() -> Parser:
 _PARSER = HelperProcess(__name__)
 
 if __name__ == "__main__":
-    serve(_answer, seconds=_LONGEST)
+    serve_helper(_answer, seconds=_LONGEST)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..host.real_paths import real_path
-from .command_line import Part, Word
+from .command_line import PlainCommand, Word
 from .flags import base, hides, is_launcher, risk
 from .line_parser import parse_line
 from .option_table_of_programs import harmless_rows
@@ -25,7 +25,7 @@ from .subcommands import Subcommands, subcommands
 from .unwrap import unwrapped
 
 if TYPE_CHECKING:
-    from .command_line import Line
+    from .command_line import ParsedLine
 
 _DEEPEST = 4
 """Arguments within arguments that are read as command lines."""
@@ -44,7 +44,7 @@ class Hit(IntEnum):
     SURE = 3
 
 
-def hit(words: Sequence[str], part: Part, depth: int = 0) -> Hit:
+def hit(words: Sequence[str], part: PlainCommand, depth: int = 0) -> Hit:
     """Return how certain it is that the part runs the words of the rule. The first one is a program."""
     found = _at(words, part.words)
     later = [part.words[at:] for at in range(1, len(part.words))]
@@ -64,7 +64,7 @@ def hit(words: Sequence[str], part: Part, depth: int = 0) -> Hit:
     return found
 
 
-def _is_harmless(part: Part) -> bool:
+def _is_harmless(part: PlainCommand) -> bool:
     """Return whether the program is known, and runs nothing with these arguments."""
     name = base(part.name)
     is_known = name in INERT or subcommands(name) is not None or ALIKE.get(name, name) in harmless_rows()
@@ -182,7 +182,7 @@ def _holds(words: Sequence[str], word: Word) -> bool:
     return bool(re.search(r"\s", word.text)) and re.search(rf"(?<!\w){found}(?!\w)", word.text) is not None
 
 
-def named_paths(line: Line, root: Path) -> list[str]:
+def named_paths(line: ParsedLine, root: Path) -> list[str]:
     """Return all words that may be paths below the workspace, as written and with links resolved."""
     paths: dict[str, None] = {}
     folders = [root, *(root / part.texts[1] for part in line.parts if part.name == "cd" and len(part.words) == 2)]

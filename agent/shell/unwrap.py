@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .command_line import Line, Part, Word
+from .command_line import ParsedLine, PlainCommand, Word
 from .flags import base
 from .line_parser import parse_line
 from .program_names import HIDING, NEVER, WRAPPERS
@@ -14,15 +14,15 @@ _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 _DEEPEST = 6
 
 
-def unwrapped(line: Line, depth: int = 0) -> Line:
+def unwrapped(line: ParsedLine, depth: int = 0) -> ParsedLine:
     """Return the line with wrapped commands in place of their wrappers, and a doubt for each unclear wrapper."""
-    out = Line(parts=[], doubts=list(line.doubts), writes=list(line.writes), parse_error=line.parse_error)
+    out = ParsedLine(parts=[], doubts=list(line.doubts), writes=list(line.writes), parse_error=line.parse_error)
     for part in line.parts:
         _unwrap(part, out, depth)
     return out
 
 
-def _unwrap(part: Part, out: Line, depth: int) -> None:
+def _unwrap(part: PlainCommand, out: ParsedLine, depth: int) -> None:
     name = base(part.name)
     if depth > _DEEPEST:
         out.doubts.append("it is nested too deeply")
@@ -47,7 +47,7 @@ def _unwrap(part: Part, out: Line, depth: int) -> None:
         out.parts.append(part)
 
 
-def _script(part: Part, out: Line, depth: int) -> None:
+def _script(part: PlainCommand, out: ParsedLine, depth: int) -> None:
     word = part.words[2]
     if not word.known or part.piped:
         out.doubts.append(f"the commands of `{part.name} -c` are unknown")
@@ -57,22 +57,22 @@ def _script(part: Part, out: Line, depth: int) -> None:
     out.doubts += inner.doubts
     out.writes += inner.writes
     out.parse_error = out.parse_error or inner.parse_error
-    out.parts += [Part(one.words, one.piped, False, part.start) for one in inner.parts]
+    out.parts += [PlainCommand(one.words, one.piped, False, part.start) for one in inner.parts]
 
 
-def _scripts_within(part: Part, out: Line, depth: int) -> None:
+def _scripts_within(part: PlainCommand, out: ParsedLine, depth: int) -> None:
     """Collect the commands of `bash -lc '...'`, `eval` or `su -c '...'` for deny rules. The part itself always asks."""
     out.doubts.append(f"the commands of `{part.name}` are not visible here")
     rest = [word.text for word in part.words[1:] if word.known]
     scripts = [" ".join(rest)] if base(part.name) == "eval" else [text for text in rest if re.search(r"\s", text)]
     for script in scripts:
         inner = unwrapped(parse_line(script), depth + 1)
-        out.parts += [Part(one.words, True, False, part.start) for one in inner.parts]
+        out.parts += [PlainCommand(one.words, True, False, part.start) for one in inner.parts]
         out.writes += inner.writes
         out.parse_error = out.parse_error or inner.parse_error
 
 
-def _wrapper(part: Part, name: str, out: Line, depth: int) -> None:
+def _wrapper(part: PlainCommand, name: str, out: ParsedLine, depth: int) -> None:
     flags, valued = WRAPPERS[name]
     words = list(part.words[1:])
     while words and words[0].text.startswith("-") and words[0].known:
@@ -102,8 +102,8 @@ def _wrapper(part: Part, name: str, out: Line, depth: int) -> None:
     _unwrap(_inner(part, words), out, depth + 1)
 
 
-def _inner(part: Part, words: Sequence[Word]) -> Part:
-    return Part(tuple(words), part.piped, False, part.start)
+def _inner(part: PlainCommand, words: Sequence[Word]) -> PlainCommand:
+    return PlainCommand(tuple(words), part.piped, False, part.start)
 
 
 def _from_first_plain(words: Sequence[Word]) -> list[Word]:

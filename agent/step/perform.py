@@ -27,7 +27,7 @@ from .formats.file_edits import NO_FILE
 from .formats.format_offer import offer_format
 from .formats.text_edits import TOOLS, TextEdits
 from .formats.unused_code import nudge_about_code
-from .model_call.call import Failed, call, prepare
+from .model_call.call import Failed, call, prepare_call
 from .model_call.reading_speed import measure_reading
 from .prompt.folder_instructions import send_folder_instructions
 from .prompt.next_prompt import file_space, note_shortened, reading_speed, window_too_small
@@ -70,10 +70,10 @@ async def perform(ctx: RunContext, work: Work, tools: Sequence[str], *, endings:
         specs = await _before_step(ctx, work, own, edits, done)
         if isinstance(specs, WorkResult):
             return specs
-        fitted, grant = prepare(ctx, work.work, specs, edits)
+        fitted, grant = prepare_call(ctx, work.work, specs, edits)
         if not isinstance(grant, Exhausted) and _model_spoke_last(ctx.facts, work.work):
             ctx.events.record(Prompted(kind="note", text=_continue_message(work)), work=work.work)
-            fitted, grant = prepare(ctx, work.work, specs, edits)
+            fitted, grant = prepare_call(ctx, work.work, specs, edits)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant)
         if not fitted.fits:

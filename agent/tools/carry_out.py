@@ -33,7 +33,7 @@ _SHOWN = 60
 """Number of changed lines that a result shows after a write."""
 
 
-async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> ToolResult:
+async def run_reading_tool(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> ToolResult:
     """Run a read-only tool and return its result. Invalid arguments give a failure, not an exception."""
     tool = TOOLS[name]
     if tool.read is None:

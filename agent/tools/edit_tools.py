@@ -11,8 +11,8 @@ import msgspec
 from ..gate.draft import FileDraft, read_file_state
 from ..host.file_errors import PathRefused, UnreadableFile, WriteFailed
 from ..host.files.file_states import FileState, why_not_editable, why_read_only
-from .edit_blocks.indentation import Refused
-from .edit_blocks.match_block import Occurrences, find
+from .edit_blocks.indentation import UncertainBlock
+from .edit_blocks.match_block import Occurrences, find_block
 from .fit_text import lines_of, numbered
 from .reading.existing_files import existing
 from .tool_result import ToolResult, failure
@@ -149,7 +149,7 @@ def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
             return f"{which}old_text is empty: give the lines to replace, or use write_file"
         if edit in edits[: number - 1]:
             return f"{which}it repeats edit {edits.index(edit) + 1}. Send it once. Nothing was changed."
-        place = find(text, edit.old_text, edit.new_text)
+        place = find_block(text, edit.old_text, edit.new_text)
         if place is None:
             return which + _not_found(text, edit)
         if isinstance(place, Occurrences):
@@ -158,7 +158,7 @@ def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
                 f"{which}old_text occurs {len(place.lines)} times (lines {at}). "
                 "Give more lines around it, so that it is unique. Nothing was changed."
             )
-        if isinstance(place, Refused):
+        if isinstance(place, UncertainBlock):
             return f"{which}{place.why} Nothing was changed."
         notes += [which + note for note in place.notes]
         text = text[: place.start] + place.new + text[place.end :]

@@ -16,7 +16,7 @@ from rundry.agent.host.files.locked_file import Lease
 from rundry.agent.host.processes.processes import shell
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import carry_out
-from rundry.agent.layers.effect_rows import Row as Effect
+from rundry.agent.layers.effect_rows import EffectRow as Effect
 from rundry.agent.layers.fitness import try_workspace
 from rundry.agent.layers.namespaces import Namespaces
 from rundry.agent.layers.run_layers import RunLayers

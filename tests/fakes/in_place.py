@@ -16,7 +16,7 @@ from rundry.agent.journal.journal import Journal
 from rundry.agent.sandbox.command_access import NO_ACCESS, Access
 from rundry.agent.sandbox.command_environment import command_env
 from rundry.agent.sandbox.sandbox import Sandbox
-from rundry.agent.step.tool_calls.direct_changes import Author, compare, reach_in
+from rundry.agent.step.tool_calls.direct_changes import Author, changed_since, reach_in
 from rundry.agent.step.tool_calls.direct_look import look
 
 from .in_process.journals import make_journal
@@ -48,7 +48,7 @@ class InPlace:
         done = await sandbox.run(line, root, access, cwd=root, env=env, timeout=timeout)
         after = await look(self.workspace, sandbox, settled=True)
         author = Author({}, reach, frozenset(), frozenset(), GuardedPaths())
-        found = compare(self.workspace, self._journal, before, after, author, None)
+        found = changed_since(self.workspace, self._journal, before, after, author, None)
         sandbox.further_hidden.update(root / name for name in found.names)
         return Ran(done, {one.path: one.why for one in found.protected}, found.names)
 

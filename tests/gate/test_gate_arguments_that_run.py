@@ -12,7 +12,7 @@ from sampling import sampled
 
 from rundry.agent.protocol import GateMode, Rule
 from rundry.agent.shell import program_names
-from rundry.agent.shell.command_line import Part, Word
+from rundry.agent.shell.command_line import PlainCommand, Word
 from rundry.agent.shell.flags import risk
 from rundry.agent.shell.option_table_of_programs import harmless_rows
 
@@ -246,7 +246,7 @@ def in_auto(place, command, denied):
 
 
 def passes(*words: str) -> bool:
-    return risk(Part(tuple(Word(word) for word in words))) is None
+    return risk(PlainCommand(tuple(Word(word) for word in words))) is None
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from rundry.agent.gate.decision import rule_on_decision
-from rundry.agent.gate.draft import CommandDraft, digest_of
+from rundry.agent.gate.draft import CommandDraft, digest_of_draft
 from rundry.agent.gate.effects_draft import EffectsDraft, EntryDraft
 from rundry.agent.gate.effects_policy import judge_effect
 from rundry.agent.gate.guarded_paths import GuardedPaths
@@ -106,8 +106,8 @@ def test_the_digest_of_a_command_covers_its_line_its_folder_its_sandbox_and_what
         *(replace(plain, **one) for one in more),
         *(replace(plain, beyond="refused", **one) for one in further),
     ]
-    digests = {digest_of(draft, "bubblewrap") for draft in drafts}
-    assert len(digests | {digest_of(plain, "landlock"), digest_of(plain, None)}) == len(drafts) + 2
+    digests = {digest_of_draft(draft, "bubblewrap") for draft in drafts}
+    assert len(digests | {digest_of_draft(plain, "landlock"), digest_of_draft(plain, None)}) == len(drafts) + 2
 
 
 def test_the_digest_covers_the_command_the_entries_what_goes_along_and_the_rows():
@@ -119,7 +119,7 @@ def test_the_digest_covers_the_command_the_entries_what_goes_along_and_the_rows(
         EffectsDraft(command="make", entries=(entry,), along="y", rows=b"1"),
         EffectsDraft(command="make", entries=(entry,), along="x", rows=b"2"),
     ]
-    assert len({digest_of(draft, "bubblewrap") for draft in drafts}) == len(drafts)
+    assert len({digest_of_draft(draft, "bubblewrap") for draft in drafts}) == len(drafts)
 
 
 @pytest.mark.parametrize("conflict", ["", "it changed while the command ran"])

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from rundry.agent.shell import flags, program_names
-from rundry.agent.shell.command_line import Part, Word
+from rundry.agent.shell.command_line import PlainCommand, Word
 from rundry.agent.shell.flags import base, hides, risk
 from rundry.agent.shell.line_parser import parse_line
 from rundry.agent.shell.option_table_of_programs import harmless_rows
@@ -17,8 +17,8 @@ from rundry.agent.shell.unwrap import unwrapped
 SOURCE = re.compile(r"[\w.+-]+\(\d\)(, [A-Z ]+)?|https://\S+")
 
 
-def part(*words: str) -> Part:
-    return Part(tuple(Word(word) for word in words), False)
+def part(*words: str) -> PlainCommand:
+    return PlainCommand(tuple(Word(word) for word in words), False)
 
 
 def sources() -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rundry.agent.host.leftovers import Leftovers
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import carry_out
-from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.effect_rows import EffectRow
 from rundry.agent.layers.git.apply_git_rows import GitResult, carry_out_git
 from rundry.agent.layers.git.git_rows import inverse
 from rundry.agent.layers.git.read_git_changes import GitReport, read_git
@@ -77,7 +77,7 @@ def take(
     """Apply all that a layer has: files, then git."""
     report = read_git(layer, lambda: inside or layer.words)
     effects = [one for one in layer.effects()[0] if everything or not is_setting(one.path)]
-    rows = [Row(path=one.path, before=one.before, after=one.after) for one in effects]
+    rows = [EffectRow(path=one.path, before=one.before, after=one.after) for one in effects]
     with layer.written() as written:
         results = carry_out(Workspace(bench.ws), rows, written)
     assert not [one for one in results if one.conflict], results

@@ -14,7 +14,7 @@ import pytest
 
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import CHANGED, Result, carry_out
-from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.effect_rows import EffectRow
 from rundry.agent.layers.layer import Layer
 from rundry.agent.layers.layer_effects import Effect, Side
 from rundry.agent.layers.written_files import Written, rename_beside
@@ -23,16 +23,16 @@ from .conftest import Bench, apart, mount
 from .test_effects import CASES, fill, tree
 
 
-def rows_of(effects: list[Effect]) -> list[Row]:
-    return [Row(path=one.path, before=one.before, after=one.after) for one in effects if not one.conflict]
+def rows_of(effects: list[Effect]) -> list[EffectRow]:
+    return [EffectRow(path=one.path, before=one.before, after=one.after) for one in effects if not one.conflict]
 
 
-def carried_out(bench: Bench, layer: Layer, rows: list[Row]) -> list[Result]:
+def carried_out(bench: Bench, layer: Layer, rows: list[EffectRow]) -> list[Result]:
     with layer.written() as written:
         return carry_out(Workspace(bench.ws), rows, written)
 
 
-def applied(bench: Bench, script: str, reads: Callable[[str], bool] = lambda _: True) -> list[Row]:
+def applied(bench: Bench, script: str, reads: Callable[[str], bool] = lambda _: True) -> list[EffectRow]:
     layer = bench.layer()
     assert bench.run(layer, script).returncode == 0
     rows = rows_of(layer.effects(reads)[0])

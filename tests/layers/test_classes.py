@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as some
 
 from rundry.agent.host.auto_loaded import rows
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.layers.effect_classes import Entry, Group, classify
+from rundry.agent.layers.effect_classes import ClassedEffect, Group, classify
 from rundry.agent.layers.layer_effects import Effect, Side
 from rundry.agent.layers.surroundings import read_surroundings
 
@@ -600,7 +600,7 @@ def test_an_undo_is_promised_as_long_as_there_is_room_for_what_is_displaced(ws: 
 
 def test_each_effect_is_in_exactly_one_group(ws: Path):
     effects = [*map(added, (".envrc", "src/x", "data/n", "target/y", "x.pyc", ".git/refs/x", "node_modules/q/w"))]
-    entries: list[Entry] = [entry for group in sort(ws, effects) for entry in group.entries]
+    entries: list[ClassedEffect] = [entry for group in sort(ws, effects) for entry in group.entries]
     assert sorted(entry.effect.path for entry in entries) == sorted(effect.path for effect in effects)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import carry_out
-from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.effect_rows import EffectRow
 from rundry.agent.layers.layer import LayerMoment
 from rundry.agent.layers.layer_effects import TooMuch
 
@@ -217,7 +217,9 @@ def test_a_file_that_the_user_moved_away_while_a_command_rewrote_it_stays(bench:
     layer = bench.layer()
     assert bench.run(layer, "sed -i s/one/uno/ src/one.txt").returncode == 0
     (bench.ws / "src/one.txt").rename(bench.ws / "src/mine.txt")
-    rows = [Row(path=one.path, before=one.before, after=one.after) for one in layer.effects()[0] if not one.conflict]
+    rows = [
+        EffectRow(path=one.path, before=one.before, after=one.after) for one in layer.effects()[0] if not one.conflict
+    ]
     with layer.written() as written:
         carry_out(Workspace(bench.ws), rows, written)
     assert (bench.ws / "src/mine.txt").read_text() == "one\n"
@@ -236,7 +238,7 @@ def test_rights_of_the_users_own_files_are_never_changed(as_user: Callable[[Call
         assert stat.S_IMODE((bench.ws / "src/deep").stat().st_mode) == 0
         assert stat.S_IMODE((bench.ws / "docs/read.md").stat().st_mode) == 0
         assert {one.path: one.conflict for one in effects} == {"src/deep": "", "docs/read.md": "it cannot be read"}
-        rows = [Row(path=one.path, before=one.before, after=one.after) for one in effects]
+        rows = [EffectRow(path=one.path, before=one.before, after=one.after) for one in effects]
         with layer.written() as written:
             results = carry_out(Workspace(bench.ws), rows, written)
         assert all(one.conflict for one in results), "nothing is deleted unseen"

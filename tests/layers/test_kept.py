@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.layers.displaced_files import MOST_BYTES, MOST_SECONDS, Kept
-from rundry.agent.layers.effect_rows import Row, new_name
+from rundry.agent.layers.effect_rows import EffectRow, new_name
 from rundry.agent.layers.layer_effects import Side
 from rundry.agent.layers.orders import Order, Orders
 
@@ -37,7 +37,7 @@ def filled(bench: Bench) -> dict[str, str]:
     return found
 
 
-def given(bench: Bench, keep: frozenset[str]) -> tuple[Orders, str, list[Row]]:
+def given(bench: Bench, keep: frozenset[str]) -> tuple[Orders, str, list[EffectRow]]:
     layer = bench.layer()
     assert bench.run(layer, SCRIPT).returncode == 0
     rows = rows_of(layer.effects()[0])
@@ -51,7 +51,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def taken_back(bench: Bench, orders: Orders, rows: list[Row]) -> list[str]:
+def taken_back(bench: Bench, orders: Orders, rows: list[EffectRow]) -> list[str]:
     orders.give(name := new_name(), Order(workspace=bench.ws, rows=[row.inverse for row in rows], is_undo=True))
     return [f"{one.path}: {one.conflict}" for one in orders.carry_out(name) if one.conflict]
 
@@ -85,7 +85,7 @@ def test_what_nobody_asked_to_keep_is_deleted_and_its_undo_is_a_conflict(bench: 
 def test_a_hard_link_that_is_overwritten_in_place_is_kept_as_a_copy(bench: Bench):
     (bench.ws / "one").write_text("old\n")
     os.link(bench.ws / "one", bench.ws / "other")
-    row = Row(path="one", before=side(b"old\n"), after=side(b"new\n"))
+    row = EffectRow(path="one", before=side(b"old\n"), after=side(b"new\n"))
     orders, digest = Orders(bench.folder / "base"), hashlib.sha256(b"old\n").hexdigest()
     order = Order(workspace=bench.ws, rows=[row], contents={"one": b"new\n"}, keep=frozenset({digest}))
     orders.give(name := new_name(), order)

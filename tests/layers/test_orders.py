@@ -16,7 +16,7 @@ import pytest
 
 from rundry.agent.layers.applier import Applier
 from rundry.agent.layers.apply import CHANGED
-from rundry.agent.layers.effect_rows import Row, decode_rows, encode_rows, new_name
+from rundry.agent.layers.effect_rows import EffectRow, decode_rows, encode_rows, new_name
 from rundry.agent.layers.git.git_rows import GitChanges, RefRow
 from rundry.agent.layers.layer import Layer
 from rundry.agent.layers.layer_effects import Side
@@ -32,7 +32,7 @@ SCRIPT = """rm -rf docs; echo now > docs; rm run.sh; mkdir -p run.sh/a; echo b >
     echo 2 > new/er/2"""
 
 
-def order_of(bench: Bench, layer: Layer, rows: list[Row]) -> Order:
+def order_of(bench: Bench, layer: Layer, rows: list[EffectRow]) -> Order:
     """Return an order whose small contents it holds itself, and whose others lie in the layer."""
     with layer.written() as written:
         held = {row.path: written.load(row.path, row.after) for row in rows if row.after and is_held(row.after)}
@@ -82,7 +82,7 @@ def test_a_file_in_conflict_holds_back_what_concerns_git_but_not_at_an_undo(tmp_
     tag = RefRow(name="refs/tags/v1", before=sh(work, "git rev-parse v1").strip(), after="")
     order = Order(
         workspace=work,
-        rows=[Row(path="a", before=old, after=new)],
+        rows=[EffectRow(path="a", before=old, after=new)],
         contents={"a": b"new\n"},
         git=[GitChanges(common=os.fsencode(work / ".git"), rows=(tag,))],
         is_undo=is_undo,
@@ -97,7 +97,7 @@ def test_a_file_in_conflict_holds_back_what_concerns_git_but_not_at_an_undo(tmp_
 
 def test_rows_of_names_that_are_not_text_are_stored(tmp_path: Path):
     names = [os.fsdecode(name) for name in (b"\xff\n'", b"plain", "ä".encode())]
-    rows = [Row(path=name, before=None, after=None) for name in names]
+    rows = [EffectRow(path=name, before=None, after=None) for name in names]
     assert decode_rows(encode_rows(rows)) == rows
     del tmp_path
 

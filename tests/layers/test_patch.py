@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as some
 
 from rundry.agent.host.file_errors import StaleFile
-from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.effect_rows import EffectRow
 from rundry.agent.layers.layer_effects import Side
 from rundry.agent.layers.layer_patch import not_in_patch, patch_of
 
@@ -45,8 +45,8 @@ def sides(tree: Tree, path: str) -> Side | None:
     return Side(type=kind, digest=hashlib.sha256(data).hexdigest(), size=len(data), executable=mode == "100755")
 
 
-def rows_between(old: Tree, new: Tree) -> list[Row]:
-    return [Row(path=path, before=sides(old, path), after=sides(new, path)) for path in sorted(old | new)]
+def rows_between(old: Tree, new: Tree) -> list[EffectRow]:
+    return [EffectRow(path=path, before=sides(old, path), after=sides(new, path)) for path in sorted(old | new)]
 
 
 def written(old: Tree, new: Tree, **more: str) -> bytes:
@@ -173,13 +173,13 @@ def test_paths_are_from_the_top_of_the_repository_and_binary_files_carry_its_has
 def test_what_a_patch_cannot_hold_is_named_and_left_out(tmp_path: Path):
     folder, file, link = Side(type="folder"), sides({"x": ("100644", b"x")}, "x"), sides({"x": ("120000", b"x")}, "x")
     rows = [
-        Row(path="empty", before=None, after=folder), Row(path="full", before=None, after=folder),
-        Row(path="full/x", before=None, after=file), Row(path="gone", before=folder, after=None),
-        Row(path="sub/.git/config", before=None, after=file), Row(path="a\\.GIT", before=None, after=file),
-        Row(path=".git:x", before=None, after=file), Row(path="m/.gitmodules", before=None, after=link),
-        Row(path="was/", before=folder, after=file),
+        EffectRow(path="empty", before=None, after=folder), EffectRow(path="full", before=None, after=folder),
+        EffectRow(path="full/x", before=None, after=file), EffectRow(path="gone", before=folder, after=None),
+        EffectRow(path="sub/.git/config", before=None, after=file), EffectRow(path="a\\.GIT", before=None, after=file),
+        EffectRow(path=".git:x", before=None, after=file), EffectRow(path="m/.gitmodules", before=None, after=link),
+        EffectRow(path="was/", before=folder, after=file),
     ]  # fmt: skip
-    rows[-1] = Row(path="was", before=folder, after=file)
+    rows[-1] = EffectRow(path="was", before=folder, after=file)
     patch = b"".join(patch_of(rows, lambda *_: b"x", lambda *_: b"x"))
     git_apply(tmp_path, patch)
     assert set(read(tmp_path)) == {"full/x", "was"}

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rundry.agent.host.leftovers import Leftovers
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.layers.apply import carry_out
-from rundry.agent.layers.effect_rows import Row
+from rundry.agent.layers.effect_rows import EffectRow
 from rundry.agent.layers.git.apply_git_rows import carry_out_git, keep_commits
 from rundry.agent.layers.git.git_rows import inverse
 from rundry.agent.layers.git.import_objects import BadObjects
@@ -109,7 +109,9 @@ def test_an_undo_does_not_follow_a_folder_that_was_swapped_since(bench: Bench, h
     rows = rows_of(layer.effects()[0])
     assert not [one for one in carried_out(bench, layer, rows) if one.conflict]
     before = swap(bench, SWAPS[how])
-    carry_out(Workspace(bench.ws), [Row(path=one.path, before=one.after, after=one.before) for one in rows], older)
+    carry_out(
+        Workspace(bench.ws), [EffectRow(path=one.path, before=one.after, after=one.before) for one in rows], older
+    )
     assert elsewhere(bench) == before
     assert how != "another folder" or len(theirs(bench)) == 3
 

@@ -8,11 +8,11 @@ from contextlib import suppress
 import pytest
 
 from rundry.agent.models.litellm_use.load_litellm import litellm
-from rundry.agent.models.price_table import Entry, find, whole_table
+from rundry.agent.models.price_table import PriceRow, find_price, whole_table
 from rundry.agent.models.prices import price_of
 from rundry.agent.protocol import FREE, Tokens, bill
 
-TIERED = Entry(
+TIERED = PriceRow(
     "x",
     {
         "input_cost_per_token": 3e-6,
@@ -49,7 +49,7 @@ def test_a_bill_takes_the_tier_of_its_prompt_and_the_cached_and_written_rates():
 def test_no_bill_of_any_listed_chat_model_passes_its_worst_case():
     checked = 0
     for key, fields in whole_table().items():
-        entry = Entry(key, fields)
+        entry = PriceRow(key, fields)
         window = entry.window or 128_000
         price = price_of(entry, local=False, window=window)
         if fields.get("mode") != "chat" or price is None:
@@ -62,7 +62,7 @@ def test_no_bill_of_any_listed_chat_model_passes_its_worst_case():
 
 
 def test_a_price_in_the_table_holds_wherever_the_server_is():
-    entry = find("openai", "gpt-4o")
+    entry = find_price("openai", "gpt-4o")
     assert entry is not None
     assert price_of(entry, local=True, window=128_000) == price_of(entry, local=False, window=128_000)
     assert price_of(entry, local=True, window=128_000) != FREE
@@ -74,14 +74,14 @@ def test_a_model_without_a_price_is_free_where_it_is_local_and_unpriced_where_it
 
 
 def test_ollamas_zero_in_the_table_is_not_a_price_of_somebody_elses_server():
-    entry = find("ollama", "llama2")
+    entry = find_price("ollama", "llama2")
     assert entry is not None
     assert price_of(entry, local=True, window=4096) == FREE
     assert price_of(entry, local=False, window=4096) is None
 
 
 def test_the_users_price_is_per_million_and_overrides_the_table():
-    price = price_of(find("openai", "gpt-4o"), local=False, window=128_000, user=(2.0, 8.0))
+    price = price_of(find_price("openai", "gpt-4o"), local=False, window=128_000, user=(2.0, 8.0))
     assert price is not None
     assert (price.input, price.output, price.cached) == (2e-6, 8e-6, 2e-6)
     assert (price.worst_input, price.worst_output) == (2e-6, 8e-6)
@@ -89,7 +89,7 @@ def test_the_users_price_is_per_million_and_overrides_the_table():
 
 
 def test_ranges_of_prompt_lengths_are_tiers():
-    entry = find("dashscope", "qwen3-max")
+    entry = find_price("dashscope", "qwen3-max")
     assert entry is not None
     price = price_of(entry, local=False, window=entry.window or 0)
     assert price is not None
@@ -97,10 +97,10 @@ def test_ranges_of_prompt_lengths_are_tiers():
 
 
 def test_a_model_is_found_under_its_full_name_or_under_its_own_house():
-    assert find("gemini", "gemini-2.5-pro").key == "gemini/gemini-2.5-pro"  # type: ignore[union-attr]
-    assert find("anthropic", "claude-sonnet-4-5").key == "claude-sonnet-4-5"  # type: ignore[union-attr]
-    assert find("openai", "claude-sonnet-4-5") is None, "of another house"
-    assert find("openai", "no-such-model") is None
+    assert find_price("gemini", "gemini-2.5-pro").key == "gemini/gemini-2.5-pro"  # type: ignore[union-attr]
+    assert find_price("anthropic", "claude-sonnet-4-5").key == "claude-sonnet-4-5"  # type: ignore[union-attr]
+    assert find_price("openai", "claude-sonnet-4-5") is None, "of another house"
+    assert find_price("openai", "no-such-model") is None
 
 
 async def test_a_proxy_on_this_machine_bills_the_tables_price(opened, serve):
@@ -150,7 +150,7 @@ def test_a_name_with_a_route_a_region_or_a_date_costs_what_litellm_says():
             with suppress(Exception):  # it raises for a name that it does not know
                 known = lib.get_model_info(name, custom_llm_provider=provider)
             if known.get("input_cost_per_token"):
-                entry = find(provider, name)
+                entry = find_price(provider, name)
                 assert entry is not None, (provider, name)
                 figures = [entry.number(f) or 0.0 for f in _FIGURES]
                 assert figures == [known.get(f) or 0.0 for f in _FIGURES], (provider, name, entry.key)
@@ -171,12 +171,12 @@ def test_a_name_with_a_route_a_region_or_a_date_costs_what_litellm_says():
     ],
 )
 def test_a_route_a_region_and_a_suffix_are_left_out_of_the_name(name, key):
-    entry = find(*name.split("/", 1))
+    entry = find_price(*name.split("/", 1))
     assert entry is not None
     assert entry.key == key
 
 
 def test_a_row_of_another_provider_is_not_a_price():
-    assert find("groq", "gpt-4o") is None
-    assert find("openai", "claude-sonnet-4-5") is None
-    assert find("bedrock", "converse/nobody.knows-this-v1:0") is None
+    assert find_price("groq", "gpt-4o") is None
+    assert find_price("openai", "claude-sonnet-4-5") is None
+    assert find_price("bedrock", "converse/nobody.knows-this-v1:0") is None

@@ -13,7 +13,7 @@ from fakes.project import changed_files, git
 
 from rundry.agent.repo.pass_preflight import why_no_pass
 from rundry.agent.repo.repository import GitFailed, Repository
-from rundry.agent.run.units.unit_changes import Change, change_hash
+from rundry.agent.run.units.unit_changes import UnitChange, change_hash
 from rundry.agent.sandbox.git_hooks import find_hooks
 
 PLAIN = 0o100644
@@ -185,7 +185,7 @@ async def test_where_git_is_missing_it_says_so(place: Path, tmp_path: Path):
 
 def test_the_same_change_elsewhere_in_the_file_is_the_same_and_another_is_not():
     def changed(before: bytes, after: bytes, path: str = "a") -> str:
-        return change_hash([Change(path=path, before=before, after=after, after_mode=PLAIN)])
+        return change_hash([UnitChange(path=path, before=before, after=after, after_mode=PLAIN)])
 
     one = changed(b"a\nb\nc\n", b"a\nX\nc\n")
     assert one == changed(b"new\n\na\nb\nc\n", b"new\n\na\nX  \nc\n")

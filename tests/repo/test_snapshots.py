@@ -15,7 +15,7 @@ import pytest
 
 from rundry.agent.host.file_errors import SnapshotDamaged
 from rundry.agent.host.workspace_paths import Workspace
-from rundry.agent.repo.old_snapshots.loose_objects import Entry, ObjectStore
+from rundry.agent.repo.old_snapshots.loose_objects import ObjectStore, TreeEntry
 from rundry.agent.repo.old_snapshots.restore import Restorer
 from rundry.agent.repo.old_snapshots.snapshots import Snapshots
 
@@ -40,24 +40,24 @@ class Store:
         place.write_bytes(zlib.compress(whole))
         return sha
 
-    def put_tree(self, entries: dict[bytes, Entry]) -> str:
+    def put_tree(self, entries: dict[bytes, TreeEntry]) -> str:
         lines = sorted(entries.items(), key=lambda item: item[0] + b"/" if stat.S_ISDIR(item[1].mode) else item[0])
         return self.put(b"tree", b"".join(b"%o %s\0%s" % (e.mode, name, bytes.fromhex(e.sha)) for name, e in lines))
 
     def take(self, folder: Path) -> str:
         """Store the files of a folder with all permissions, as a run did. Returns the id of the tree."""
-        entries = dict[bytes, Entry]()
+        entries = dict[bytes, TreeEntry]()
         for path in folder.iterdir():
             mode = path.lstat().st_mode
             if stat.S_ISDIR(mode):
                 if any(path.iterdir()):
-                    entries[os.fsencode(path.name)] = Entry(0o040000, self.take(path))
+                    entries[os.fsencode(path.name)] = TreeEntry(0o040000, self.take(path))
             elif stat.S_ISLNK(mode):
-                entries[os.fsencode(path.name)] = Entry(0o120000, self.put(b"blob", os.fsencode(path.readlink())))
+                entries[os.fsencode(path.name)] = TreeEntry(0o120000, self.put(b"blob", os.fsencode(path.readlink())))
             elif path.stat().st_size > LARGE:
-                entries[os.fsencode(path.name)] = Entry(0o160000, "1" * 40)
+                entries[os.fsencode(path.name)] = TreeEntry(0o160000, "1" * 40)
             else:
-                entries[os.fsencode(path.name)] = Entry(mode, self.put(b"blob", path.read_bytes()))
+                entries[os.fsencode(path.name)] = TreeEntry(mode, self.put(b"blob", path.read_bytes()))
         return self.put_tree(entries)
 
 
@@ -188,7 +188,7 @@ async def test_a_missing_or_damaged_object_is_an_error_with_its_name(ws: Workspa
 
 
 def test_only_the_newest_trees_stay_in_memory(store: Store):
-    trees = [{b"f%d" % n: Entry(0o100644, f"{number * 100 + n:040x}") for n in range(50)} for number in range(200)]
+    trees = [{b"f%d" % n: TreeEntry(0o100644, f"{number * 100 + n:040x}") for n in range(50)} for number in range(200)]
     names = [store.put_tree(tree) for tree in trees]
     read = ObjectStore(store.folder)
     first = [read.tree(name) for name in names]
@@ -198,8 +198,8 @@ def test_only_the_newest_trees_stay_in_memory(store: Store):
 
 
 def test_a_tree_that_is_larger_than_the_memory_for_trees_is_known_until_the_next(store: Store):
-    large = store.put_tree({b"f%d" % n: Entry(0o100644, f"{n:040x}") for n in range(3_000)})
-    small, read = store.put_tree({b"a": Entry(0o100644, "0" * 40)}), ObjectStore(store.folder)
+    large = store.put_tree({b"f%d" % n: TreeEntry(0o100644, f"{n:040x}") for n in range(3_000)})
+    small, read = store.put_tree({b"a": TreeEntry(0o100644, "0" * 40)}), ObjectStore(store.folder)
     found = read.tree(large)
     assert read.tree(large) is found
     read.tree(small)

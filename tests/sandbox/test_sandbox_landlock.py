@@ -15,7 +15,7 @@ from rundry.agent.sandbox import restrict_process
 from rundry.agent.sandbox.command_access import Access
 from rundry.agent.sandbox.command_environment import command_env
 from rundry.agent.sandbox.hidden_places import HideRules
-from rundry.agent.sandbox.restrict_process import handled, readable, rule_bytes, ruleset_bytes
+from rundry.agent.sandbox.restrict_process import handled, places_to_read, rule_bytes, ruleset_bytes
 from rundry.agent.sandbox.sandbox import Sandbox
 
 
@@ -67,10 +67,10 @@ def test_what_may_be_read_leaves_the_hidden_out_and_no_link_brings_it_back(tmp_p
     (tmp_path / "etc").mkdir()
     (tmp_path / "home/back").symlink_to(tmp_path)
     (tmp_path / "home/keys").symlink_to(tmp_path / "home/.ssh")
-    found = readable([f"{tmp_path}/home/.ssh"], str(tmp_path))
+    found = places_to_read([f"{tmp_path}/home/.ssh"], str(tmp_path))
     assert sorted(found) == [f"{tmp_path}/etc", f"{tmp_path}/home/code"]
-    assert readable([], "/") == ["/"]
-    assert readable([f"{tmp_path}/home"], f"{tmp_path}/home") == []
+    assert places_to_read([], "/") == ["/"]
+    assert places_to_read([f"{tmp_path}/home"], f"{tmp_path}/home") == []
 
 
 async def test_a_command_writes_in_the_workspace_and_its_temp_folder_and_nowhere_else(run, tmp_path):

@@ -25,7 +25,7 @@ from rundry.agent.protocol.events.base import EventBase
 from rundry.agent.state.facts.checkpoint import checkpoint_seq, facts_of, free_memory
 from rundry.agent.state.facts.run_facts import RunFacts
 from rundry.agent.state.view import transcript_pages
-from rundry.agent.state.view.reduce import show
+from rundry.agent.state.view.reduce import show_event
 from rundry.agent.state.view.stored_views import store_view, stored_view
 from rundry.agent.state.view.transcript import Blocks
 
@@ -93,7 +93,7 @@ def kept(journal: Journal, stop: int) -> None:
     for stamped in journal.read(0, stop):
         facts.apply(stamped)
         free_memory(journal, facts, stamped)
-        show(state, stamped)
+        show_event(state, stamped)
     store_view(journal, facts, state, is_first=True)
 
 

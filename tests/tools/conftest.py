@@ -19,7 +19,7 @@ from rundry.agent.protocol import Event, GateMode, GatePolicy
 from rundry.agent.sandbox.command_environment import command_env
 from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.state.common.person_requests import PersonRequests
-from rundry.agent.tools.carry_out import carry_out, draft_of, plan_again, read
+from rundry.agent.tools.carry_out import carry_out, draft_of, plan_again, run_reading_tool
 from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.tool_context import ToolContext
 from rundry.agent.tools.tool_result import ToolResult
@@ -52,7 +52,7 @@ class Bench:
     async def read(self, tool: str, arguments: str) -> ToolResult:
         parsed = parse_arguments(tool, arguments)
         assert parsed.error is None, parsed.error
-        return await read(tool, parsed.arguments, self.ctx)
+        return await run_reading_tool(tool, parsed.arguments, self.ctx)
 
     def draft(self, tool: str, arguments: str) -> object:
         parsed = parse_arguments(tool, arguments)

@@ -11,7 +11,7 @@ from rundry.agent.gate.draft import FileDraft
 from rundry.agent.gate.ruling import Ruling
 from rundry.agent.protocol import GateMode, ProposalOpened
 from rundry.agent.tools.carry_out import carry_out
-from rundry.agent.tools.edit_blocks.match_block import Replacement, find
+from rundry.agent.tools.edit_blocks.match_block import Replacement, find_block
 from rundry.agent.tools.edit_tools import plan_edit
 from rundry.agent.tools.tool_arguments import Edit, EditFile
 from rundry.agent.tools.tool_result import ToolResult
@@ -241,7 +241,7 @@ def test_a_place_that_is_found_holds_the_block_up_to_white_space(lines, start, c
     if not any(line.strip() for line in block):
         return
     old = "\n".join(line.strip() for line in block)
-    place = find(text, old, "NEW")
+    place = find_block(text, old, "NEW")
     if not isinstance(place, Replacement):
         return
     found = text[place.start : place.end]

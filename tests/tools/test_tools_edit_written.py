@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.agent.tools.edit_blocks.match_block import Replacement, find
+from rundry.agent.tools.edit_blocks.match_block import Replacement, find_block
 
 BLOCK = b"""class A:
     def f(self):
@@ -210,7 +210,7 @@ _TEXT = st.text(st.sampled_from("ab1|:\t\n\r \\`{}\u2019'"), max_size=24)
 
 @given(_TEXT, _TEXT.filter(bool), _TEXT)
 def test_any_texts_give_a_place_in_the_file_or_a_reason(text, old, new):
-    place = find(text, old, new)
+    place = find_block(text, old, new)
     if isinstance(place, Replacement):
         assert 0 <= place.start <= place.end <= len(text)
 

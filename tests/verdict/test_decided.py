@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.agent.verdict.judge.decided import digest_of
+from rundry.agent.verdict.judge.decided import digest_of_paths
 
 from .changing import EVERYTHING, NOTHING, Changing, lines, scope_of, undecided
 
@@ -240,7 +240,7 @@ def test_an_empty_folder_that_the_run_deleted_is_there_and_made_ones_are_named()
 def test_the_digest_is_of_the_present_content_of_all_paths_that_the_run_changed():
     it = project().run(CODE, "one\n").run(TEST, "pass\n")
     first = it.decided().digest
-    assert first == it.decided(EVERYTHING).digest == digest_of({path: it.now[path] for path in (CODE, TEST)})
+    assert first == it.decided(EVERYTHING).digest == digest_of_paths({path: it.now[path] for path in (CODE, TEST)})
     assert it.user("other.py", "x\n").decided().digest == first
     assert it.user(TEST, "pass \n").decided().digest != first
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rundry.agent import Journal, RunLine, UserError, changed_words, handoff_markdown, plural, validate_spec
+from rundry.agent import Journal, RunLine, UserError, changed_since_words, handoff_markdown, plural, validate_spec
 
 from ..start.confirmed_findings import FoundRow as Row, findings_of
 from ..text.show_text import one_line, path_line
@@ -171,7 +171,7 @@ def _progress_words(followed: Follower) -> str:
 
 def _row(line: RunLine) -> RunRow:
     void = f"void: {plural(line.undone_since, 'change')} undone since; " if line.undone_since else ""
-    void = f"void: {changed_words(line.changed_since)}; " if line.changed_since else void
+    void = f"void: {changed_since_words(line.changed_since)}; " if line.changed_since else void
     return RunRow(
         run=line.run_id,
         state=line.state,

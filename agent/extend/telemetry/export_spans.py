@@ -35,9 +35,9 @@ def _line(spans: list[Span]) -> bytes:
     from google.protobuf.json_format import MessageToDict
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
-    from .otlp import readable
+    from .otlp import readable_spans
 
-    request: Any = MessageToDict(encode_spans(readable(spans)), use_integers_for_enums=True)
+    request: Any = MessageToDict(encode_spans(readable_spans(spans)), use_integers_for_enums=True)
     for resource in request["resourceSpans"]:
         for scope in resource["scopeSpans"]:
             for span in scope["spans"]:

@@ -15,7 +15,7 @@ from .span import run_span_id, trace_id
 from .span_fold import SPAN_EVENTS, RunSpans
 
 if TYPE_CHECKING:
-    from .span_target import Target
+    from .span_target import SpanTarget
 
 _CLOSE_SECONDS = 2.0
 """Seconds after the end of a run in which its last spans are sent."""
@@ -27,7 +27,7 @@ Listener = Callable[[Stamped], None]
 class Telemetry:
     """The spans of one process: those of a run and of the child runs below it."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: SpanTarget) -> None:
         self._target, self._loop = target, asyncio.get_running_loop()
         self._sender = SpanSender(target, self._failed_in_thread)
         self._on_failure: Callable[[TelemetryFailed], bool] | None = None

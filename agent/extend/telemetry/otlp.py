@@ -22,7 +22,7 @@ _SERVICE = "service.name"
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
 
 
-def readable(spans: Sequence[Span]) -> list[ReadableSpan]:
+def readable_spans(spans: Sequence[Span]) -> list[ReadableSpan]:
     """Return the spans as the SDK's exporters take them."""
     return [_readable(span) for span in spans]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .span import Span
-    from .span_target import Target
+    from .span_target import SpanTarget
 
 _PAUSE = 1.0
 """Seconds for which spans are collected before they are sent together."""
@@ -26,7 +26,7 @@ _TIMEOUTS = ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")
 class SpanSender:
     """Sends spans. Its thread ends with the process, even if the collector hangs."""
 
-    def __init__(self, target: Target, on_failure: Callable[[str], None]) -> None:
+    def __init__(self, target: SpanTarget, on_failure: Callable[[str], None]) -> None:
         """`on_failure` is called once, in the thread, with why a request failed."""
         self._target, self._on_failure = target, on_failure
         self._waiting: deque[Span] = deque(maxlen=_MOST_WAITING)
@@ -78,7 +78,7 @@ class _Answers(logging.Handler):
         self.status = next((each for each in record.args or () if isinstance(each, int)), None)
 
 
-def _requests(target: Target) -> Callable[[list[Span]], str | None]:
+def _requests(target: SpanTarget) -> Callable[[list[Span]], str | None]:
     """Return what sends spans in one request: it returns None, or why the request failed."""
     answers = _Answers()
     for name in ("opentelemetry", "urllib3"):
@@ -86,14 +86,14 @@ def _requests(target: Target) -> Callable[[list[Span]], str | None]:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import SpanExportResult
 
-    from .otlp import readable
+    from .otlp import readable_spans
 
     timeout = None if any(os.environ.get(name) for name in _TIMEOUTS) else _TIMEOUT
     exporter = OTLPSpanExporter(endpoint=target.url, timeout=timeout)
 
     def send(spans: list[Span]) -> str | None:
         answers.status = None
-        if exporter.export(readable(spans)) is SpanExportResult.SUCCESS:
+        if exporter.export(readable_spans(spans)) is SpanExportResult.SUCCESS:
             return None
         return "it does not answer" if answers.status is None else f"it answers with status {answers.status}"
 

@@ -25,7 +25,7 @@ _MODULES = (
 """Each module after the one that contains it."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class SpanTarget(msgspec.Struct, frozen=True):
     """The address that receives spans."""
 
     url: str
@@ -38,7 +38,7 @@ class Target(msgspec.Struct, frozen=True):
         return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
 
 
-def target_of(otel: OtelSpec | None, env: Mapping[str, str]) -> Target | None:
+def target_of(otel: OtelSpec | None, env: Mapping[str, str]) -> SpanTarget | None:
     """Return where spans are sent. None means nowhere. Raises UserError for a wrong address or missing packages.
 
     A variable counts more than the config, and `OTEL_SDK_DISABLED=true` or `OTEL_TRACES_EXPORTER=none` more than both.
@@ -57,7 +57,7 @@ def target_of(otel: OtelSpec | None, env: Mapping[str, str]) -> Target | None:
     if not is_address(url):
         raise UserError(f"{origin} is not the address of a collector: write it like http://127.0.0.1:4318")
     require_packages(f"{origin} is set", ", or set OTEL_SDK_DISABLED=true")
-    return Target(url)
+    return SpanTarget(url)
 
 
 def require_packages(what: str, or_else: str = "") -> None:

@@ -27,11 +27,11 @@ from ...repo.refs import ID, read_refs
 from ..open_below import FOLDER, open_below
 from .file_sides import files_at
 from .git_rows import GitChanges, GitRow, HeadRow, IndexRow, RefRow, StashRow, StateRow
-from .import_objects import BadObjects, quoted, take_large, take_objects
+from .import_objects import BadObjects, quoted_folder, take_large, take_objects
 from .layer_git_folders import open_folder
 from .read_git_changes import LOG, STASH, STATE, STATE_NAMES, operation
-from .ref_listing import Listed, live_listing
-from .reflogs import words_of
+from .ref_listing import IndexedPath, live_listing
+from .reflogs import ids_of_line
 
 if TYPE_CHECKING:
     from ...host.leftovers import Leftovers
@@ -222,7 +222,7 @@ class _Work:
         if before is not None:
             aside.write_bytes(before)
         git, file = self._git[tree], {"GIT_INDEX_FILE": str(aside)}
-        now, nothing = live_listing(git, aside).entries, Listed()
+        now, nothing = live_listing(git, aside).entries, IndexedPath()
         todo, reasons = list[IndexRow](), dict[int, str]()
         for n, row in rows.items():
             present = now.get(row.path, nothing).staged
@@ -266,7 +266,7 @@ class _Work:
                 "GIT_INDEX_FILE": f"{apart}/index",
                 "GIT_WORK_TREE": apart,
                 "GIT_OBJECT_DIRECTORY": apart,
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(str(self._common / "objects")),
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted_folder(str(self._common / "objects")),
             }
             Path(apart, "index").write_bytes(index.read_bytes())
             git.run("read-tree", "-mu", git.run("write-tree", more=more).decode().strip(), more=more)
@@ -404,13 +404,13 @@ class _Work:
     def _write_logs(self) -> None:
         """Put the lines of the layer in place of those that git wrote for rundry."""
         there = self._there(
-            word for log in self._changes.logs.values() for line in log.lines for word in words_of(line)
+            word for log in self._changes.logs.values() for line in log.lines for word in ids_of_line(line)
         )
         for name, log in self._changes.logs.items():
             written, lines = self._lines(name), list(log.lines)
             own = written[log.after :]
             is_whole = len(written) >= log.after and all(line.endswith(f"\t{_MARK}") for line in own)
-            is_there = all(word in there for line in lines for word in words_of(line))
+            is_there = all(word in there for line in lines for word in ids_of_line(line))
             if is_whole and is_there and self._value(name) == lines[-1].split(" ", 2)[1]:
                 self._write_log(name, written, [*written[: log.after], *lines])
 

@@ -15,7 +15,7 @@ MOST_FILES = 200_000
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 
-class Place(NamedTuple):
+class LayerPlace(NamedTuple):
     """A folder that a layer covers."""
 
     upper: int
@@ -43,7 +43,7 @@ class Both(NamedTuple):
     """What the layer has there that is not a plain file."""
 
 
-def both_sides(place: Place, top: bytes, limit: int) -> Both:
+def both_sides(place: LayerPlace, top: bytes, limit: int) -> Both:
     """Read the file at `top`, or all below it. If the layer wrote nothing there, nothing is read.
 
     Raises OSError, and TooMuch for more than 200,000 files or a file of more than `limit` bytes.

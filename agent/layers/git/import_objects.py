@@ -37,7 +37,7 @@ def take_objects(git: RealGit, common: Path, pack: Path | None, ids: Collection[
     apart.mkdir(mode=0o700)
     more = {
         "GIT_OBJECT_DIRECTORY": str(apart),
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(str(store)),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted_folder(str(store)),
         "GIT_QUARANTINE_PATH": str(apart),
         "GIT_NO_REPLACE_OBJECTS": "1",
     }
@@ -109,7 +109,7 @@ def _move_in(apart: Path, store: Path) -> None:
                 path.rename(place)
 
 
-def quoted(path: str) -> str:
+def quoted_folder(path: str) -> str:
     """Return a path for GIT_ALTERNATE_OBJECT_DIRECTORIES (git(1)); one with `:` needs quotes."""
     if ":" not in path and not path.startswith('"'):
         return path

@@ -16,13 +16,13 @@ from ...repo.git_folders import GitFolders
 from ...repo.real_git import RealGit, RealGitFailed
 from ...repo.refs import ID, is_importable
 from ..layer_effects import MOST_EFFECTS, TooMuch, entries_of, made_readable, status_at
-from .file_sides import Both, File, Place, both_sides, files_at, read_below
+from .file_sides import Both, File, LayerPlace, both_sides, files_at, read_below
 from .git_in_layer import Inside, InsideFailed, InsideGit
 from .git_rows import Commits, GitChanges, GitRow, HeadRow, IndexRow, NewLines, RefRow, StashRow, StateRow
 from .import_objects import copy_large
 from .layer_git_folders import Touched, open_folder, touched
-from .ref_listing import BadListing, Listed, live_listing, parse_listing
-from .reflogs import new_lines, words_of
+from .ref_listing import BadListing, IndexedPath, live_listing, parse_listing
+from .reflogs import ids_of_line, new_lines
 from .setting_names import is_setting
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def read_git(layer: Layer, inside: Inside, ours: Sequence[StateRow] = ()) -> Git
     for n, path in enumerate(layer.places):
         upper, live = open_folder(layer.uppers[n]), open_folder(path)
         try:
-            place = Place(upper, live, layer.first_stamp_ns - _uncertainty(upper, live))
+            place = LayerPlace(upper, live, layer.first_stamp_ns - _uncertainty(upper, live))
             found = touched(upper, live)
             for folder in sorted(found.folders):
                 changes = _Reader(layer, path, place, folder, found.new, inside, ours).read(len(report.repositories))
@@ -134,7 +134,7 @@ class _Reader:
 
     layer: Layer
     top: Path
-    place: Place
+    place: LayerPlace
     folder: bytes
     new: Sequence[bytes]
     inside: Inside
@@ -299,7 +299,7 @@ class _Reader:
             lines = new_lines(before, log.layer[path])
             if lines:
                 self.logs[name] = NewLines(before.count(b"\n"), lines)
-                self.mentioned |= {word for line in lines for word in words_of(line)}
+                self.mentioned |= {word for line in lines for word in ids_of_line(line)}
 
     def _stash(self) -> None:
         log = self._both(f"logs/{STASH}", LOG)
@@ -372,7 +372,7 @@ class _Reader:
             self.not_taken.append(f"{name}: {error}")
             return
         self.not_taken += now.refused
-        nothing = Listed()
+        nothing = IndexedPath()
         for path in sorted(base.entries.keys() | now.entries.keys()):
             before, after = base.entries.get(path, nothing), now.entries.get(path, nothing)
             if before.staged == after.staged or live.entries.get(path, nothing).staged == after.staged:
@@ -484,7 +484,7 @@ def _written(upper: int, folder: bytes) -> Iterator[bytes]:
                 waiting.append(path)
 
 
-def _same(place: Place, path: bytes) -> bool:
+def _same(place: LayerPlace, path: bytes) -> bool:
     try:
         return read_below(place.upper, path, STATE) == read_below(place.live, path, STATE)
     except (OSError, TooMuch):

@@ -28,7 +28,7 @@ class BadListing(Exception):
     """The output is not that of `git ls-files`."""
 
 
-class Listed:
+class IndexedPath:
     """What an index has for one path."""
 
     __slots__ = ("is_assumed", "is_intended", "is_skipped", "staged")
@@ -39,22 +39,22 @@ class Listed:
 
 
 @dataclass(slots=True)
-class Listing:
+class IndexListing:
     """All paths of an index."""
 
-    entries: dict[bytes, Listed] = field(default_factory=dict[bytes, Listed])
+    entries: dict[bytes, IndexedPath] = field(default_factory=dict[bytes, IndexedPath])
     refused: list[str] = field(default_factory=list[str])
     """Lines about entries that are not taken."""
 
 
-def live_listing(git: RealGit, index: Path | None = None) -> Listing:
+def live_listing(git: RealGit, index: Path | None = None) -> IndexListing:
     """Return what the index of a repository of the user has, or another index file. Raises RealGitFailed."""
     return parse_listing(git.run(*LISTING, more={} if index is None else {"GIT_INDEX_FILE": str(index)}))
 
 
-def parse_listing(out: bytes) -> Listing:
+def parse_listing(out: bytes) -> IndexListing:
     """Parse the output of `LISTING`. Raises BadListing. An entry of `git add -N` counts as none."""
-    found, end = Listing(), 0
+    found, end = IndexListing(), 0
     for part in _ENTRY.finditer(out):
         if part.start() != end:
             break
@@ -69,7 +69,7 @@ def parse_listing(out: bytes) -> Listing:
         is_intended = bool(int(part[6], 16) & _INTENDED)
         before: Sequence[Staged] = () if known is None else known.staged
         every = () if is_intended else tuple(sorted((*before, staged)))
-        found.entries[path] = Listed(every, part[1].decode(), is_intended=is_intended)
+        found.entries[path] = IndexedPath(every, part[1].decode(), is_intended=is_intended)
     if end != len(out):
         raise BadListing("its index cannot be read")
     return found

@@ -40,7 +40,7 @@ def _lines(log: bytes) -> list[bytes]:
     return [line.rstrip(b"\t") for line in log.split(b"\n") if line]
 
 
-def words_of(line: str) -> tuple[str, ...]:
+def ids_of_line(line: str) -> tuple[str, ...]:
     """Return the two object ids of a line, without that of nothing."""
     return tuple(one for one in line.split(" ", 2)[:2] if one.strip("0"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Hunk(msgspec.Struct, frozen=True):
+class FixBlock(msgspec.Struct, frozen=True):
     """One search/replace block: the old text and its replacement."""
 
     old: str
@@ -19,7 +19,7 @@ class Fix(msgspec.Struct, frozen=True):
     thought: str
     """The model's reasoning before it proposes the fix."""
     words: str
-    hunks: list[Hunk] = []
+    hunks: list[FixBlock] = []
     content: str | None = None
     """Content of a new file; then there are no hunks."""
 
@@ -33,13 +33,13 @@ _MONEY = Fix(
     ),
     words="I start with the amounts, because the other modules use them. Three functions in `till/money.py` are wrong.",
     hunks=[
-        Hunk(
+        FixBlock(
             '    whole, _, cents = text.partition(".")\n    return int(whole) * 100 + int(cents)\n',
             '    whole, _, cents = text.replace(",", "").partition(".")\n'
             '    return int(whole) * 100 + int(cents.ljust(2, "0")[:2])\n',
         ),
-        Hunk('    return f"{cents / 100}"\n', '    return f"{cents // 100}.{cents % 100:02}"\n'),
-        Hunk(
+        FixBlock('    return f"{cents / 100}"\n', '    return f"{cents // 100}.{cents % 100:02}"\n'),
+        FixBlock(
             "    return [cents // people] * people\n",
             "    share, left = divmod(cents, people)\n    return [share + 1] * left + [share] * (people - left)\n",
         ),
@@ -54,7 +54,7 @@ _BASKET = Fix(
     ),
     words="The next file is the basket: it ignores the count, duplicates lines, and truncates instead of rounding.",
     hunks=[
-        Hunk(
+        FixBlock(
             "        self.lines.append(Line(name, parse(price), count))\n",
             "        cents = parse(price)\n"
             "        for line in self.lines:\n"
@@ -63,11 +63,11 @@ _BASKET = Fix(
             "                return\n"
             "        self.lines.append(Line(name, cents, count))\n",
         ),
-        Hunk(
+        FixBlock(
             "        return sum(line.cents for line in self.lines)\n",
             "        return sum(line.cents * line.count for line in self.lines)\n",
         ),
-        Hunk(
+        FixBlock(
             "        return int(self.total() * (1 - percent / 100))\n",
             "        return (self.total() * (100 - percent) + 50) // 100\n",
         ),

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from .fixes import FIXES, Fix, Hunk
+from .fixes import FIXES, Fix, FixBlock
 
 _NOT_WRITTEN = re.compile(
     r"reject|refus|not (approved|applied|written|done)|nothing was (changed|written)|conflict|error|failed|interrupt",
@@ -136,12 +136,12 @@ def _write(fix: Fix, file: _File) -> ScriptedAnswer:
     )
 
 
-def _missing(file: _File) -> list[Hunk]:
+def _missing(file: _File) -> list[FixBlock]:
     """Return the hunks that the file still needs, according to its content when it was last read."""
     return [hunk for hunk in file.fix.hunks if _occurs_in(hunk, file.content or "")]
 
 
-def _occurs_in(hunk: Hunk, content: str) -> bool:
+def _occurs_in(hunk: FixBlock, content: str) -> bool:
     """Return whether the content has every line of the hunk. The tool may have put line numbers before them."""
     return all(line.strip() in content for line in hunk.old.splitlines())
 

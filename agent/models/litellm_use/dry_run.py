@@ -61,7 +61,7 @@ class ConnectionBlocker:
             raise OSError(101, "a dry run does not open connections")
 
 
-async def prepare(spec: ModelSpec, blocker: ConnectionBlocker) -> DryRunResult:
+async def can_send(spec: ModelSpec, blocker: ConnectionBlocker) -> DryRunResult:
     """Return whether litellm can send a request with this environment. `blocker` must be an audit hook already."""
     blocker.reached = False
     provider, model = await find_model(spec)
@@ -97,7 +97,7 @@ def main() -> None:
     litellm()
     blocker = ConnectionBlocker()
     sys.addaudithook(blocker)
-    result = asyncio.run(prepare(spec, blocker))
+    result = asyncio.run(can_send(spec, blocker))
     os.write(out, msgspec.json.encode(result))
 
 

@@ -20,7 +20,7 @@ _MOST_ENTRIES = 2_000
 """Maximum number of entries of all trees in memory; the newest tree is kept even if it is larger."""
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """An entry of a tree."""
 
     mode: int
@@ -32,7 +32,7 @@ class ObjectStore:
 
     def __init__(self, folder: Path) -> None:
         self._objects = folder / "objects"
-        self._trees: dict[str, dict[bytes, Entry]] = {}
+        self._trees: dict[str, dict[bytes, TreeEntry]] = {}
         self._entries = 0
         """Number of entries of all trees in memory."""
 
@@ -40,21 +40,21 @@ class ObjectStore:
         """Return the bytes of a blob. Raises SnapshotDamaged if it is missing or damaged."""
         return self._get(b"blob", sha)
 
-    def tree(self, sha: str) -> dict[bytes, Entry]:
+    def tree(self, sha: str) -> dict[bytes, TreeEntry]:
         """Return the entries of a tree by name. Raises SnapshotDamaged if it is missing or damaged."""
         known = self._trees.get(sha)
         if known is not None:
             return known
-        body, entries = self._get(b"tree", sha), dict[bytes, Entry]()
+        body, entries = self._get(b"tree", sha), dict[bytes, TreeEntry]()
         while body:
             head, _, body = body.partition(b"\0")
             mode, _, name = head.partition(b" ")
-            entries[name] = Entry(int(mode, 8), body[:20].hex())
+            entries[name] = TreeEntry(int(mode, 8), body[:20].hex())
             body = body[20:]
         self._remember(sha, entries)
         return entries
 
-    def _remember(self, sha: str, entries: dict[bytes, Entry]) -> None:
+    def _remember(self, sha: str, entries: dict[bytes, TreeEntry]) -> None:
         """Keep a tree in memory, and drop the oldest trees while there are too many entries."""
         self._entries += len(entries)
         self._trees[sha] = entries

@@ -18,7 +18,7 @@ from ...host.files.no_follow import folder_of, open_beneath, rename_new
 from ...host.files.temporary import temporary_name
 from ...host.files.write_file import remove_any_file, write_any_file
 from ...protocol import RundryError
-from .loose_objects import LARGE, LINK, Entry, blob_id
+from .loose_objects import LARGE, LINK, TreeEntry, blob_id
 
 if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
@@ -71,7 +71,7 @@ class Restorer:
             self._permissions(path, real, now, want, have)
 
     def _content(
-        self, path: str, real: Path, now: Entry | None, want: FileVersion | None, have: FileVersion | None
+        self, path: str, real: Path, now: TreeEntry | None, want: FileVersion | None, have: FileVersion | None
     ) -> None:
         if not same_content(now, have):
             did = "removed it" if now is None else "made it" if have is None else "changed it"
@@ -91,13 +91,13 @@ class Restorer:
         else:
             self._write(real, want, have)
 
-    def _permissions(self, path: str, real: Path, now: Entry, want: FileVersion, have: FileVersion) -> None:
+    def _permissions(self, path: str, real: Path, now: TreeEntry, want: FileVersion, have: FileVersion) -> None:
         """Restore the permissions of a file whose bytes are correct, if the change modified them."""
         _refuse_other_permissions(path, now, want, have)
         if want.mode is not None and have.mode not in (None, want.mode):
             self._chmod(real, stat.S_IMODE(want.mode))
 
-    def _now(self, real: Path) -> Entry | None:
+    def _now(self, real: Path) -> TreeEntry | None:
         try:
             with folder_of(self._ws.root, real) as folder:
                 status = os.stat(real.name, dir_fd=folder, follow_symlinks=False)
@@ -113,7 +113,7 @@ class Restorer:
             raise StaleFile(f"{real}: it is no longer a plain file")
         return found
 
-    def _clear(self, real: Path, now: Entry) -> None:
+    def _clear(self, real: Path, now: TreeEntry) -> None:
         """Remove a link, or a file that is to be removed or replaced by a link."""
         if now.mode == LINK:
             with folder_of(self._ws.root, real) as folder:
@@ -168,12 +168,12 @@ class Restorer:
             folder = folder.parent
 
 
-def _entry_of(real: Path, status: os.stat_result) -> Entry | None:
+def _entry_of(real: Path, status: os.stat_result) -> TreeEntry | None:
     """Return the tree entry of a file or link as it is now, or None if it is neither."""
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         try:
-            return Entry(LINK, blob_id(os.fsencode(real.readlink())))
+            return TreeEntry(LINK, blob_id(os.fsencode(real.readlink())))
         except OSError:
             return None
     if not stat.S_ISREG(mode):
@@ -187,23 +187,25 @@ def _entry_of(real: Path, status: os.stat_result) -> Entry | None:
         except OSError:
             data = None
         if data is not None and len(data) <= LIMIT:
-            return Entry(stat.S_IFREG | stat.S_IMODE(mode), blob_id(data))
+            return TreeEntry(stat.S_IFREG | stat.S_IMODE(mode), blob_id(data))
     stamp = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}".encode()
-    return Entry(LARGE, hashlib.sha1(stamp, usedforsecurity=False).hexdigest())
+    return TreeEntry(LARGE, hashlib.sha1(stamp, usedforsecurity=False).hexdigest())
 
 
 def _no_follow(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def same_content(one: Entry | FileVersion | None, other: Entry | FileVersion | None) -> bool:
+def same_content(one: TreeEntry | FileVersion | None, other: TreeEntry | FileVersion | None) -> bool:
     """Return whether both have the same bytes and both are files, or both are links."""
     if one is None or other is None:
         return one is other
     return one.sha == other.sha and (one.mode == LINK) == (other.mode == LINK)
 
 
-def _refuse_other_permissions(path: str, now: Entry | None, want: FileVersion | None, have: FileVersion | None) -> None:
+def _refuse_other_permissions(
+    path: str, now: TreeEntry | None, want: FileVersion | None, have: FileVersion | None
+) -> None:
     """Raise StaleFile if the change modified the permissions and someone changed them again since."""
     if now is None or want is None or have is None or LINK in (now.mode, want.mode) or LARGE in (now.mode, have.mode):
         return

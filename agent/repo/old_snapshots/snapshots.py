@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from .loose_objects import FOLDER, LARGE, LINK, Entry, ObjectStore
+from .loose_objects import FOLDER, LARGE, LINK, ObjectStore, TreeEntry
 from .restore import FileVersion
 
 
@@ -54,15 +54,15 @@ class Snapshots:
             found = ((folder, self._find(tree, folder)) for folder in on_the_way)
             return frozenset(folder for folder, entry in found if entry is not None and entry.mode == FOLDER)
 
-    def _version(self, entry: Entry | None) -> FileVersion | None:
+    def _version(self, entry: TreeEntry | None) -> FileVersion | None:
         """Return the state of a file; None for a folder or a missing entry."""
         if entry is None or entry.mode == FOLDER:
             return None
         return StoredVersion(entry.sha, entry.mode, store=self._store)
 
-    def _find(self, tree: str, path: str) -> Entry | None:
+    def _find(self, tree: str, path: str) -> TreeEntry | None:
         """Return the entry of a path, which may be a folder; None if it is not in the tree."""
-        entry = Entry(FOLDER, tree) if tree else None
+        entry = TreeEntry(FOLDER, tree) if tree else None
         for part in os.fsencode(path).split(b"/"):
             if entry is None or entry.mode != FOLDER:
                 return None
@@ -97,7 +97,7 @@ def _write_tree(store: ObjectStore, tree: str, folder: Path) -> list[str]:
     return sorted(large)
 
 
-def _write(store: ObjectStore, entry: Entry, place: Path) -> None:
+def _write(store: ObjectStore, entry: TreeEntry, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     data = store.blob(entry.sha)
     if entry.mode == LINK:

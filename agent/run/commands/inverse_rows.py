@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from ...journal.encoding import recorded_text
-from ...layers.effect_rows import Row, decode_git, decode_rows
+from ...layers.effect_rows import EffectRow, decode_git, decode_rows
 from ...layers.git.apply_git_rows import name_of
 from ...layers.git.git_rows import GitChanges, GitRow, IndexRow, RefRow, StashRow, inverse, key_of
 from ...layers.layer_effects import Side, is_same
@@ -62,7 +62,7 @@ class _Repository:
 class Inverse(NamedTuple):
     """An undo as rows."""
 
-    rows: list[Row]
+    rows: list[EffectRow]
     shown: int
     """Number of rows that are shown one by one; they come first."""
     contents: Mapping[str, bytes]
@@ -124,7 +124,7 @@ class InversePlan:
 
     def build(self) -> Inverse:
         """Return the rows with their contents. A path whose old content is not there any more is named in `lost`."""
-        shown, others = list[Row](), list[Row]()
+        shown, others = list[EffectRow](), list[EffectRow]()
         contents, lost = dict[str, bytes](), [*self.lost]
         for path, one in self._paths.items():
             want, have = one.want, one.have
@@ -138,7 +138,7 @@ class InversePlan:
                 continue
             if want is not None:
                 want = msgspec.structs.replace(want, mtime_ns=0)  # it is written now, and build tools must notice it
-            row = Row(path=path, before=have, after=want)
+            row = EffectRow(path=path, before=have, after=want)
             (shown if one.is_shown and not _is_folder(have, want) else others).append(row)
         folders = self._folders([*shown, *others])
         return Inverse([*shown, *others, *folders], len(shown), contents, self._git(), lost, self.also)
@@ -151,7 +151,7 @@ class InversePlan:
                 found.append(msgspec.structs.replace(one.changes, rows=inverse(tuple(rows)), logs={}, not_taken=()))
         return found
 
-    def _add(self, row: Row, step: int | None, *, is_shown: bool) -> None:
+    def _add(self, row: EffectRow, step: int | None, *, is_shown: bool) -> None:
         known = self._paths.get(row.path)
         if known is None:
             self._paths[row.path] = _Path(row.after, row.before, is_shown)
@@ -169,7 +169,7 @@ class InversePlan:
             before, after = await versions_of(self.journal, self.snapshots, change)
             folders = await folders_before(self.snapshots, change)
             rows = [
-                Row(path=path, before=self._side(path, before[path]), after=self._side(path, after[path]))
+                EffectRow(path=path, before=self._side(path, before[path]), after=self._side(path, after[path]))
                 for path in change.files
                 if path not in left
             ]
@@ -225,7 +225,7 @@ class InversePlan:
         except (KeyError, RundryError):
             return None
 
-    def _folders(self, rows: Sequence[Row]) -> list[Row]:
+    def _folders(self, rows: Sequence[EffectRow]) -> list[EffectRow]:
         """Return rows of folders: those that a restored file needs, and those that go with the files in them."""
         known = {row.path for row in rows}
         needed = {above for row in rows if row.after is not None for above in _above(row.path)}
@@ -233,8 +233,8 @@ class InversePlan:
         made = [path for path in missing - known if not os.path.lexists(self.workspace.root / path)]
         gone = self._bare - known - needed
         return [
-            *(Row(path=path, before=None, after=_FOLDER) for path in sorted(made)),
-            *(Row(path=path, before=_FOLDER, after=None) for path in sorted(gone)),
+            *(EffectRow(path=path, before=None, after=_FOLDER) for path in sorted(made)),
+            *(EffectRow(path=path, before=_FOLDER, after=None) for path in sorted(gone)),
         ]
 
     def _add_git(self, changes: GitChanges, step: int | None) -> None:

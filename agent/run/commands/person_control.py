@@ -25,7 +25,7 @@ from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.direct_changes import look_before, record_changes
 from ...step.tool_calls.file_events import missing_folders
-from ...tools.carry_out import carry_out, draft_of, read
+from ...tools.carry_out import carry_out, draft_of, run_reading_tool
 from ...tools.parse import parse_arguments
 from ...tools.tool_result import ToolResult
 from ..loops.shared.loop_state import met
@@ -137,7 +137,7 @@ class _UserAction:
     async def _do(self, call: ToolCall, arguments: Any, command: Act) -> ToolResult:  # noqa: ANN401 - a tool's own struct
         match TOOL_TRAITS[call.tool].effect:
             case "read":
-                return await self._ctx.activity.interruptible(read(call.tool, arguments, self._tools))
+                return await self._ctx.activity.interruptible(run_reading_tool(call.tool, arguments, self._tools))
             case "finish":
                 checked = " The check decides." if self._ctx.facts.spec.predicates.exist else ""
                 return ToolResult(ok=True, text=f"finish accepted.{checked}", summary="accepted")
@@ -203,6 +203,6 @@ def _refused(workspace: Workspace, sandbox: Sandbox, draft: CommandDraft, result
     return [] if need is None else [f"The sandbox refused: {need.what}. `!cmd` runs a command without it."]
 
 
-def digest(data: bytes | None) -> str:
+def digest_on_disk(data: bytes | None) -> str:
     """Return the SHA-256 of a file for `Act.expects`; empty if the file does not exist."""
     return "" if data is None else hashlib.sha256(data).hexdigest()

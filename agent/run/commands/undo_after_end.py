@@ -21,7 +21,7 @@ from ...protocol import (
     Undo,
     command_type,
 )
-from ...search.lenses.judge_findings import judge
+from ...search.lenses.judge_findings import judge_finding
 from ..start.damaged_journal import require_undamaged
 from .context_after_end import context_after_end
 from .handle_commands import STALE
@@ -60,7 +60,7 @@ async def _handle(context: UndoContext, command: Command | None) -> str | None:
             finder = context.facts.finder
             if finder is None:
                 return f"{context.facts.spec.loop.a_run} has no findings or items"
-            return judge(finder, command, context.events, has_model=context.facts.spec.model.name != NO_MODEL)
+            return judge_finding(finder, command, context.events, has_model=context.facts.spec.model.name != NO_MODEL)
         case _:
             return STALE
 

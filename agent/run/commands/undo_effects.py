@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...host.crash import crash_point
 from ...journal.encoding import recorded_text
 from ...layers.apply import CHANGED, MADE, Result
-from ...layers.effect_rows import Row, decode_git, decode_rows, encode_git, encode_rows, new_name
+from ...layers.effect_rows import EffectRow, decode_git, decode_rows, encode_git, encode_rows, new_name
 from ...layers.fitness import place_of_orders
 from ...layers.git.apply_git_rows import HELD_BACK, name_of
 from ...layers.git.git_rows import GitChanges, HeadRow, IndexRow, RefRow, StashRow, StateRow
@@ -133,7 +133,7 @@ def _carried_out(context: UndoContext, name: str, order: Order) -> list[Result]:
 def _undone(
     context: UndoContext,
     accepted: UndoAccepted,
-    rows: Sequence[Row],
+    rows: Sequence[EffectRow],
     git: Sequence[GitChanges],
     results: Sequence[Result],
 ) -> Undone:
@@ -170,12 +170,12 @@ def _undone(
     )
 
 
-def _is_leaving(row: Row) -> bool:
+def _is_leaving(row: EffectRow) -> bool:
     """Return whether the row removes a folder. A folder that is not empty stays."""
     return row.after is None and row.before is not None and row.before.type == "folder"
 
 
-def _record(context: UndoContext, name: str, row: Row) -> None:
+def _record(context: UndoContext, name: str, row: EffectRow) -> None:
     """Record a file that was undone, unless an undo that was killed recorded it already."""
     event = file_changed(context.journal, stored_contents(context.journal, row), "undo")
     known = context.facts.changes.files.get(name)

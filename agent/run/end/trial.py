@@ -13,7 +13,7 @@ from ...protocol import Confirmed
 from ...step.resources.last_line import output_reported
 from ...verdict.checks.check_environment import prepared_environment
 from ...verdict.checks.run_check import CheckResult, run_check
-from ...verdict.counting.compare_counts import compare
+from ...verdict.counting.compare_counts import why_suspect
 from ...verdict.counting.counted import Counted
 from .checkout import Checkout, Result, checkout
 from .checkout_failed import CheckoutFailed
@@ -104,7 +104,7 @@ def _fewer(result: Result, ran: CheckResult) -> str | None:
         known = msgspec.json.decode(result.journal.blobs.load(counted), type=Counted)
     except (KeyError, msgspec.DecodeError):
         return f"the record of what `{ran.command}` counted in the workspace is damaged"
-    suspicion = compare(known, ran.counted)
+    suspicion = why_suspect(known, ran.counted)
     return None if suspicion is None else f"other tests than in the workspace: {suspicion.why}{_few(suspicion.missing)}"
 
 

@@ -12,7 +12,7 @@ from ...gate.effects_draft import EffectsDraft, EntryDraft
 from ...gate.text_diff import split_bytes
 from ...host.files.file_content import text_format_of
 from ...host.files.file_states import stored_state
-from ...layers.effect_rows import Row, encode_rows
+from ...layers.effect_rows import EffectRow, encode_rows
 from ...layers.layer_effects import IN_MEMORY, Side, bytes_at, side_at
 from ...layers.open_below import FOLDER
 from ...protocol import AcceptedPath, EffectEntry
@@ -53,7 +53,7 @@ def draft_of(
     """
     decided, contents = now
     undecided = {one.path for one in decided.undecided}
-    entries, accepted, rows = list[EntryDraft](), list[AcceptedPath](), list[Row]()
+    entries, accepted, rows = list[EntryDraft](), list[AcceptedPath](), list[EffectRow]()
     root = os.open(workspace, FOLDER | os.O_CLOEXEC)
     try:
         with journal.transaction():
@@ -65,7 +65,7 @@ def draft_of(
                     entries.append(EntryDraft(shown=shown, kind="protected", paths=(path,)))
                     digest = "" if side is None else side.digest
                     accepted.append(AcceptedPath(path=path, digest=digest, seen=shown.is_text))
-                    rows.append(Row(path=path, before=past.side, after=side))
+                    rows.append(EffectRow(path=path, before=past.side, after=side))
     finally:
         os.close(root)
     effects = EffectsDraft(command="", heading=title, entries=tuple(entries), rows=encode_rows(rows))

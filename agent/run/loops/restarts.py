@@ -31,7 +31,7 @@ from ...state.view.show.titles import stall_name
 from .shared.loop_state import common_end, ended_work
 
 if TYPE_CHECKING:
-    from ...state.facts.answer_facts import Answer, Answers
+    from ...state.facts.answer_facts import Answers, TriedAnswer
     from ...state.facts.run_facts import RunFacts
     from .shared.loop_state import LoopState
 
@@ -92,10 +92,10 @@ def with_summary(end: Finish, answers: Answers) -> Finish:
     """Return the end of a run in a file format: without a wrap-up call, and with what its answers led to."""
     if not answers.all:
         return msgspec.structs.replace(end, wrap_up=False)
-    return msgspec.structs.replace(end, wrap_up=False, detail=f"{end.detail}; {summary(answers)}")
+    return msgspec.structs.replace(end, wrap_up=False, detail=f"{end.detail}; {answers_summary(answers)}")
 
 
-def summary(answers: Answers) -> str:
+def answers_summary(answers: Answers) -> str:
     """Return in words what the answers led to: how many, how many programs, and the best of them."""
     programs = len({one.digest for one in answers.all if one.is_checked})
     text = f"no repair in {plural(len(answers.all), 'answer')}, {plural(programs, 'program')}"
@@ -105,7 +105,7 @@ def summary(answers: Answers) -> str:
     return text
 
 
-def _next(facts: RunFacts, newest: Answer) -> Restart | Stalled:
+def _next(facts: RunFacts, newest: TriedAnswer) -> Restart | Stalled:
     """Return the restart after the newest answer, or why there is none."""
     answers, limit = facts.answers, facts.spec.restarts
     if limit is not None and answers.restarts >= limit:
@@ -125,7 +125,7 @@ def _next(facts: RunFacts, newest: Answer) -> Restart | Stalled:
     return Restart(why=why, base=base, format=form, temperature=_temperature(answers, form), variant=variant)
 
 
-def _next_part(facts: RunFacts, newest: Answer) -> int:
+def _next_part(facts: RunFacts, newest: TriedAnswer) -> int:
     """Return the part of the file that the next answer is asked for. 0 means the file.
 
     A round asks for each part once.
@@ -139,7 +139,7 @@ def _next_part(facts: RunFacts, newest: Answer) -> int:
     return int(rounds < len(_ROUNDS_AFTER) and len(_whole(answers)) >= _ROUNDS_AFTER[rounds])
 
 
-def _whole(answers: Answers) -> Sequence[Answer]:
+def _whole(answers: Answers) -> Sequence[TriedAnswer]:
     """Return the answers to the present files that were asked for the file, and not for a part."""
     return [one for one in answers.all[max(answers.since, answers.heard) :] if not one.part]
 
@@ -154,7 +154,7 @@ def _temperature(answers: Answers, form: FileFormat) -> float:
     return TEMPERATURES[min(place, len(TEMPERATURES) - 1)]
 
 
-def _of_format(answers: Answers, form: FileFormat) -> Sequence[Answer]:
+def _of_format(answers: Answers, form: FileFormat) -> Sequence[TriedAnswer]:
     """Return the newest answers since the run changed to this format."""
     tried = _whole(answers)
     first = next((i for i in range(len(tried), 0, -1) if tried[i - 1].asked != form), 0)
@@ -167,11 +167,11 @@ def _other_format(answers: Answers) -> FileFormat | None:
     return next((form for form in _ORDER if form not in used), None)
 
 
-def _is_new(answer: Answer) -> bool:
+def _is_new(answer: TriedAnswer) -> bool:
     return answer.is_checked and not answer.same_as
 
 
-def _base(answers: Answers, newest: Answer) -> int:
+def _base(answers: Answers, newest: TriedAnswer) -> int:
     """Return the base of the next answer: that answer, if it is better than its own base; else the start.
 
     Every second time it is the best state so far, at most twice for each.
@@ -187,11 +187,11 @@ def _base(answers: Answers, newest: Answer) -> int:
     return NO_BASE
 
 
-def _times(answers: Answers, base: Answer) -> int:
+def _times(answers: Answers, base: TriedAnswer) -> int:
     return sum(one.base == base.number for one in answers.present)
 
 
-def _said_of(answer: Answer) -> str:
+def _said_of(answer: TriedAnswer) -> str:
     """Return what an answer led to, in words for the person."""
     if answer.same_as:
         return f"the program of answer {answer.same_as} again"

@@ -49,7 +49,7 @@ from ..start.assemble import assemble
 from ..start.beginning import Beginning, begin, resume
 from ..start.damaged_journal import admit_damage
 from ..start.inputs import Inputs, ProcessContext
-from ..start.offered_tools import tools_of
+from ..start.offered_tools import tools_of_run
 from ..start.search_of_run import check_executor, search_of, with_remote_tools
 from ..start.servers_of_run import record_servers
 from ..start.settle import settle_open
@@ -171,7 +171,7 @@ async def _run(inputs: Inputs, damage: Damage, signals: _Signals) -> Outcome:
     try:
         if isinstance(ctx.models.of_run, RemoteModel):
             await ctx.models.of_run.encoding_loaded()
-        tools = tools_of(inputs.journal.spec)
+        tools = tools_of_run(inputs.journal.spec)
         finder, passes, children = search_of(ctx, order), passes_of(ctx, tools), _children_of(ctx, process)
         run = live_run(ctx, assembled.messages, tools, finder, passes, children)
         begun = Beginning(order, assembled.notes, assembled.scope, damage)

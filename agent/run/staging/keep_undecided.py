@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...gate.draft import digest_of
+from ...gate.draft import digest_of_draft
 from ...gate.proposal_events import opened
 from ...protocol import BY_DIGEST, LoopKind, ProposalOpened, UndecidedAccepted, UserError
 from ...verdict.judge.decided_now import decided_now
@@ -96,7 +96,7 @@ def _shown(ctx: RunContext, draft: UndecidedDraft) -> ProposalOpened:
         ctx.journal.blobs,
         proposal_id="keep",
         call_id="",
-        digest=digest_of(effects, kind),
+        digest=digest_of_draft(effects, kind),
         sandbox=kind,
     )
 

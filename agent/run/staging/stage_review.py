@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...gate.draft import digest_of
+from ...gate.draft import digest_of_draft
 from ...gate.effects_policy import HELD_BY_MODE
 from ...gate.policy import Verdict
 from ...gate.proposal_events import opened
@@ -33,7 +33,7 @@ from ...repo.real_git import RealGit, RealGitFailed
 from ...step.resources.run_stage import Stage, decided_on
 from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
-from ...step.tool_calls.effect_entries import is_folder, readable, sort_effects, with_blobs
+from ...step.tool_calls.effect_entries import is_folder, sort_effects, storable_path, with_blobs
 from ...step.tool_calls.effects_at_gate import accept_listed, effects_draft
 from ..end.undecided import note_at_end
 from .judge_in_place import InPlace, end_as_done, result_in_place
@@ -151,7 +151,7 @@ class StageReview:
         entries = (one for group in self._listed.groups if group.kind != "git" for one in group.entries)
         paths = [one.effect.path for one in entries]
         out = {*outcome.dropped, *outcome.failed}
-        self._stage.unit.note_applied(path for path in paths if path not in out and readable(path) not in out)
+        self._stage.unit.note_applied(path for path in paths if path not in out and storable_path(path) not in out)
         _store_choices(self._stage.unit.folder, [], {})
 
     async def drop(self, how: str = "dropped") -> None:
@@ -276,7 +276,7 @@ def _shown(ctx: RunContext, listed: Listed) -> tuple[Sorted, ProposalOpened]:
 
 def _waiting(listed: Listed, found: Sorted) -> frozenset[str]:
     files = (one for one in decided_on(listed) if not is_folder(one))
-    return frozenset(readable(one.path) for one in files if one.conflict or one.path not in found.left)
+    return frozenset(storable_path(one.path) for one in files if one.conflict or one.path not in found.left)
 
 
 def _opened(ctx: RunContext, draft: EffectsDraft) -> ProposalOpened:
@@ -289,7 +289,7 @@ def _opened(ctx: RunContext, draft: EffectsDraft) -> ProposalOpened:
         ctx.journal.blobs,
         proposal_id="stage",
         call_id="",
-        digest=digest_of(draft, ctx.sandbox.kind),
+        digest=digest_of_draft(draft, ctx.sandbox.kind),
         sandbox=ctx.sandbox.kind,
     )
 
@@ -326,7 +326,7 @@ def _why_not_on_head(git: RealGit, listed: Listed) -> str:
     """Return why the stage does not fit the last commit, or empty if the reason is not uncommitted lines."""
     status = git.run("status", "--porcelain=v1", "-z", "--untracked-files=all").split(b"\0")
     uncommitted = {os.fsdecode(line[3:]) for line in status}
-    paths = [readable(one.path) for one in decided_on(listed) if one.path in uncommitted]
+    paths = [storable_path(one.path) for one in decided_on(listed) if one.path in uncommitted]
     if not paths:
         return ""
     more = f" and {plural(len(paths) - 1, 'file')} more" if len(paths) > 1 else ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _OFFERED = tools_with("change", "command", "stop", "plan", "ask")
 
 
-def tools_of(spec: RunSpec) -> list[str]:
+def tools_of_run(spec: RunSpec) -> list[str]:
     """Return the tool names, in the order in which the model sees them."""
     reading = reading_tools(spec.finder.hosts if spec.finder is not None else ())
     usual = [*reading, *_OFFERED]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...gate.draft import digest_of
+from ...gate.draft import digest_of_draft
 from ...gate.proposal_events import in_conflict, rebased
 from ...gate.rebase import Conflict, conflict_digest, holds_already, rebase_draft
 from ...gate.stored_drafts import is_file_change, stored_draft
@@ -57,6 +57,6 @@ def _moved(ws: Workspace, journal: Journal, opened: ProposalOpened, shown: str) 
     elif holds_already(found):
         return None
     else:
-        parts, digest = split_bytes(found.before, found.after), digest_of(found, None)
+        parts, digest = split_bytes(found.before, found.after), digest_of_draft(found, None)
         event = rebased(found, parts, journal.blobs, proposal_id=name, digest=digest, why=WHO)
     return None if digest == shown else event

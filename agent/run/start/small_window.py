@@ -19,7 +19,7 @@ from ...step.prompt.next_prompt import required_tools, smallest_for
 from ...step.prompt.smallest_window import needed_room, smallest_window
 from ...step.prompt.system_prompt import system_prompt
 from ...tools.tool_table import tool_specs
-from .offered_tools import tools_of
+from .offered_tools import tools_of_run
 
 if TYPE_CHECKING:
     from ...step.prompt.fit_fixed_part import Count
@@ -59,7 +59,7 @@ def _needed(spec: RunSpec, count: Count) -> int:
     is_by_files = spec.edit_format in FILE_FORMATS
     return needed_room(
         system_prompt(spec),
-        () if is_by_files else tool_specs(tools_of(spec)),
+        () if is_by_files else tool_specs(tools_of_run(spec)),
         "" if spec.loop is LoopKind.CHAT else spec.task,
         count,
         needed=required_tools(spec),

@@ -15,7 +15,7 @@ from ...settings.default_limits import did_you_mean
 from ...tools.reading.fetching import Fetcher
 from ...verdict.predicates.validate_predicates import validate_predicates
 from ...verdict.scope.run_scope import scope_problem
-from .offered_tools import tools_of
+from .offered_tools import tools_of_run
 from .usable_commands import require_usable_commands
 
 
@@ -33,7 +33,7 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
     require_usable_commands(spec, env)
     _validate_globs(spec)
     target_of(spec.otel, env)
-    offered = tools_of(spec)
+    offered = tools_of_run(spec)
     for action in spec.predicates.require:
         tool = action.partition(":")[0]
         if tool not in offered:

@@ -16,7 +16,7 @@ from ..loops.shared.pass_decisions import steps_used
 from .check_tree import why_failing
 from .left_patch import UNREADABLE
 from .measure import Measured, Score, measure, record_no_score, record_score
-from .try_texts import summary
+from .try_texts import tries_summary
 from .unit_changes import changed_lines
 from .unit_judging import case_of_try, judge_unit
 
@@ -115,7 +115,7 @@ def record_none(ctx: RunContext, started: PassStarted, refused: Sequence[Judged]
     `refused`: what the judge did not let pass, the best one first.
     """
     spec, facts = ctx.facts.spec.improve, _pass_facts(ctx)
-    results = summary(facts, started.tries)
+    results = tries_summary(facts, started.tries)
     if refused and refused[0].why != "budget":
         why = f"no try was chosen: {with_options(refused[0])}. The patch of each is in the journal"
         return Measured(False, why, ends=Reason.HANDOFF)

@@ -17,7 +17,7 @@ from ...layers.open_below import FOLDER
 
 if TYPE_CHECKING:
     from ...journal.blobs import Blobs
-    from ...layers.effect_classes import Entry
+    from ...layers.effect_classes import ClassedEffect
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed
 
@@ -34,7 +34,7 @@ class Replaced(NamedTuple):
     """None means that nothing was there."""
 
 
-class Plan(NamedTuple):
+class MergePlan(NamedTuple):
     """What is applied to the run's tree."""
 
     listed: Listed
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
     """A line for each conflict."""
 
 
-def plan_merge(listed: Listed, layer: Layer, replaced: Mapping[str, Sequence[Replaced]], blobs: Blobs) -> Plan:
+def plan_merge(listed: Listed, layer: Layer, replaced: Mapping[str, Sequence[Replaced]], blobs: Blobs) -> MergePlan:
     """Plan a merge by file, and by line where both sides changed a text. Raises OSError.
 
     `listed`: what the item changed in `layer`, against the run's tree as it is now. `replaced`: what earlier merges
@@ -55,7 +55,7 @@ def plan_merge(listed: Listed, layer: Layer, replaced: Mapping[str, Sequence[Rep
     merge = _Merge(layer, replaced, blobs, contents)
     groups = [group for group in listed.groups if group.kind != "git"]
     for number, group in enumerate(groups):
-        entries = list["Entry"]()
+        entries = list["ClassedEffect"]()
         for entry in group.entries:
             effect = entry.effect
             if not merge.is_needed(effect):
@@ -69,7 +69,7 @@ def plan_merge(listed: Listed, layer: Layer, replaced: Mapping[str, Sequence[Rep
                     entries.append(entry._replace(effect=found))
         groups[number] = group._replace(entries=tuple(entries))
     groups = [group for group in groups if group.entries]
-    return Plan(listed._replace(groups=groups, contents=contents, git=[]), merged, conflicts)
+    return MergePlan(listed._replace(groups=groups, contents=contents, git=[]), merged, conflicts)
 
 
 class _Merge:

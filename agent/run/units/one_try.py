@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...state.facts.try_facts import TryFacts
     from ...step.resources.run_context import RunContext
     from .pass_unit import PassUnit
-    from .unit_changes import Change
+    from .unit_changes import UnitChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Attempt:
     """The facts of that context."""
     began: int
     """Position in the journal at which it began."""
-    changes: list[Change] = field(default_factory=list["Change"])
+    changes: list[UnitChange] = field(default_factory=list["UnitChange"])
     """What it changed, once it has ended."""
 
     @property

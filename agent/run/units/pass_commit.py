@@ -19,7 +19,7 @@ from ...host.files.file_states import stored_state
 from ...host.own_temp import temp_folder
 from ...layers.git.git_rows import GitChanges, HeadRow, IndexRow, RefRow, Staged, StashRow
 from ...layers.git.import_objects import BadObjects, take_objects
-from ...layers.git.ref_listing import LISTING, BadListing, Listed, parse_listing
+from ...layers.git.ref_listing import LISTING, BadListing, IndexedPath, parse_listing
 from ...layers.layer_effects import Effect, Side, bytes_at, target_at
 from ...layers.open_below import FOLDER
 from ...repo.git_folders import GitFolders, find_folders
@@ -178,7 +178,7 @@ class _Work:
     gained: _Gained
     of_head: dict[bytes, tuple[str, str]]
     """Mode and id by path below the top."""
-    of_index: dict[bytes, Listed]
+    of_index: dict[bytes, IndexedPath]
 
     def __init__(
         self, repository: Repository, places: GitPlaces, prefix: str, files: PassFiles, head: str, gained: _Gained
@@ -380,7 +380,7 @@ class _Work:
 
     async def _stage(
         self, folder: Path, base: str, contents: dict[bytes, Version | None], modules: dict[bytes, str]
-    ) -> tuple[str, dict[bytes, Listed]]:
+    ) -> tuple[str, dict[bytes, IndexedPath]]:
         """Stage these contents on a commit in an index of rundry's own. Return the tree, and what the index has."""
         files = folder / "files"
         files.mkdir()
@@ -398,10 +398,10 @@ class _Work:
         contents: dict[bytes, Version | None],
         modules: dict[bytes, str],
         staged: dict[bytes, Version | None],
-        entries: dict[bytes, Listed],
+        entries: dict[bytes, IndexedPath],
     ) -> list[IndexRow]:
         """Return the rows that keep the user's index as different from HEAD as it is."""
-        rows, nothing, tree = list[IndexRow](), Listed(), _tree_of(self.places)
+        rows, nothing, tree = list[IndexRow](), IndexedPath(), _tree_of(self.places)
         for path in sorted({*contents, *modules}):
             before, after = self.of_index.get(path, nothing).staged, entries.get(path, nothing).staged
             if path in staged:

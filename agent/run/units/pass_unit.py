@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...layers.unit import Unit
 from ..start.unit_context import context_in_unit, leave_context
 from .pass_commit import PassFiles
-from .unit_changes import Change
+from .unit_changes import UnitChange
 
 if TYPE_CHECKING:
     from ...layers.layer_effects import Effect
@@ -59,7 +59,7 @@ class PassUnit:
         chosen = sorted((one for one in effects if not _is_folder(one)), key=lambda one: one.path)
         return PassFiles(chosen, self.run.workspace.root, self.unit, listed)
 
-    async def changes(self, files: PassFiles) -> list[Change]:
+    async def changes(self, files: PassFiles) -> list[UnitChange]:
         """Return what the pass changed, with all contents. Raises OSError."""
         return await asyncio.to_thread(lambda: [_change(files, one) for one in files.effects])
 
@@ -106,9 +106,9 @@ def _is_folder(effect: Effect) -> bool:
     return all(side is None or side.type == "folder" for side in (effect.before, effect.after))
 
 
-def _change(files: PassFiles, effect: Effect) -> Change:
+def _change(files: PassFiles, effect: Effect) -> UnitChange:
     before, after = (files.version(effect, is_after=is_after) for is_after in (False, True))
-    return Change(
+    return UnitChange(
         path=effect.path,
         before=None if before is None else before.data,
         after=None if after is None else after.data,

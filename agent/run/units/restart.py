@@ -15,7 +15,7 @@ from ..commands.undo_context import UndoContext
 
 if TYPE_CHECKING:
     from ...protocol import Restart, Undone
-    from ...state.facts.answer_facts import Answer
+    from ...state.facts.answer_facts import TriedAnswer
     from ...state.facts.run_facts import RunFacts
     from ..live.live_run import LiveRun
 
@@ -80,7 +80,7 @@ async def take_back(run: LiveRun) -> None:
         run.ctx.files.mark_changed()
 
 
-def unjudged(facts: RunFacts) -> Answer | None:
+def unjudged(facts: RunFacts) -> TriedAnswer | None:
     """Return the newest answer if its change is in the workspace and a check has no verdict on it, else None."""
     newest = facts.answers.newest
     if newest is None or not newest.is_written or facts.open_steps:

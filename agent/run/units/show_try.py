@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from ...gate.draft import digest_of
+from ...gate.draft import digest_of_draft
 from ...gate.resolve_conflict import NOBODY_HERE
 from ...gate.waiting_proposal import StoredProposal
 from ...protocol import ProposalDecided, Reason, TryChosen, WorkResult
@@ -62,7 +62,7 @@ async def _ruling(ctx: RunContext, gate: Gate, chosen: TryChosen, draft: Effects
     """
     call_id = f"review:{chosen.number}:{chosen.candidate}"  # without a dot, which numbers the proposals
     opened, stored = ctx.facts.requests.waiting_for(call_id), None
-    if opened is not None and opened.digest == digest_of(draft, ctx.sandbox.kind):
+    if opened is not None and opened.digest == digest_of_draft(draft, ctx.sandbox.kind):
         stored = StoredProposal(opened)
     elif opened is not None:
         closed = ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=_MOVED)

@@ -53,7 +53,7 @@ def first_message_of_try(ctx: RunContext, made: RunContext, number: int, candida
     return f"{first_message(ctx.facts, ctx.facts.pass_facts, number)}\n\n{task}"
 
 
-def summary(passing: PassFacts, tries: int) -> str:
+def tries_summary(passing: PassFacts, tries: int) -> str:
     """Return the results of all tries on one line: `try 1 of 2: score 6; try 2 of 2: nothing was changed`."""
     return "; ".join(
         f"try {candidate} of {tries}: {_result_of(end, passing.measured)}"

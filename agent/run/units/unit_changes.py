@@ -15,7 +15,7 @@ _BINARY_LINE = 80
 """Bytes of a binary file that count as one changed line."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class UnitChange(msgspec.Struct, frozen=True, kw_only=True):
     """One file that differs."""
 
     path: str
@@ -27,7 +27,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Mode as in a git tree: 0o100644, 0o100755, or 0o120000 for a link; None if there is no file."""
 
 
-def change_hash(changes: Sequence[Change]) -> str:
+def change_hash(changes: Sequence[UnitChange]) -> str:
     """Return a hash of the added and removed lines of all files, without line numbers, or empty if no changes."""
     if not changes:
         return ""
@@ -42,18 +42,18 @@ def change_hash(changes: Sequence[Change]) -> str:
     return found.hexdigest()
 
 
-def changed_lines(changes: Sequence[Change]) -> int:
+def changed_lines(changes: Sequence[UnitChange]) -> int:
     """Return the number of added and removed lines; in a binary file, 80 bytes count as one line."""
     return sum(_size(change) for change in changes)
 
 
-def _size(change: Change) -> int:
+def _size(change: UnitChange) -> int:
     if is_text(change.before or b"", change.after or b""):
         return len(_lines_of(change))
     return 1 + (len(change.before or b"") + len(change.after or b"")) // _BINARY_LINE
 
 
-def _lines_of(change: Change) -> list[bytes]:
+def _lines_of(change: UnitChange) -> list[bytes]:
     """Return the added and removed lines, with their signs."""
     old, new = ((side or b"").decode("latin-1") for side in (change.before, change.after))
     lines = list[bytes]()

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ...step.resources.run_context import RunContext
     from .pass_commit import PassFiles
     from .pass_unit import PassUnit
-    from .unit_changes import Change
+    from .unit_changes import UnitChange
 
 _UNREADABLE = (Occupied, NamespacesRefused, TooMuch, OSError, StaleFile)
 _NAMED = 3
@@ -69,7 +69,7 @@ class _Found(NamedTuple):
 
     listed: Listed
     files: PassFiles
-    changes: list[Change]
+    changes: list[UnitChange]
     change: str
     """Hash of what its tools and commands changed. Empty means nothing."""
     work: Work

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...host.internet import may_resolve_to
-from .proxy_requests import Request, read_request
-from .tunnel import LONGEST_HEAD, PIECE, Refused, carry_tunnel, relay
+from .proxy_requests import ProxyRequest, read_request
+from .tunnel import LONGEST_HEAD, PIECE, TunnelRefused, carry_tunnel, relay
 
 if TYPE_CHECKING:
     from ...host.address_hosts import Target
@@ -128,9 +128,9 @@ class _Server:
         self._open += 1
         try:
             if self._open > MOST:
-                raise Refused(f"refused a connection: more than {MOST} at the same time")
+                raise TunnelRefused(f"refused a connection: more than {MOST} at the same time")
             await self._carry(reader, writer)
-        except Refused as refused:
+        except TunnelRefused as refused:
             self._record.add(str(refused))
             writer.write(refused.answer)
             with suppress(OSError):
@@ -145,7 +145,7 @@ class _Server:
         async with asyncio.timeout(_HEAD_SECONDS):
             request = read_request(await reader.readuntil(b"\r\n\r\n"))
         if request is None:
-            raise Refused("refused a request that is not a plain HTTP proxy request")
+            raise TunnelRefused("refused a request that is not a plain HTTP proxy request")
         from_server, to_server = await self._connect(request)
         self._record.add(f"connected to {request.target}")
         try:
@@ -158,11 +158,11 @@ class _Server:
         finally:
             to_server.close()
 
-    async def _connect(self, request: Request) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connect(self, request: ProxyRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to an address that was checked, because a second look-up could return another one."""
         target = request.target
         if not self._hosts.allows(target):
-            raise Refused(f"refused {target}: {_NOT_LISTED}")
+            raise TunnelRefused(f"refused {target}: {_NOT_LISTED}")
         why = "its name cannot be resolved"
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
@@ -175,14 +175,14 @@ class _Server:
             why = f"no answer within {_CONNECT_SECONDS:g} s"
         except OSError as error:
             why = error.strerror or str(error)
-        raise Refused(f"no connection to {target}: {why}")
+        raise TunnelRefused(f"no connection to {target}: {why}")
 
     async def _addresses(self, target: Target) -> list[str]:
         rows = await self._loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
         found = list(dict.fromkeys(str(row[4][0]) for row in rows))
         judged = [address for address in found if may_resolve_to(target.host, address, self._hosts.addresses)]
         if found and not judged:
-            raise Refused(f"refused {target}: it leads to an address that is not public")
+            raise TunnelRefused(f"refused {target}: it leads to an address that is not public")
         return judged
 
 

@@ -14,7 +14,7 @@ _OWN = frozenset({"host", "connection", "keep-alive", "proxy-connection", "proxy
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
 
 
-class Request(NamedTuple):
+class ProxyRequest(NamedTuple):
     """A request from a client to the proxy."""
 
     target: Target
@@ -22,7 +22,7 @@ class Request(NamedTuple):
     """Bytes that are sent to the server; empty for a tunnel."""
 
 
-def read_request(head: bytes) -> Request | None:
+def read_request(head: bytes) -> ProxyRequest | None:
     """Return the request; None if a proxy cannot carry it out."""
     lines = head.decode("latin-1").split("\r\n")[:-2]
     first = _LINE.fullmatch(lines[0]) if lines else None
@@ -31,13 +31,13 @@ def read_request(head: bytes) -> Request | None:
     method, asked = first[1], first[2]
     if method == "CONNECT":
         target = read_target(asked)
-        return None if target is None else Request(target, b"")
+        return None if target is None else ProxyRequest(target, b"")
     url = _URL.fullmatch(asked)
     target = read_target(url[1], 80) if url is not None else None
     if url is None or target is None:
         return None
     path = url[2] or "/"
-    return Request(target, _own(f"{method} {path if path.startswith('/') else f'/{path}'}", target, lines[1:]))
+    return ProxyRequest(target, _own(f"{method} {path if path.startswith('/') else f'/{path}'}", target, lines[1:]))
 
 
 def read_inner(head: bytes, target: Target) -> bytes | None:

@@ -39,7 +39,7 @@ _HTTP = re.compile(rb"HTTP/|^\S+\s+(?:/|https?:)", re.IGNORECASE)
 """Matches the first line of an HTTP request, also of version 0.9."""
 
 
-class Refused(Exception):
+class TunnelRefused(Exception):
     """The connection is refused; the message says why."""
 
     def __init__(self, why: str, answer: bytes | None = None) -> None:
@@ -129,7 +129,9 @@ async def _opening(target: Target, reader: asyncio.StreamReader, first: bytes) -
         async with asyncio.timeout(_OPENING_SECONDS):
             return await (_hello if first[0] == _HANDSHAKE else _plain)(target, reader, first)
     except TimeoutError:
-        raise Refused(f"refused {target}: its first bytes were not complete in {_OPENING_SECONDS:g} s", b"") from None
+        raise TunnelRefused(
+            f"refused {target}: its first bytes were not complete in {_OPENING_SECONDS:g} s", b""
+        ) from None
 
 
 async def _hello(target: Target, reader: asyncio.StreamReader, first: bytes) -> bytes:
@@ -144,7 +146,7 @@ async def _hello(target: Target, reader: asyncio.StreamReader, first: bytes) -> 
         first = b""
     is_address = address_in_entry(target.host) is not None
     if problem := hello_problem(message, target.host, is_address=is_address):
-        raise Refused(f"refused {target}: {problem}", _DENIED)
+        raise TunnelRefused(f"refused {target}: {problem}", _DENIED)
     return records
 
 
@@ -157,8 +159,8 @@ async def _record(target: Target, reader: asyncio.StreamReader, first: bytes, lo
     return header, await reader.readexactly(length)
 
 
-def _unreadable(target: Target) -> Refused:
-    return Refused(f"refused {target}: its TLS cannot be read", _DENIED)
+def _unreadable(target: Target) -> TunnelRefused:
+    return TunnelRefused(f"refused {target}: its TLS cannot be read", _DENIED)
 
 
 async def _plain(target: Target, reader: asyncio.StreamReader, first: bytes) -> bytes:
@@ -167,7 +169,7 @@ async def _plain(target: Target, reader: asyncio.StreamReader, first: bytes) -> 
     if 0x80 <= first[0] < 0xF0:
         data += await reader.readexactly(2)
         if data[2] == 1:
-            raise Refused(f"refused {target}: its TLS names no server (ClientHello of SSL 2)", _DENIED)
+            raise TunnelRefused(f"refused {target}: its TLS names no server (ClientHello of SSL 2)", _DENIED)
         return data
     while _TOKEN.match(data):
         line, end, _ = data.lstrip().partition(b"\n")
@@ -178,7 +180,7 @@ async def _plain(target: Target, reader: asyncio.StreamReader, first: bytes) -> 
         piece = await reader.read(PIECE)
         data += piece
         if not piece or len(data) > _LONGEST_LINE:
-            raise Refused(f"refused {target}: its first line is not complete", b"")
+            raise TunnelRefused(f"refused {target}: its first line is not complete", b"")
     return data
 
 
@@ -187,11 +189,11 @@ async def _request(target: Target, reader: asyncio.StreamReader, data: bytes) ->
         piece = await reader.read(PIECE)
         data += piece
         if not piece or len(data) > LONGEST_HEAD:
-            raise Refused(f"refused {target}: the head of its HTTP request is not complete")
+            raise TunnelRefused(f"refused {target}: the head of its HTTP request is not complete")
     head, end, rest = data.partition(b"\r\n\r\n")
     inner = read_inner(head + end, target)
     if inner is None:
-        raise Refused(f"refused {target}: its HTTP request is not for this host")
+        raise TunnelRefused(f"refused {target}: its HTTP request is not for this host")
     return inner + rest
 
 

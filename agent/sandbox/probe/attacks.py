@@ -32,7 +32,7 @@ _USER_FAULTS_ONLY = 1
 _MARK = b"changed"
 
 
-class Target(dict[str, str]):
+class AttackTargets(dict[str, str]):
     """The prepared targets, by name."""
 
     @property
@@ -64,61 +64,61 @@ def any_of(*attacks: Callable[[], bool]) -> bool:
     return found
 
 
-def control(t: Target) -> bool:
+def control(t: AttackTargets) -> bool:
     """Write in the workspace. If this fails, the results of the other attacks are not valid."""
     return overwrite("inside")
 
 
-def write_outside(t: Target) -> bool:
+def write_outside(t: AttackTargets) -> bool:
     """Write and create files outside."""
     return any_of(lambda: overwrite(t["outside"]), lambda: overwrite(t["outside"] + ".new"))
 
 
-def truncate_outside(t: Target) -> bool:
+def truncate_outside(t: AttackTargets) -> bool:
     """Truncate a file outside."""
     os.truncate(t["cut"], 0)
     return True
 
 
-def attributes_outside(t: Target) -> bool:
+def attributes_outside(t: AttackTargets) -> bool:
     """Change the mode and the times of a file outside."""
     return any_of(lambda: os.chmod(t["outside"], 0o640) is None, lambda: os.utime(t["outside"], (1, 1)) is None)  # noqa: PTH101
 
 
-def write_protected(t: Target) -> bool:
+def write_protected(t: AttackTargets) -> bool:
     """Change files that the user's shell and git execute."""
     return any_of(lambda: overwrite(".envrc"), lambda: overwrite(".git/hooks/pre-commit"))
 
 
-def write_programs(t: Target) -> bool:
+def write_programs(t: AttackTargets) -> bool:
     """Change and add a program of PATH."""
     return any_of(lambda: overwrite(t["program"]), lambda: overwrite(t["program"] + "2"))
 
 
-def read_secret(t: Target) -> bool:
+def read_secret(t: AttackTargets) -> bool:
     """Read a hidden file, also after an attempt to unmount what hides it."""
     folder = os.path.dirname(t["hidden"])  # noqa: PTH120
     ctypes.CDLL(None).umount2(folder.encode(), _DETACH_MOUNT)
     return any_of(lambda: t.shows(t["hidden"]), lambda: t.shows(f"/proc/self/root{t['hidden']}"))
 
 
-def read_temp(t: Target) -> bool:
+def read_temp(t: AttackTargets) -> bool:
     """Read a temp file of another program."""
     return t.shows(t["temp"])
 
 
-def read_denied(t: Target) -> bool:
+def read_denied(t: AttackTargets) -> bool:
     """Read a denied file directly and through a link."""
     ways = [lambda: t.shows("denied"), lambda: os.link("denied", "hard") is None and t.shows("hard")]
     return any_of(*ways)
 
 
-def write_denied(t: Target) -> bool:
+def write_denied(t: AttackTargets) -> bool:
     """Overwrite a denied file or replace it with another one."""
     return any_of(lambda: overwrite("denied"), lambda: os.rename("inside", "denied") is None)  # noqa: PTH104
 
 
-def read_denied_in_git(t: Target) -> bool:
+def read_denied_in_git(t: AttackTargets) -> bool:
     """Read the denied content from the objects of the repository."""
     for folder, _, files in os.walk(".git"):
         for name in files:
@@ -131,7 +131,7 @@ def read_denied_in_git(t: Target) -> bool:
     return False
 
 
-def kernel_files(t: Target) -> bool:
+def kernel_files(t: AttackTargets) -> bool:
     """Open each file below /proc and /sys for writing, without those of the sandbox's own processes."""
     names = [name for name in os.listdir("/proc") if not name.isdigit() and not os.path.islink(f"/proc/{name}")]  # noqa: PTH208, PTH114
     return any(can_write_below(place) for place in (*(f"/proc/{name}" for name in names), "/sys")) or new_proc(t)
@@ -165,7 +165,7 @@ def can_open(path: str) -> bool:
         return False
 
 
-def new_proc(t: Target) -> bool:
+def new_proc(t: AttackTargets) -> bool:
     """Become root of a new user namespace, and write to the kernel's files through another mount of /proc."""
     return bool(t["kernel"]) and in_child(lambda: reaches_kernel_files(t["kernel"].split("\n")))
 
@@ -205,29 +205,29 @@ def in_child(attack: Callable[[], bool]) -> bool:
     return os.waitpid(pid, 0)[1] == 0
 
 
-def keyrings(t: Target) -> bool:
+def keyrings(t: AttackTargets) -> bool:
     """Find a key in the keyring of the user, and add one."""
     name = t["key"].encode()
     found = succeeds("keyctl", _SEARCH, _USER_KEYRING, b"user", name, 0)
     return found or succeeds("add_key", b"user", name + b"2", b"x", 1, _USER_KEYRING)
 
 
-def io_uring(t: Target) -> bool:
+def io_uring(t: AttackTargets) -> bool:
     """Make a ring, with which files are opened and written without system calls of their own."""
     return is_there(_IO_URING_SETUP, 1, ctypes.create_string_buffer(256))
 
 
-def userfaultfd(t: Target) -> bool:
+def userfaultfd(t: AttackTargets) -> bool:
     """Handle page faults in user space, with which attackers win races in the kernel."""
     return succeeds("userfaultfd", _USER_FAULTS_ONLY)
 
 
-def bpf(t: Target) -> bool:
+def bpf(t: AttackTargets) -> bool:
     """Try to load programs into the kernel. Any answer but ENOSYS counts: the kernel decides what a user may do."""
     return any(is_there(number, 0, None, 0) for number in numbers("bpf"))
 
 
-def perf(t: Target) -> bool:
+def perf(t: AttackTargets) -> bool:
     """Try to measure other programs. Any answer but ENOSYS counts: the kernel decides what a user may do."""
     return any(is_there(number, None, 0, -1, -1, 0) for number in numbers("perf"))
 
@@ -258,7 +258,7 @@ def called(number: int, *arguments: object) -> tuple[int, int]:
     return result, ctypes.get_errno()
 
 
-def other_families(t: Target) -> bool:
+def other_families(t: AttackTargets) -> bool:
     """Make sockets that no network namespace separates: AF_VSOCK and AF_ALG."""
     return any_of(*(lambda family=family: is_made(family) for family in (socket.AF_VSOCK, socket.AF_ALG)))
 
@@ -270,7 +270,7 @@ def is_made(family: int) -> bool:
         return True
 
 
-def limits(t: Target) -> bool:
+def limits(t: AttackTargets) -> bool:
     """Set the limits of a process outside to what they are."""
     import resource
 
@@ -279,7 +279,7 @@ def limits(t: Target) -> bool:
     return True
 
 
-def priority(t: Target) -> bool:
+def priority(t: AttackTargets) -> bool:
     """Set the priority of a process outside to what it is, and the processors that it uses."""
     return any_of(
         lambda: os.setpriority(os.PRIO_PROCESS, t.pid, os.getpriority(os.PRIO_PROCESS, t.pid)) is None,
@@ -287,27 +287,27 @@ def priority(t: Target) -> bool:
     )
 
 
-def fifo(t: Target) -> bool:
+def fifo(t: AttackTargets) -> bool:
     """Write to a FIFO that a program outside reads."""
     return opens(t["fifo"], os.O_WRONLY)
 
 
-def unix_socket(t: Target) -> bool:
+def unix_socket(t: AttackTargets) -> bool:
     """Connect to services outside, by each name that their sockets have."""
     return any_of(*(lambda path=path: connects(socket.AF_UNIX, path) for path in t["sockets"].split("\n")))
 
 
-def abstract_socket(t: Target) -> bool:
+def abstract_socket(t: AttackTargets) -> bool:
     """Connect to a service outside through an abstract socket, which has no file."""
     return connects(socket.AF_UNIX, "\0" + t["abstract"])
 
 
-def tcp(t: Target) -> bool:
+def tcp(t: AttackTargets) -> bool:
     """Connect to a server on this machine."""
     return connects(socket.AF_INET, ("127.0.0.1", int(t["tcp"])))
 
 
-def udp(t: Target) -> bool:
+def udp(t: AttackTargets) -> bool:
     """Send a datagram to a server on this machine. The stage checks whether it arrives."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
         sending.sendto(_MARK, ("127.0.0.1", int(t["udp"])))
@@ -322,12 +322,12 @@ def connects(family: int, address: object) -> bool:
     return True
 
 
-def terminal(t: Target) -> bool:
+def terminal(t: AttackTargets) -> bool:
     """Open another terminal of the user for reading, writing or both."""
     return any_of(*(lambda mode=mode: opens(t["terminal"], mode) for mode in (os.O_RDWR, os.O_RDONLY, os.O_WRONLY)))
 
 
-def controlling_terminal(t: Target) -> bool:
+def controlling_terminal(t: AttackTargets) -> bool:
     """Open the terminal that rundry runs in."""
     return any_of(lambda: opens("/dev/tty", os.O_RDWR), lambda: opens("/dev/tty", os.O_RDONLY))
 
@@ -338,13 +338,13 @@ def opens(path: str, mode: int) -> bool:
     return True
 
 
-def send_signal(t: Target) -> bool:
+def send_signal(t: AttackTargets) -> bool:
     """Try to end a process outside the sandbox."""
     os.kill(t.pid, signal.SIGUSR1)
     return True
 
 
-def trace(t: Target) -> bool:
+def trace(t: AttackTargets) -> bool:
     """Attach to a process outside."""
     libc = ctypes.CDLL(None, use_errno=True)
     nothing = ctypes.c_void_p(0)
@@ -354,18 +354,18 @@ def trace(t: Target) -> bool:
     return True
 
 
-def environment(t: Target) -> bool:
+def environment(t: AttackTargets) -> bool:
     """Read the environment and the files of a process outside."""
     place = f"/proc/{t.pid}"
     return any_of(lambda: t.shows(f"{place}/environ"), lambda: t.shows(f"{place}/root{t['hidden']}"))
 
 
-def command_lines(t: Target) -> bool:
+def command_lines(t: AttackTargets) -> bool:
     """Read the arguments of a process outside."""
     return t.shows(f"/proc/{t.pid}/cmdline")
 
 
-def shared_memory(t: Target) -> bool:
+def shared_memory(t: AttackTargets) -> bool:
     """Open the POSIX or System V shared memory of a process outside."""
     libc = ctypes.CDLL(None, use_errno=True)
     return any_of(lambda: t.shows(t["shm"]), lambda: libc.shmget(int(t["shmkey"]), 0, 0) >= 0)
@@ -410,7 +410,7 @@ ATTACKS = {
 
 def main() -> None:
     """Run every attack that the stage prepared."""
-    target = Target(json.loads(sys.argv[1]))
+    target = AttackTargets(json.loads(sys.argv[1]))
     prepared = set(target["prepared"].split())
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     found: dict[str, bool] = {}

@@ -24,7 +24,7 @@ class SortedLinks(msgspec.Struct, frozen=True):
     """How many the user's globs exclude."""
 
 
-class Scope:
+class CrawlScope:
     """The origins (scheme, host and port) of the seeds, and globs over URLs.
 
     If a seed is `http` on the default port, the same host's `https` is in scope too, because many sites redirect there.

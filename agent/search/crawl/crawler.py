@@ -27,7 +27,7 @@ from ...tools.web.web_requests import (
 from ..items.item_keys import url_key
 from ..items.item_state import Candidate
 from ..workers.worker import ItemResult, WorkItem
-from .crawl_scope import Scope
+from .crawl_scope import CrawlScope
 from .dead_links import dead_link
 from .links import read_page
 from .pace import Pace
@@ -79,7 +79,7 @@ class Crawler:
 
         `rate`: requests per second over the whole crawl; None or 0 means no limit. `seconds`: for one whole page.
         """
-        self._scope = Scope(seeds, include=include, exclude=exclude)
+        self._scope = CrawlScope(seeds, include=include, exclude=exclude)
         self._clock = clock or SystemClock()
         self._pace = Pace(1.0 / rate if rate else 0.0, self._clock)
         self._obeys, self._seconds = robots, seconds

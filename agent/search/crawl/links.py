@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...tools.web.page_markup import base_of, tree_of
+from ...tools.web.page_markup import base_of_links, tree_of
 from ...tools.web.urls import join_url
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def read_page(page: str | bytes, url: str) -> PageLinks:
             found = _refresh(attributes)
             refresh, reference = refresh or found, found[1] if found is not None else None
         elif tag == "base":
-            base, reference = base_of(tree, url), None
+            base, reference = base_of_links(tree, url), None
         if reference and not reference.startswith("#"):
             references[reference] = None
     joined = dict.fromkeys(join_url(base, reference) for reference in references)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from protego import Protego
 
     from ...protocol import Clock
-    from .crawl_scope import Scope
+    from .crawl_scope import CrawlScope
 
 _LIMIT = 512_000
 """Bytes of the file that count (RFC 9309, 2.5 requires at least 500 KiB)."""
@@ -49,7 +49,7 @@ class Rules:
 class Robots:
     """The robots.txt rules of all hosts of a crawl."""
 
-    def __init__(self, session: ClientSession, scope: Scope, clock: Clock, pace: Pace) -> None:
+    def __init__(self, session: ClientSession, scope: CrawlScope, clock: Clock, pace: Pace) -> None:
         self._session, self._scope, self._clock, self._pace = session, scope, clock, pace
         self._known: dict[str, Rules] = {}
         self._model_work: dict[str, asyncio.Task[Rules]] = {}

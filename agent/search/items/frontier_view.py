@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from .item_state import Counts, Item, Row, State
+from .item_state import Counts, Item, ItemRow, State
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
@@ -82,7 +82,7 @@ class FrontierView:
         rows = self._rows(f"SELECT {columns} FROM frontier_tally")
         return Counts(*rows[0]) if rows else Counts()
 
-    def page(self, state: State, *, after: int = 0, limit: int = 100) -> list[Row]:
+    def page(self, state: State, *, after: int = 0, limit: int = 100) -> list[ItemRow]:
         """Return items of one state in their order, after the one with the number `after`."""
         query = f"SELECT {_ROW} FROM frontier WHERE state = ? AND place > ? ORDER BY place LIMIT ?"
         return [_row(row) for row in self._rows(query, (state.value, after, limit))]
@@ -92,7 +92,7 @@ class FrontierView:
         query = "SELECT place FROM frontier WHERE state = ? AND place > ? ORDER BY place LIMIT 1 OFFSET ?"
         return next((place for (place,) in self._rows(query, (state.value, after, count - 1))), None)
 
-    def find(self, key: str) -> Row | None:
+    def find(self, key: str) -> ItemRow | None:
         """Return the item with that key, or None if it never surfaced."""
         query = f"SELECT {_ROW} FROM frontier WHERE hash = ? AND state != '{FINDING}'"
         return next((_row(row) for row in self._rows(query, (self.hash_of(key),)) if row[1] == key), None)
@@ -123,9 +123,9 @@ def _item(row: tuple[Any, ...]) -> Item:
     return Item(key, kind, read_stored(value, key), source, attempts, due)
 
 
-def _row(row: tuple[Any, ...]) -> Row:
+def _row(row: tuple[Any, ...]) -> ItemRow:
     place, key, kind, value, source, state, attempts, due, error = row
-    return Row(place, key, kind, read_stored(value, key), source, State(state), attempts, due, error or "")
+    return ItemRow(place, key, kind, read_stored(value, key), source, State(state), attempts, due, error or "")
 
 
 def hash_of(key: str) -> int:

@@ -70,7 +70,7 @@ class Surfaced(msgspec.Struct, frozen=True):
     """(key, spelling of this time) of the items that were seen before."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class ItemRow(msgspec.Struct, frozen=True):
     """An item as a view shows it."""
 
     number: int

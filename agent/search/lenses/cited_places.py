@@ -30,7 +30,7 @@ _SHORT = 80
 _HOW = "write the evidence as `path:line`"
 
 
-class Place(msgspec.Struct, frozen=True):
+class CitedPlace(msgspec.Struct, frozen=True):
     """What the evidence of a finding cites."""
 
     path: str
@@ -59,16 +59,16 @@ def why_no_place(evidence: str, workspace: Workspace, served: Iterable[str]) -> 
     return next((why for place in places if (why := _problem(place, workspace, served)) is not None), None)
 
 
-def places_in(evidence: str, workspace: Workspace) -> list[Place]:
+def places_in(evidence: str, workspace: Workspace) -> list[CitedPlace]:
     """Return the places that the evidence cites; empty if it has none in a known form."""
     text = evidence.strip()
     bare = text.strip("`'\"")
     if bare.startswith(("http://", "https://")):
-        return [Place(bare.split()[0])]
+        return [CitedPlace(bare.split()[0])]
     if bare and _is_there(bare, workspace):
-        return [Place(bare)]
+        return [CitedPlace(bare)]
     if (alone := _ALONE.fullmatch(bare)) is not None and _is_there(alone["path"], workspace):
-        return [Place(alone["path"], int(alone["line"]), int(alone["last"]) if alone["last"] else None)]
+        return [CitedPlace(alone["path"], int(alone["line"]), int(alone["last"]) if alone["last"] else None)]
     return list(_cited(text))
 
 
@@ -84,14 +84,14 @@ def served_files(served: Iterable[str], workspace: Workspace) -> set[Path]:
     return {path for path in found if path is not None}
 
 
-def _cited(text: str) -> Iterator[Place]:
+def _cited(text: str) -> Iterator[CitedPlace]:
     for match in _PLACE.finditer(text):
         quote = _QUOTE.fullmatch(match["rest"])
         words = next((one for one in quote.groups() if one), "") if quote is not None else ""
-        yield Place(match["path"], int(match["line"]), int(match["last"]) if match["last"] else None, words)
+        yield CitedPlace(match["path"], int(match["line"]), int(match["last"]) if match["last"] else None, words)
 
 
-def _problem(place: Place, workspace: Workspace, served: Iterable[str]) -> str | None:
+def _problem(place: CitedPlace, workspace: Workspace, served: Iterable[str]) -> str | None:
     if place.is_url:
         is_read = any(one.partition("#")[0] == place.path.partition("#")[0] for one in served)
         return None if is_read else f"{place.path} was not read: fetch a page before you cite it"

@@ -14,7 +14,7 @@ _NEAR = 2
 """Keys that are suggested for an unknown one."""
 
 
-def judge(facts: FinderFacts, command: Judge | Merge, events: Events, *, has_model: bool) -> str | None:
+def judge_finding(facts: FinderFacts, command: Judge | Merge, events: Events, *, has_model: bool) -> str | None:
     """Record the verdict and return None, or return why it is refused."""
     if isinstance(command, Merge):
         return _merge(facts, command, events)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...host.plain_files import read_plain
-from ...state.search.cited_place import digest_of
+from ...state.search.cited_place import short_digest
 from ..items.item_keys import item_key
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class KnownFindings:
 
 def _variant_key(key: str, title: str, place: str) -> str:
     """Return the key of a finding whose own key or place belongs to a finding with another title."""
-    return f"{key}~{digest_of(_plain_title(title), place)}"
+    return f"{key}~{short_digest(_plain_title(title), place)}"
 
 
 def verdict_of(votes: Sequence[VoteCast], asked: int) -> Judgement | None:
@@ -168,7 +168,7 @@ def _place(evidence: str, root: Path) -> tuple[str, str]:
     lines, earlier = found
     nth = f".{earlier + 1}" if earlier else ""
     old = hashlib.blake2b(lines[1].encode(errors="replace"), digest_size=6).hexdigest()
-    return f"{path}#{digest_of(*lines)}{nth}", f"{path}#{old}"
+    return f"{path}#{short_digest(*lines)}{nth}", f"{path}#{old}"
 
 
 def _cited(path: str, number: int) -> tuple[tuple[str, str, str], int] | None:

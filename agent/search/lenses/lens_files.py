@@ -37,7 +37,7 @@ class _Counted:
     complete: bool = True
 
 
-class Scope:
+class LensScope:
     """The scope of one search by lenses. Coverage is only reported, so what cannot be counted is left out."""
 
     def __init__(self, workspace: Workspace, spec: FinderSpec) -> None:

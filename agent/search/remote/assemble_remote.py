@@ -17,7 +17,7 @@ from ...verdict.checks.run_check import CheckResult
 from ..checking import ChecksUnavailable
 from ..workers.worker import ItemResult, WorkItem
 from .batch_pool import BatchPool
-from .batches import ClusterAway, NotWorked, Order
+from .batches import ClusterAway, NotWorked, WorkerOrder
 from .cluster import Cluster
 from .order import CheckOrder, CrawlJob, Job, encode_order, own_versions
 from .remote_job import RemoteJob, confined_job
@@ -70,7 +70,7 @@ class RemoteWorker:
         if self._crawler is not None and (early := await self._crawler.admit(item)) is not None:
             return early
         # An item that failed before goes alone: it may be what ends its worker.
-        order = Order(job=self._job, data=encode_order(item), label=item.value, is_alone=item.attempt > 1)
+        order = WorkerOrder(job=self._job, data=encode_order(item), label=item.value, is_alone=item.attempt > 1)
         try:
             return msgspec.json.decode(await self._pool.work(order), type=ItemResult)
         except NotWorked as why:
@@ -110,7 +110,7 @@ class RemoteChecks:
         while True:
             try:
                 tree = None if self._is_shared else await self._reader(ctx).current()
-                order = Order(job=job, data=data, label=line, is_alone=tries > 0, tree=tree)
+                order = WorkerOrder(job=job, data=data, label=line, is_alone=tries > 0, tree=tree)
                 result = msgspec.json.decode(await self._pool.work(order), type=CheckResult)
                 return msgspec.structs.replace(result, command=line)
             except NotWorked as why:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...protocol import ClusterWorker, UserError, WorkersSeen
-from .batches import Batch, BatchSize, ClusterAway, NotWorked, Order, Waiting
+from .batches import Batch, BatchSize, ClusterAway, NotWorked, WaitingOrder, WorkerOrder
 from .cluster_connection import Connection, ConnectionLost, WorkerDied
 from .loads import WorkerLoad, described
 from .order import BatchResult, join_orders
@@ -39,7 +39,7 @@ _MESSAGE_BYTES = 8_000_000
 class Orders(Protocol):
     """The interface of whatever works orders."""
 
-    async def work(self, order: Order) -> msgspec.Raw:
+    async def work(self, order: WorkerOrder) -> msgspec.Raw:
         """Return the encoded result. Cancelling ends it on its worker. Raises NotWorked, TreeChanged."""
         ...
 
@@ -56,7 +56,7 @@ class BatchPool:
         self._cluster, self._events = cluster, events
         self._run = secrets.token_hex(6)
         self._number = 0
-        self._queue: deque[Waiting] = deque()
+        self._queue: deque[WaitingOrder] = deque()
         self._batches: set[Batch] = set()
         self._size = BatchSize()
         self._supply = _Supply()
@@ -69,11 +69,11 @@ class BatchPool:
         self._seen: list[ClusterWorker] = []
         self._recorded_at = float("-inf")
 
-    async def work(self, order: Order) -> msgspec.Raw:
+    async def work(self, order: WorkerOrder) -> msgspec.Raw:
         """Return the encoded result. Cancelling ends it on its worker. Raises NotWorked, TreeChanged."""
         if not self._loops:
             self._loops = [asyncio.create_task(self._send_all()), asyncio.create_task(self._poll_workers())]
-        waiting = Waiting(order, asyncio.get_running_loop().create_future())
+        waiting = WaitingOrder(order, asyncio.get_running_loop().create_future())
         self._queue.append(waiting)
         self._changed.set()
         try:
@@ -91,7 +91,7 @@ class BatchPool:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._cluster.close()
 
-    async def _cancel(self, waiting: Waiting) -> None:
+    async def _cancel(self, waiting: WaitingOrder) -> None:
         """Withdraw a cancelled order. If no order of its batch is wanted any more, end the batch."""
         if waiting in self._queue:
             self._queue.remove(waiting)
@@ -122,7 +122,7 @@ class BatchPool:
         """Return how many batches to send: two for each thread, so that no thread waits for the runner."""
         return 2 * sum(self._usable.values())
 
-    def _next_batch(self, free: int) -> list[Waiting]:
+    def _next_batch(self, free: int) -> list[WaitingOrder]:
         """Take the next orders."""
         members = [self._queue.popleft()]
         size = self._size.size(len(self._queue) + 1, free)
@@ -130,7 +130,7 @@ class BatchPool:
             members.append(self._queue.popleft())
         return members
 
-    def _send(self, connection: Connection, members: list[Waiting]) -> None:
+    def _send(self, connection: Connection, members: list[WaitingOrder]) -> None:
         self._number += 1
         preferred = members[0].worker if members[0].worker in self._usable else ""
         for one in members:
@@ -196,7 +196,7 @@ class BatchPool:
     def _answer(self, batch: Batch, result: BatchResult) -> None:
         done = [answer for answer in result.answers if answer.is_worked]
         self._size.note(len(done), sum(answer.seconds for answer in done))
-        later: list[Waiting] = []
+        later: list[WaitingOrder] = []
         for one, answer in zip(batch.members, result.answers, strict=True):
             if answer.is_worked:
                 one.settle(answer.worked)
@@ -206,7 +206,7 @@ class BatchPool:
                 later.append(one)
         self._return(later)
 
-    def _return(self, members: Sequence[Waiting]) -> None:
+    def _return(self, members: Sequence[WaitingOrder]) -> None:
         self._queue.extendleft(one for one in reversed(members) if not one.answer.done())
 
     async def _wait_for_workers(self) -> None:

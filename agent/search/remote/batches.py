@@ -25,7 +25,7 @@ class ClusterAway(NotWorked):
     """The cluster did not answer for a while, or cannot be used any more."""
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What a worker has to do."""
 
     job: bytes
@@ -41,17 +41,17 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
+class WaitingOrder:
     """An order that was not answered yet."""
 
-    order: Order
+    order: WorkerOrder
     answer: asyncio.Future[msgspec.Raw]
     worker: str = ""
     """Address of the worker that has its files."""
     supplies: int = 0
     """How often files were sent for it."""
 
-    def fits(self, other: Waiting) -> bool:
+    def fits(self, other: WaitingOrder) -> bool:
         """Return whether both can be in one batch."""
         ours, theirs = self.order, other.order
         same_files = (ours.tree and ours.tree.digest) == (theirs.tree and theirs.tree.digest)
@@ -72,7 +72,7 @@ class Batch:
     """Orders that are worked together."""
 
     name: str
-    members: list[Waiting]
+    members: list[WaitingOrder]
     workers: list[str] | None
     """Addresses of the workers that may work it. None means any."""
     is_stranded: bool = False

@@ -18,7 +18,7 @@ from ...sandbox.command_environment import command_env
 from ...sandbox.denied_paths import denied_paths, path_globs
 from ...sandbox.hidden_places import HideRules, expand_home
 from ...sandbox.sandbox import Sandbox
-from ...tools.carry_out import read
+from ...tools.carry_out import run_reading_tool
 from ...tools.tool_context import ToolContext
 from ...tools.tool_table import TOOLS
 from ...verdict.checks.check_environment import prepared_environment
@@ -76,7 +76,7 @@ class CheckHandler:
     async def answer(self, order: object, tree: str) -> bytes:
         """Return the encoded `CheckResult`."""
         wanted, began = msgspec.convert(order, CheckOrder), time.monotonic()
-        async with folder_of(self._job, self._copies, tree) as root:
+        async with folder_of_job(self._job, self._copies, tree) as root:
             with prepared_environment(self._sandbox, self._env) as environment:
                 result = await run_check(
                     wanted.line,
@@ -106,7 +106,7 @@ class ReadHandler:
         kind = TOOLS[wanted.tool].arguments
         rules = _hide_rules(self._job.sandbox) if self._job.sandbox is not None else None
         arguments = msgspec.convert(wanted.arguments, kind)
-        async with folder_of(self._job, self._copies, tree) as root:
+        async with folder_of_job(self._job, self._copies, tree) as root:
             tools = ToolContext(
                 workspace=Workspace(root, private=list(map(Path, self._job.private)), hide_rules=rules),
                 env=self._env,
@@ -117,7 +117,7 @@ class ReadHandler:
                 seconds_left=lambda: wanted.seconds,
                 rules=self._job.sandbox.rules if self._job.sandbox is not None else (),
             )
-            result = await read(wanted.tool, arguments, tools)
+            result = await run_reading_tool(wanted.tool, arguments, tools)
             text = result.text.replace(str(root), self._job.workspace)
         return encode_answer(msgspec.structs.replace(result, text=text), time.monotonic() - began)
 
@@ -136,7 +136,7 @@ class _NoBlobs:
 
 
 @asynccontextmanager
-async def folder_of(job: Job, copies: Copies, tree: str) -> AsyncGenerator[Path]:
+async def folder_of_job(job: Job, copies: Copies, tree: str) -> AsyncGenerator[Path]:
     """Return the shared workspace, or lend a copy of the tree."""
     if not tree:
         yield Path(job.workspace)

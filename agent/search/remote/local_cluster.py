@@ -44,7 +44,7 @@ class _MakeCluster(Protocol):
     def __call__(self, **options: object) -> AbstractAsyncContextManager[_Cluster]: ...
 
 
-async def serve(workers: int, threads: int, folder: str) -> None:
+async def serve_cluster(workers: int, threads: int, folder: str) -> None:
     """Run the cluster until standard input ends."""
     import distributed
     from dask import config
@@ -76,7 +76,7 @@ def main() -> None:
     """Run the cluster of the command line."""
     workers, threads = map(int, sys.argv[1:3])
     with temp_folder("dask") as folder:
-        asyncio.run(serve(workers, threads, str(folder)))
+        asyncio.run(serve_cluster(workers, threads, str(folder)))
 
 
 if __name__ == "__main__":

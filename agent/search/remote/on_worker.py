@@ -26,7 +26,7 @@ from .order import (
     split_orders,
 )
 from .trees.tree_copies import Copies
-from .trees.tree_store import Missing, Store
+from .trees.tree_store import Missing, PieceStore
 
 _LONGEST_BATCH = 2.0
 """Seconds after which a batch begins no further order: they took longer than expected."""
@@ -85,7 +85,7 @@ class OrderLoop:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self.store = Store()
+        self.store = PieceStore()
         self._copies = Copies(self.store)
         self._handlers: dict[bytes, asyncio.Future[Handler]] = {}
         self._ends: dict[bytes, asyncio.TimerHandle] = {}

@@ -108,7 +108,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Values of the named variables in the runner."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class OrderAnswer(msgspec.Struct, frozen=True):
     """The result of one order of a batch."""
 
     worked: msgspec.Raw = msgspec.Raw(b"")
@@ -128,7 +128,7 @@ class BatchResult(msgspec.Struct, frozen=True):
 
     by: str
     """Address of the worker."""
-    answers: list[Answer]
+    answers: list[OrderAnswer]
     needs: list[str] = []
     """Digests of what the worker needs before it can begin the batch."""
     refuses: str = ""

@@ -11,7 +11,7 @@ from ...protocol import SKILL
 from ...tools.tool_arguments import ListFiles, ReadFile, Search
 from ...tools.tool_context import OUTPUT, ToolContext
 from ...tools.tool_result import ToolResult
-from .batches import ClusterAway, NotWorked, Order
+from .batches import ClusterAway, NotWorked, WorkerOrder
 from .order import ReadOrder, encode_order
 from .trees.scan import TreeChanged, TreeReader, TreeTooLarge, WorkspaceTree
 
@@ -46,7 +46,7 @@ class RemoteTools:
                 if tree is not None and _is_only_here(path, tree):
                     return None
                 data = await self._pool.work(
-                    Order(
+                    WorkerOrder(
                         job=msgspec.json.encode(self._job.for_reading()),
                         data=encode_order(order),
                         label=f"{name} {path or ''}".strip(),

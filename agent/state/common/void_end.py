@@ -44,10 +44,10 @@ def void_words(ended: RunEnded | Outcome) -> str:
     """Return why an outcome does not hold: `2 changes were undone since`; empty if it holds."""
     if ended.undone_since:
         return f"{plural(ended.undone_since, 'change')} {_were(ended.undone_since)} undone since"
-    return changed_words(ended.changed_since) if ended.changed_since else ""
+    return changed_since_words(ended.changed_since) if ended.changed_since else ""
 
 
-def changed_words(paths: Sequence[str]) -> str:
+def changed_since_words(paths: Sequence[str]) -> str:
     """Return `calc.py and 2 more were changed since`."""
     more = f", {paths[1]}" if len(paths) == 2 else f" and {len(paths) - 1} more" if len(paths) > 2 else ""
     return f"{paths[0]}{more} {_were(len(paths))} changed since"

@@ -43,7 +43,7 @@ _OTHERS = ("person", "command", "background", "restore")
 
 
 @dataclass(slots=True)
-class Answer:
+class TriedAnswer:
     """One answer, and what it led to."""
 
     number: int
@@ -99,7 +99,7 @@ class Answers:
     """The format of a run, and its answers."""
 
     format: EditFormat = BY_TOOLS
-    all: list[Answer] = field(default_factory=list[Answer])
+    all: list[TriedAnswer] = field(default_factory=list[TriedAnswer])
     since: int = 0
     """Number of answers before the files changed in another way: they are not bases, and their programs are new."""
     heard: int = 0
@@ -128,17 +128,17 @@ class Answers:
     """A person or a command changed files, or a person decided on a change."""
 
     @property
-    def newest(self) -> Answer | None:
+    def newest(self) -> TriedAnswer | None:
         """The newest answer, if nothing has followed it. None means that the next answer is due."""
         return self.all[-1] if len(self.all) > self.over else None
 
     @property
-    def present(self) -> Sequence[Answer]:
+    def present(self) -> Sequence[TriedAnswer]:
         """The answers to the present files, oldest first."""
         return self.all[self.since :]
 
     @property
-    def base(self) -> Answer | None:
+    def base(self) -> TriedAnswer | None:
         """The answer whose text the next one gets. None means that it gets the files as they are."""
         number = NO_BASE if self.restart is None else self.restart.base
         return self.answer(number) if number else None
@@ -148,7 +148,7 @@ class Answers:
         """How the next answer is asked for."""
         return "output" if self.restart is None else self.restart.variant
 
-    def answer(self, number: int) -> Answer:
+    def answer(self, number: int) -> TriedAnswer:
         """Return the answer with this number."""
         return self.all[number - 1]
 
@@ -215,7 +215,7 @@ class Answers:
             case EditFormatOffered(answers=answers):
                 self.is_offered = answers > 0
             case AnswerRead() as read:
-                answer = Answer(read.number, read.format, self.format, read.base, read.path, seq)
+                answer = TriedAnswer(read.number, read.format, self.format, read.base, read.path, seq)
                 answer.problem, answer.same_as = read.problem, read.same_as
                 answer.digest, answer.files = read.digest, read.files
                 answer.part, answer.parts = read.part, read.parts
@@ -224,7 +224,7 @@ class Answers:
                 self.over, self.restart, self.restarts, self.format = len(self.all), event, number, form
                 self.rounds += event.part == 1
 
-    def _apply_to(self, newest: Answer | None, event: Event) -> None:
+    def _apply_to(self, newest: TriedAnswer | None, event: Event) -> None:
         """Fold an event into the newest answer, which is None with tools and before the first answer."""
         if newest is None:
             if isinstance(event, FileChanged):
@@ -252,7 +252,7 @@ class Answers:
             case _:
                 pass
 
-    def _judge(self, newest: Answer | None, stamped: Stamped) -> None:
+    def _judge(self, newest: TriedAnswer | None, stamped: Stamped) -> None:
         match stamped.event:
             case CheckFinished(command=command) as event:
                 (self.start if newest is None else newest.checks)[command] = event

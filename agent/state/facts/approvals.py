@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...protocol import Event
 
 
-class Shown(NamedTuple):
+class ShownChange(NamedTuple):
     """A change of a file as a person sees it."""
 
     path: str
@@ -39,9 +39,9 @@ class Approvals:
     Approvals of a person who saw only a name or a number of files do not count here, nor those of a rule or a client.
     """
 
-    shown: dict[str, list[Shown | None]] = field(default_factory=dict[str, list[Shown | None]])
+    shown: dict[str, list[ShownChange | None]] = field(default_factory=dict[str, list[ShownChange | None]])
     """Proposal id to its changes, for those that nobody decided on, or None if no text of it is shown."""
-    approved: dict[str, Shown] = field(default_factory=dict[str, Shown])
+    approved: dict[str, ShownChange] = field(default_factory=dict[str, ShownChange])
     """By path."""
     accepted: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
     """Path to the SHA-256 of each content that a person accepted (empty: there is no file), and whether it was seen."""
@@ -54,7 +54,7 @@ class Approvals:
         """Fold the next event into this state."""
         match event:
             case ProposalOpened(path=str() as path) as opened:
-                self.shown[opened.proposal_id] = [Shown(path, opened.before, opened.after)]
+                self.shown[opened.proposal_id] = [ShownChange(path, opened.before, opened.after)]
             case ProposalOpened(effects=effects) as opened if effects is not None:
                 self.shown[opened.proposal_id] = [_shown(entry) for entry in effects.entries]
             case ProposalRebased() as rebased if rebased.proposal_id in self.shown:
@@ -95,7 +95,7 @@ class Approvals:
             self.approved[one.path] = one if after is None else one._replace(after=after)
 
 
-def _shown(entry: EffectEntry) -> Shown | None:
+def _shown(entry: EffectEntry) -> ShownChange | None:
     is_compared = entry.added or entry.removed or entry.before == entry.after or not (entry.size or entry.size_before)
     is_file = entry.kind == "file" and entry.is_text and not entry.conflict
-    return Shown(entry.path, entry.before, entry.after) if is_file and is_compared else None
+    return ShownChange(entry.path, entry.before, entry.after) if is_file and is_compared else None

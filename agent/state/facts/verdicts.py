@@ -63,7 +63,7 @@ _TOOLS = ("black", "coverage", "flake8", "isort", "mypy", "nose2", "nox", "pylin
 """Programs that a model does not write: another module that is missing may be the task."""
 
 
-def digest_of(answer: str | None) -> str:
+def digest_of_answer(answer: str | None) -> str:
     """Return a digest of an answer; empty if there is no answer."""
     return hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()[:32] if answer else ""
 
@@ -173,7 +173,7 @@ class Verdicts:
     def is_about(self, name: str, answer: str | None) -> bool:
         """Return whether the newest verdict of this predicate is about this answer."""
         judged = self.predicates.get(name)
-        return judged is not None and judged.answer == digest_of(answer)
+        return judged is not None and judged.answer == digest_of_answer(answer)
 
     @property
     def is_confirmation_due(self) -> bool:

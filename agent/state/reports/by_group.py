@@ -24,7 +24,7 @@ class GroupSpend(msgspec.Struct, frozen=True, kw_only=True):
     """Cost in USD. None means that at least one call had no known price."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class GroupPart(msgspec.Struct, frozen=True):
     """What one run adds to its groups."""
 
     started: float
@@ -33,14 +33,14 @@ class Part(msgspec.Struct, frozen=True):
     is_complete: bool
 
 
-def by_day(parts: Sequence[Part], since: float, now: float) -> list[GroupSpend]:
+def by_day(parts: Sequence[GroupPart], since: float, now: float) -> list[GroupSpend]:
     """Return the totals of each day from `since` to `now` (Unix seconds), oldest first, with days without a run."""
     found = _grouped((_day(part.started), part) for part in parts)
     days = dict.fromkeys([*(_day(at) for at in _times_on_each_day(since, now)), *found])
     return [found.get(day) or GroupSpend(name=day) for day in sorted(days)]
 
 
-def by_loop(parts: Sequence[Part]) -> list[GroupSpend]:
+def by_loop(parts: Sequence[GroupPart]) -> list[GroupSpend]:
     """Return the totals of each loop that ran, most expensive first."""
     found = _grouped((part.loop, part) for part in parts).values()
     return sorted(found, key=lambda each: (-(each.usd or 0.0), -each.tokens, each.name))
@@ -59,7 +59,7 @@ def _times_on_each_day(since: float, now: float) -> Iterable[float]:
     yield now
 
 
-def _grouped(named: Iterable[tuple[str, Part]]) -> dict[str, GroupSpend]:
+def _grouped(named: Iterable[tuple[str, GroupPart]]) -> dict[str, GroupSpend]:
     found: dict[str, GroupSpend] = {}
     for name, part in named:
         known = found.get(name) or GroupSpend(name=name)

@@ -15,7 +15,7 @@ from ...budget.ledger import ModelUsage
 from ...protocol import EVIDENCE_KINDS, EvidenceKind, Held, JournalError, StallKind
 from ...protocol.text.counts import plural
 from ..search.search_result import SearchResult
-from .by_group import GroupSpend, Part, by_day, by_loop
+from .by_group import GroupPart, GroupSpend, by_day, by_loop
 from .by_hook import HookCount, by_hook
 from .run_index import RunsFolder
 from .run_tally import LIMITS, RunTally
@@ -167,7 +167,7 @@ def report(folder: Path, days: float, now: float) -> Report:
             except JournalError:
                 unreadable += 1
                 newer += line.state == "newer"
-    parts = [Part(run.line.started, run.line.loop, run.tally.spending.spent, run.line.complete) for run in runs]
+    parts = [GroupPart(run.line.started, run.line.loop, run.tally.spending.spent, run.line.complete) for run in runs]
     return Report(
         days=days,
         since=since,

@@ -19,7 +19,7 @@ from ...host.plain_files import read_plain
 from ...journal.claim import holder
 from ...journal.journal import Journal
 from ...protocol import JournalError, UserError
-from .run_line import RunLine, line_of
+from .run_line import RunLine, line_of_run
 from .run_tally import RunTally, tally_of
 
 _NAME = "runs.index"
@@ -114,7 +114,7 @@ class RunsFolder:
 
     def _read(self, path: Path) -> RunLine:
         key = _key_of(path)
-        line = line_of(path)
+        line = line_of_run(path)
         self._index.put(path, key, line)
         return line
 
@@ -124,9 +124,9 @@ def _as_of_now(line: RunLine, path: Path) -> RunLine:
     try:
         state = line.state if line.state == "ended" else "running" if holder(path) is not None else "interrupted"
     except JournalError:
-        return line_of(path)
+        return line_of_run(path)
     if line.state == "running" and state == "interrupted":  # the calls that were running are cut
-        return line_of(path)
+        return line_of_run(path)
     return msgspec.structs.replace(line, state=state, path=str(path))
 
 

@@ -119,7 +119,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_unreadable or (self.state == "ended" and is_over)
 
 
-def line_of(path: Path) -> RunLine:
+def line_of_run(path: Path) -> RunLine:
     """Return the line of a journal; if it cannot be read, the line says why."""
     try:
         journal = Journal.open_for_reading(path)

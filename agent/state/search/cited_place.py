@@ -11,7 +11,7 @@ _EDGE = ""
 _DIGITS = 16
 
 
-def digest_of(*texts: str) -> str:
+def short_digest(*texts: str) -> str:
     """Return a short hash of the texts."""
     whole = "\0".join(texts).encode(errors="replace")
     return hashlib.blake2b(whole, digest_size=_DIGITS // 2).hexdigest()
@@ -27,6 +27,6 @@ def line_of_place(lines: Sequence[str], place: str, near: int) -> int | None:
         return near
     plain = [_EDGE, *(line[:_LONGEST_LINE].strip() for line in lines), _EDGE]
     for at in sorted(range(1, len(plain) - 1), key=lambda line: abs(line - near)):
-        if digest_of(plain[at - 1], plain[at], plain[at + 1]) == digest:
+        if short_digest(plain[at - 1], plain[at], plain[at + 1]) == digest:
             return at
     return None

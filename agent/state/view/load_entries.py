@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .reduce import show
+from .reduce import show_event
 from .transcript import IN_MEMORY
 from .transcript_pages import stored_page, unpack_page
 
@@ -32,13 +32,13 @@ def _blocks_of_page(state: ViewState, journal: Journal, place: int) -> Sequence[
     end = pages[place + 1].first if place + 1 < len(pages) else len(state.blocks)
     past = unpack_page(page, stored_page(journal, page))
     past.blocks.pages, past.blocks.load = pages, state.blocks.load
-    past.finder = state.finder  # for the titles of findings: `show` does not change it
+    past.finder = state.finder  # for the titles of findings: `show_event` does not change it
     seq, late = past.last_seq, 0
     while events := journal.read(seq, _BATCH):
         for stamped in events:
             if stamped.seq > state.last_seq or late > _LATE_EVENTS:
                 return past.blocks[page.first : end]
-            show(past, stamped)
+            show_event(past, stamped)
             if len(past.blocks) >= end:
                 late += 1
                 if not any(page.first <= index < end for index in past.changeable):

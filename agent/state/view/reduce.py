@@ -67,10 +67,10 @@ def reduce(state: ViewState, stamped: Stamped) -> None:
         return
     if state.finder is not None and type(stamped.event) in FINDER_EVENTS:
         state.finder.apply(stamped)
-    show(state, stamped)
+    show_event(state, stamped)
 
 
-def show(state: ViewState, stamped: Stamped) -> None:
+def show_event(state: ViewState, stamped: Stamped) -> None:
     """Fold one event, if the facts of the search have already folded it."""
     kind = type(stamped.event)
     if kind is StepStarted or stamped.seq - state.page_seq > PAGE_EVENTS:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...host.memory import return_freed_memory
 from ..facts.checkpoint import EVERY, checkpoint_bytes, checkpoint_seq
 from .load_entries import load_older
-from .reduce import show
+from .reduce import show_event
 from .stored_views import store_view, stored_view
 from .transcript import Blocks
 from .view_state import ViewState
@@ -53,7 +53,7 @@ class ViewKeeper:
 
     def _fold(self, stamped: Stamped) -> None:
         if stamped.seq == self.state.last_seq + 1:
-            show(self.state, stamped)
+            show_event(self.state, stamped)
         else:
             self._catch_up()
         if stamped.seq - self._saved_seq >= EVERY and self._is_up_to_date and not self._journal.in_transaction:
@@ -77,4 +77,4 @@ class ViewKeeper:
     def _catch_up(self) -> None:
         while events := self._journal.read(self.state.last_seq, _BATCH):
             for stamped in events:
-                show(self.state, stamped)
+                show_event(self.state, stamped)

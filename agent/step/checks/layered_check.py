@@ -14,7 +14,7 @@ from ...journal.encoding import recorded_text
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...layers.overwritten import Entry, entries_in, overwritten
+from ...layers.overwritten import LayerEntry, entries_in, overwritten
 from ...protocol import OutputsWritten, Prompted
 from ..tool_calls.copy_outputs import copy_outputs
 
@@ -40,7 +40,7 @@ class CheckPlace:
         """Why it is not known what the check wrote. Empty means that it is known."""
         self.wrote: dict[str, str] | None = None
         """The files that existed before and that it wrote, with their digests, or None if it is not known."""
-        self._before: dict[bytes, Entry] | None = None
+        self._before: dict[bytes, LayerEntry] | None = None
         """What was written in its unit before."""
 
     @property

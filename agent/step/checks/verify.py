@@ -14,10 +14,10 @@ import msgspec
 from ...host.protected_names import NOT_SEARCHED
 from ...layers.remedies import LayerRefused
 from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Verify
-from ...state.facts.verdicts import digest_of
-from ...verdict.checks.predicate_verdict import Verdict
+from ...state.facts.verdicts import digest_of_answer
+from ...verdict.checks.predicate_verdict import PredicateVerdict
 from ...verdict.checks.run_check import CheckResult, not_run, run_check
-from ...verdict.counting.compare_counts import compare
+from ...verdict.counting.compare_counts import why_suspect
 from ...verdict.counting.counted import Counted
 from ...verdict.judge.approved_modules import approved_modules
 from ...verdict.predicates.python_predicate import judge_python
@@ -75,19 +75,19 @@ async def verify(
         ctx.files.note_stamp(await _stamp_of_files(ctx.workspace))
 
 
-def judge_file(path: str, workspace: Workspace) -> Verdict:
+def judge_file(path: str, workspace: Workspace) -> PredicateVerdict:
     """Return whether the file exists and is not empty. `path` is relative to the workspace."""
     target = workspace.root / path
     name = f"until-file {path}"
     try:
         if not target.exists():
-            return Verdict(name, False, f"{path} does not exist")
+            return PredicateVerdict(name, False, f"{path} does not exist")
         if not target.is_file():
-            return Verdict(name, False, f"{path} is not a file")
+            return PredicateVerdict(name, False, f"{path} is not a file")
         size = target.stat().st_size
     except OSError as error:
-        return Verdict(name, False, f"{path}: {error.strerror or error}")
-    return Verdict(name, size > 0, f"{path} has {size:,} bytes" if size else f"{path} is empty")
+        return PredicateVerdict(name, False, f"{path}: {error.strerror or error}")
+    return PredicateVerdict(name, size > 0, f"{path} has {size:,} bytes" if size else f"{path} is empty")
 
 
 def _is_stale(facts: RunFacts, name: str) -> bool:
@@ -208,7 +208,7 @@ def check_finished(
     passed = result.passed and uncounted is None
     suspicion = None
     if passed and compared:
-        suspicion = compare(_reference(ctx.journal, ctx.facts, result.command), result.counted, result.output)
+        suspicion = why_suspect(_reference(ctx.journal, ctx.facts, result.command), result.counted, result.output)
     counted = None if result.counted is None else ctx.journal.blobs.keep(msgspec.json.encode(result.counted))
     return CheckFinished(
         command=result.command,
@@ -240,7 +240,7 @@ def _reference(journal: Journal, facts: RunFacts, command: str) -> Counted | Non
 
 
 async def _judge_python(ctx: RunContext, path: str, events: Events) -> None:
-    async def run(environment: CheckEnvironment) -> Verdict:
+    async def run(environment: CheckEnvironment) -> PredicateVerdict:
         with ctx.usage.running():
             judging = judge_python(
                 path,
@@ -266,7 +266,7 @@ async def _approved(ctx: RunContext, script: str) -> dict[str, str]:
 
 
 async def _judge_schema(ctx: RunContext, path: str, events: Events) -> None:
-    async def run(environment: CheckEnvironment) -> Verdict:
+    async def run(environment: CheckEnvironment) -> PredicateVerdict:
         with ctx.usage.running():
             judging = judge_schema(
                 path,
@@ -283,17 +283,17 @@ async def _judge_schema(ctx: RunContext, path: str, events: Events) -> None:
 
 
 async def _judge_in_place(
-    ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[Verdict]], events: Events
+    ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[PredicateVerdict]], events: Events
 ) -> None:
     """Judge and record the verdict, which counts only for the current answer."""
-    answer = digest_of(ctx.facts.answer)
+    answer = digest_of_answer(ctx.facts.answer)
     try:
         verdict, place = await run_judged_check(ctx, name, run, events)
         uncounted = place.why_unknown
     except LayerRefused as refused:
-        verdict, uncounted = Verdict(name, False, f"it was not run: {refused}"), None
+        verdict, uncounted = PredicateVerdict(name, False, f"it was not run: {refused}"), None
     if uncounted is not None:
-        verdict = Verdict(verdict.name, False, f"it does not count: {uncounted}")
+        verdict = PredicateVerdict(verdict.name, False, f"it does not count: {uncounted}")
     _judged(verdict, events, answer)
 
 
@@ -303,7 +303,7 @@ def _seconds(facts: RunFacts, usage: Usage) -> float:
     return own if left is None else max(1.0, min(own, left))
 
 
-def _judged(verdict: Verdict, events: Events, answer: str | None = None) -> None:
+def _judged(verdict: PredicateVerdict, events: Events, answer: str | None = None) -> None:
     events.record(
         PredicateJudged(
             name=verdict.name,

@@ -21,7 +21,7 @@ from ...verdict.scope.run_scope import scope_of_run
 from ...verdict.scope.source_names import is_source
 from ..checks.feedback import feedback, unconfirmed_feedback
 from .file_parts import part_is_complete, parts_of, read_part, text_of
-from .format_words import MOST_TEST, first_failure, last_line, message, part_message
+from .format_words import MOST_TEST, first_failure, last_line, part_message, try_message
 from .merge_definitions import same_program
 from .read_answer import Reading, ShownFile, is_complete, read_answer
 from .text_edits import FileSpace, TextEdits, call_of, one_turn, part_excerpt, whole_excerpt
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...journal.journal import Journal
     from ...protocol import CheckFinished
-    from ...state.facts.answer_facts import Answer
+    from ...state.facts.answer_facts import TriedAnswer
     from ...state.facts.run_facts import RunFacts
     from ...tools.tool_context import ToolContext
     from .file_excerpt import Lines
@@ -76,7 +76,7 @@ class FileEdits(TextEdits):
         super().__init__(workspace, facts, tools)
         self._journal, self._guard = journal, guard
         self._shown = ShownFile("", "")
-        self._base: Answer | None = None
+        self._base: TriedAnswer | None = None
         """The answer whose text was shown. None means the files as they are."""
         self._on_disk: str | None = None
         """The shown file's text in the workspace when it was shown."""
@@ -152,7 +152,7 @@ class FileEdits(TextEdits):
         if self._part is not None:
             return part_message(self._shown, excerpt, self._failure(), text_of(self._shown, self._part))
         failure = (self._failing_test(space) if answers.variant == "test" else "") or self._failure()
-        return message(self.format, self._shown, excerpt, failure, self._tried(), problem)
+        return try_message(self.format, self._shown, excerpt, failure, self._tried(), problem)
 
     def _part_asked(self, tokens: int, space: FileSpace) -> int:
         """Return the number of the part that the try asks for. 0 means the file, of this length.
@@ -212,14 +212,14 @@ class FileEdits(TextEdits):
         )
         return read, [] if same else [call_of(path, text) for path, text in files]
 
-    def is_untouched(self, answer: Answer) -> bool:
+    def is_untouched(self, answer: TriedAnswer) -> bool:
         """Return whether the files of an answer are as they were when it was read, so its text may replace them."""
         return all(
             self._text(one.path) == (None if one.before is None else self._journal.blobs.load(one.before).decode())
             for one in answer.files
         )
 
-    def _files(self, base: Answer | None, path: str, text: str) -> list[tuple[str, str]]:
+    def _files(self, base: TriedAnswer | None, path: str, text: str) -> list[tuple[str, str]]:
         """Return the files of a candidate: those of its base, and the shown one."""
         others = [] if base is None else [(one.path, self._text_of(one)) for one in base.files if one.path != path]
         return [*others, (path, text)]

@@ -74,7 +74,9 @@ LONGEST_INSTRUCTION = instruction("blocks", ShownFile("", ""))
 """The longest instruction, to compute the size of a prompt."""
 
 
-def message(form: FileFormat, shown: ShownFile, excerpt: str, failure: str, tried: Sequence[str], problem: str) -> str:
+def try_message(
+    form: FileFormat, shown: ShownFile, excerpt: str, failure: str, tried: Sequence[str], problem: str
+) -> str:
     """Return the message of one try. All before `failure` is the same for each try on the same files.
 
     `excerpt`: the shown lines with their heading. `problem`: why the last answer could not be used; may be empty.

@@ -36,7 +36,7 @@ from ...protocol import (
 from ...tools.brief import brief
 from ...tools.tool_table import tool_specs
 from .choose_format import FIRST, SMALL
-from .format_words import SCHEMA, message
+from .format_words import SCHEMA, try_message
 from .merge_definitions import same_program
 from .read_answer import ShownFile, is_complete, read_answer
 
@@ -319,7 +319,7 @@ class ModelTrial:
                 max_tokens=limit,
                 temperature=self._temperature,
             )
-        text = message(form, task.shown, excerpt, "", (), "")
+        text = try_message(form, task.shown, excerpt, "", (), "")
         return Request(
             messages=[Message(role="system", text=_SYSTEM), Message(role="user", text=f"{task.ask}\n\n{text}")],
             schema=SCHEMA if form == CONSTRAINED else None,

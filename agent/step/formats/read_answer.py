@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from ...protocol import CONSTRAINED, FileFormat
 from ...protocol.text.double_keys import double_key
-from ...tools.edit_blocks.match_block import Occurrences, Replacement, find
+from ...tools.edit_blocks.match_block import Occurrences, Replacement, find_block
 from .merge_definitions import DEFINITIONS, Merged, merge, parsed
 
 OLD, NEW = ("old_text", "find", "search", "old_string", "old_str", "old"), (
@@ -258,7 +258,7 @@ def _replaced(edits: Sequence[tuple[str, str]], shown: ShownFile) -> Reading:
             if shown.is_new or not shown.text.strip():
                 return Reading(new)
             return Reading(None, "The text to replace is empty: copy the lines of the file that change.")
-        place = find(text, old, new)
+        place = find_block(text, old, new)
         if place is None and shown.is_python and (merged := _by_names(old, new, text)) is not None:
             text = merged.text
             notes += [*merged.notes, "the text to replace differs from the file; its definitions were replaced by name"]

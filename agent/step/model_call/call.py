@@ -63,7 +63,7 @@ Purpose = Literal["step", "wrap_up", "summary"]
 """What a call is for. Only during a step can a person be asked to wait for a server."""
 
 
-def prepare(
+def prepare_call(
     ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
@@ -160,7 +160,7 @@ async def call(
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
             return result
-        fitted, _ = prepare(ctx, work, tools, edits, wrap_up=wrap_up)
+        fitted, _ = prepare_call(ctx, work, tools, edits, wrap_up=wrap_up)
         if not fitted.fits:
             return Failed(window_too_small(ctx.facts, ctx.models, edits, work, tools), retryable=False)
         again = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True, edits=edits)

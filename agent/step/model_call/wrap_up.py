@@ -8,7 +8,7 @@ from ...protocol import Exhausted, Interrupted, Prompted
 from ...state.facts.conversation import last_text
 from ..prompt.fit_conversation import Fitted, fit
 from ..resources.activity import PersonInterrupted
-from .call import admit_call, call, prepare
+from .call import admit_call, call, prepare_call
 from .images_shown import with_accepted_images
 from .stream import Reply
 
@@ -58,7 +58,7 @@ def _room(ctx: RunContext) -> tuple[Sequence[ToolSpec], Fitted, Grant] | None:
     reserve does not admit that, it is the longest prompt without tools that it admits.
     """
     if tools := ctx.prompts.offered:
-        fitted, grant = prepare(ctx, None, tools, wrap_up=True)
+        fitted, grant = prepare_call(ctx, None, tools, wrap_up=True)
         if fitted.fits and not isinstance(grant, Exhausted) and grant.max_tokens >= _USEFUL:
             return tools, fitted, grant
     model, budget = ctx.models.current, ctx.facts.budget

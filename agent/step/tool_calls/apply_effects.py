@@ -24,7 +24,7 @@ from .file_events import FileContents, contents_of, file_changed, stored_content
 if TYPE_CHECKING:
     from ...layers.apply import Result
     from ...layers.effect_classes import Class, Group
-    from ...layers.effect_rows import Row
+    from ...layers.effect_rows import EffectRow
     from ...layers.git.git_rows import GitChanges
     from ...layers.layer import Layer
     from ...layers.run_layers import RunLayers
@@ -40,10 +40,10 @@ _NO_ENDS: Mapping[str, Events] = MappingProxyType({})
 class Accepted:
     """What is applied."""
 
-    rows: Sequence[Row]
+    rows: Sequence[EffectRow]
     contents: Mapping[str, bytes]
     """New contents that are small enough, by path."""
-    recorded: Mapping[str, Row]
+    recorded: Mapping[str, EffectRow]
     """Rows that are recorded one by one, by path."""
     counted: Sequence[str]
     """What else is applied, in words; of git they begin with `git: `."""
@@ -128,7 +128,7 @@ async def apply_effects(
     return Applied(done, accepted.counted, failed, _cannot_be_undone(lost))
 
 
-def _outputs(groups: Sequence[Group], built: Sequence[Row]) -> list[str]:
+def _outputs(groups: Sequence[Group], built: Sequence[EffectRow]) -> list[str]:
     """Return the folders of output in which something is written, and the files of output that lie in none."""
     paths = {row.path for row in built}
     places = (
@@ -141,7 +141,7 @@ def _outputs(groups: Sequence[Group], built: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(map(recorded_text, places)))
 
 
-def _kept(rows: Sequence[Row], groups: Sequence[Group]) -> tuple[frozenset[str], list[str]]:
+def _kept(rows: Sequence[EffectRow], groups: Sequence[Group]) -> tuple[frozenset[str], list[str]]:
     """Return the digests of the displaced files that are kept for an undo, and the paths for which there is no room."""
     by_path = {row.path: row for row in rows}
     keep, lost = set[str](), list[str]()
@@ -163,7 +163,7 @@ def _cannot_be_undone(paths: Sequence[str]) -> str:
     return f"This cannot be undone, because the old content is too large to be kept: {names}{more}." if paths else ""
 
 
-def _bare_folders(rows: Sequence[Row]) -> list[str]:
+def _bare_folders(rows: Sequence[EffectRow]) -> list[str]:
     """Return words about folders that are made or deleted without anything in them."""
     above = {row.path.rpartition("/")[0] for row in rows}
     bare = [quoted_path(row.path) for row in rows if row.path not in above and _is_folder(row)]
@@ -171,7 +171,7 @@ def _bare_folders(rows: Sequence[Row]) -> list[str]:
     return [f"{plural(len(bare), 'folder')}: {', '.join(bare[:_MOST_NAMED])}{more}"] if bare else []
 
 
-def _is_folder(row: Row) -> bool:
+def _is_folder(row: EffectRow) -> bool:
     return all(side is None or side.type == "folder" for side in (row.before, row.after))
 
 
@@ -184,13 +184,13 @@ def _changes(ctx: RunContext, accepted: Accepted) -> dict[str, FileContents]:
     }
 
 
-def _older_contents(ctx: RunContext, rows: Sequence[Row], kinds: Mapping[str, Class]) -> list[bytes]:
+def _older_contents(ctx: RunContext, rows: Sequence[EffectRow], kinds: Mapping[str, Class]) -> list[bytes]:
     """Return the old contents of files and links that are not recorded one by one and whose inodes are not kept."""
     missing = [row for row in rows if not displaced_bytes(kinds.get(row.path, "ordinary"), row.before, row.after)]
     return [data for data in (_bytes_of(ctx, row) for row in missing) if data is not None]
 
 
-def _bytes_of(ctx: RunContext, row: Row) -> bytes | None:
+def _bytes_of(ctx: RunContext, row: EffectRow) -> bytes | None:
     """Return the bytes of a file or the target of a link before the apply.
 
     Returns None if the journal does not store them.
@@ -224,7 +224,7 @@ def _unrecorded(ctx: RunContext, changes: Mapping[str, FileContents]) -> dict[st
 def record_applied(
     ctx: RunContext,
     name: str,
-    rows: Sequence[Row],
+    rows: Sequence[EffectRow],
     git: Sequence[GitChanges],
     results: Sequence[Result],
     changes: Mapping[str, FileContents],

@@ -29,7 +29,7 @@ class ProtectedChange(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.path} changed while the command ran, and stays as it is: {self.why}"
 
 
-class Changed(NamedTuple):
+class ChangedInPlace(NamedTuple):
     """What a command changed in the workspace itself, as it was recorded."""
 
     paths: Sequence[str] = ()

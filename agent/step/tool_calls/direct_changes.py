@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from ...gate.policy import GUARDED
 from ...host.protected_names import why_forbidden
 from ...journal.encoding import recorded_text
-from ...layers.direct_comparison import Entry, Tree, bytes_of, changes, digest_of
+from ...layers.direct_comparison import PathEntry, Tree, bytes_of, changes, digest_of_file
 from ...layers.effect_classes import CACHE_TAG, EXECUTABLE, Class, Group, Surroundings, classify
-from ...layers.effect_rows import Row, encode_rows, new_name
+from ...layers.effect_rows import EffectRow, encode_rows, new_name
 from ...layers.layer_effects import IN_MEMORY, Effect, Side, is_same, status_at
 from ...layers.open_below import FOLDER
 from ...layers.surroundings import read_surroundings
@@ -32,7 +32,7 @@ from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, OutputsWritt
 from ...protocol.text.counts import plural
 from ...repo.protected_places import read_only_places
 from ...sandbox.visible_programs import program_places
-from .changed_in_place import Changed, ProtectedChange
+from .changed_in_place import ChangedInPlace, ProtectedChange
 from .direct_look import WHOLE, Before, look, todo_commands, with_changed_since
 from .file_events import FileContents, contents_of, file_changed
 from .protected_changes import decide_protected
@@ -126,8 +126,8 @@ def reach_in(sandbox: Sandbox, root: Path, given: Sequence[Path]) -> Reach:
 class Found:
     """The differences, without those that have another author."""
 
-    shown: list[Row] = field(default_factory=list[Row])
-    folders: list[Row] = field(default_factory=list[Row])
+    shown: list[EffectRow] = field(default_factory=list[EffectRow])
+    folders: list[EffectRow] = field(default_factory=list[EffectRow])
     more: int = 0
     """Number of further files, which are only counted."""
     contents: dict[str, FileContents] = field(default_factory=dict[str, FileContents])
@@ -161,7 +161,7 @@ async def record_changes(
     *,
     reach: Reach = EVERYWHERE,
     by: ChangedBy = "command",
-) -> Changed:
+) -> ChangedInPlace:
     """Record what changed since."""
     seen = ctx.background.seen
     follows = seen is not None and seen.only == before.only  # what changes after this is what those commands change
@@ -176,7 +176,7 @@ async def record_changes(
     return changed._replace(protected=protected, names=names)
 
 
-async def record_check_changes(ctx: RunContext, before: Before, check: str, events: Events) -> Changed:
+async def record_check_changes(ctx: RunContext, before: Before, check: str, events: Events) -> ChangedInPlace:
     """Record what a check changed since. What it made is output; other files have nobody's decision."""
     after = await look(ctx.workspace, ctx.sandbox, settled=True)
     # What the run recorded meanwhile is known.
@@ -202,7 +202,7 @@ async def _found(ctx: RunContext, before: Before, after: Before, reach: Reach, b
     outputs = ctx.facts.changes.unrecorded.outputs.keys()
     try:
         author = Author(others, reach, made | outputs, outputs, ctx.guard)
-        found = await asyncio.to_thread(compare, ctx.workspace, ctx.journal, before, after, author, _below(ctx))
+        found = await asyncio.to_thread(changed_since, ctx.workspace, ctx.journal, before, after, author, _below(ctx))
     except OSError:  # the workspace is gone
         return Found()
     names = [ctx.workspace.root / name for name in found.names]
@@ -218,10 +218,10 @@ def _below(ctx: RunContext) -> Path | None:
     return None if start is None else start.root
 
 
-def _record(ctx: RunContext, found: Found, command: str, events: Events, by: ChangedBy) -> Changed:
+def _record(ctx: RunContext, found: Found, command: str, events: Events, by: ChangedBy) -> ChangedInPlace:
     protected = found.protected if ctx.unit is None else ()
     if not (found.shown or found.folders or found.counted):
-        return Changed(protected=protected, names=found.names)
+        return ChangedInPlace(protected=protected, names=found.names)
     ctx.files.mark_changed()
     rows = [*found.shown, *found.folders]
     with ctx.journal.transaction():
@@ -251,7 +251,7 @@ def _record(ctx: RunContext, found: Found, command: str, events: Events, by: Cha
         events.record(EffectsApplied(order=name))
     files = [row for row in found.shown if row.before is not None]
     overwritten = {recorded_text(row.path): "" if row.after is None else row.after.digest for row in files}
-    return Changed([row.path for row in found.shown], protected, found.names, overwritten)
+    return ChangedInPlace([row.path for row in found.shown], protected, found.names, overwritten)
 
 
 async def record_background_changes(ctx: RunContext, events: Events) -> list[str]:
@@ -265,7 +265,7 @@ async def record_background_changes(ctx: RunContext, events: Events) -> list[str
     return await decide_protected(ctx, events, title, await record_changes(ctx, before, title, events, by="background"))
 
 
-def compare(
+def changed_since(
     ws: Workspace, journal: Journal, before: Before, after: Before, author: Author, below: Path | None
 ) -> Found:
     """Return what changed since. `below`: see `_Reading`. Raises OSError if the workspace is gone."""
@@ -369,10 +369,10 @@ class _Reading:
         """`below`: of a unit of work, the workspace; of a run that is judged in copies, that of the start."""
         self._root, self._journal, self._before, self._below = root, journal, before, below
 
-    def rows(self, effects: Sequence[Effect]) -> list[tuple[Row, FileContents]]:
+    def rows(self, effects: Sequence[Effect]) -> list[tuple[EffectRow, FileContents]]:
         """Return what became of these files and links, with the contents that are known. Without what is as before."""
         old = self._old([one for one in effects if one.before is not None and one.before.type != "folder"])
-        found = list[tuple[Row, FileContents]]()
+        found = list[tuple[EffectRow, FileContents]]()
         for effect in effects:
             before, after, data = effect.before, effect.after, None
             if before is not None and (known := old.get(effect.path)) is not None:
@@ -384,10 +384,10 @@ class _Reading:
                 if data is not None:
                     after = replace(after, digest=hashlib.sha256(data).hexdigest(), size=len(data))
                 elif after.type == "file":
-                    after = replace(after, digest=digest_of(self._root, os.fsencode(effect.path)))
+                    after = replace(after, digest=digest_of_file(self._root, os.fsencode(effect.path)))
             if before is not None and after is not None and before.digest and is_same(before, after):
                 continue
-            row = Row(path=effect.path, before=before, after=after)
+            row = EffectRow(path=effect.path, before=before, after=after)
             contents = (None, None) if _is_secret(effect.path) else (old.get(effect.path), data)
             found.append((row, contents_of(row, *contents)))
         return found
@@ -410,7 +410,7 @@ class _Reading:
         below = os.open(self._below, FOLDER | os.O_CLOEXEC)
         try:
             name = os.fsencode(path)
-            return digest_of(below, name) if _is_as_shown(status_at(below, name), shown) else ""
+            return digest_of_file(below, name) if _is_as_shown(status_at(below, name), shown) else ""
         finally:
             os.close(below)
 
@@ -456,7 +456,7 @@ def _add(found: Found, group: Group, reading: _Reading, kept: tuple[str, ...], a
         _add_guarded(found, group, reading, author)
         return
     folders = [one.effect for one in group.entries if _is_made_of_folders(one.effect)]
-    found.folders += [Row(path=one.path, before=one.before, after=one.after) for one in folders]
+    found.folders += [EffectRow(path=one.path, before=one.before, after=one.after) for one in folders]
     why = {one.effect.path: one.why for one in group.entries}
     rows = reading.rows([one.effect for one in group.entries if not _is_made_of_folders(one.effect)])
     for row, contents in rows:
@@ -493,7 +493,7 @@ def _add_guarded(found: Found, group: Group, reading: _Reading, author: Author) 
         found.protected.append(_protected(row, contents, GUARDED))
 
 
-def _protected(row: Row, contents: FileContents, why: str) -> ProtectedChange:
+def _protected(row: EffectRow, contents: FileContents, why: str) -> ProtectedChange:
     sides = ((row.before, contents.before), (row.after, contents.after))
     is_known = all(side is None or data is not None for side, data in sides)
     mode = 0
@@ -521,7 +521,7 @@ def _kept_places(ws: Workspace, before: Tree, after: Tree, reach: Reach) -> tupl
     return tuple(found)
 
 
-def _is_one_folder(before: Entry | None, after: Entry | None) -> bool:
+def _is_one_folder(before: PathEntry | None, after: PathEntry | None) -> bool:
     if before is None or after is None:
         return False
     return (before.device, before.side.inode) == (after.device, after.side.inode)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from ...layers.direct_comparison import Entry, Tree, bytes_of, read_tree
+from ...layers.direct_comparison import PathEntry, Tree, bytes_of, read_tree
 from ...layers.git.git_rows import TODO_FILES, commands_of_rebase
 from ...layers.git_contents import GitContents
 from ...layers.open_below import FOLDER
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...layers.start_copy import StartCopy
     from ...sandbox.sandbox import Sandbox
-    from .changed_in_place import Changed
+    from .changed_in_place import ChangedInPlace
 
 _OWN = ".git/rundry"
 WHOLE = frozenset({""})
@@ -51,7 +51,7 @@ class Before(NamedTuple):
     """What `git rebase --continue` would execute."""
     contents: Mapping[str, bytes] = {}
     """The small files and links that git or a tool runs or reads by itself, and that a command may overwrite."""
-    earlier: Changed | None = None
+    earlier: ChangedInPlace | None = None
     """What background commands had changed until then, and nobody decided about."""
 
     def is_hidden(self, path: bytes) -> bool:
@@ -150,7 +150,7 @@ def _contents(ws: Workspace, before: Before) -> dict[str, bytes]:
 def _read(ws: Workspace, before: Before, paths: Iterable[Iterable[bytes]]) -> dict[str, bytes]:
     """Return the contents of small files, and note their digests. Raises OSError."""
     entries, found, left = before.tree.entries, dict[str, bytes](), _MOST_BYTES
-    changed = dict[bytes, Entry]()
+    changed = dict[bytes, PathEntry]()
     root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
     try:
         for some in paths:

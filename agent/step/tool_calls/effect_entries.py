@@ -16,7 +16,7 @@ from ...host.file_errors import UnreadableFile
 from ...host.files.file_content import text_format_of
 from ...host.files.file_states import FileState, read_state
 from ...layers.effect_classes import EXECUTABLE
-from ...layers.effect_rows import Row
+from ...layers.effect_rows import EffectRow
 from ...layers.git.apply_git_rows import name_of
 from ...layers.git.git_rows import StateRow
 from ...layers.git.git_words import git_lines, names_of, repository_of
@@ -47,7 +47,7 @@ _INSTALL = "what is installed runs as a part of your programs"
 _OF_A_TREE = "they are decided together"
 
 
-class Part(NamedTuple):
+class ShownEntry(NamedTuple):
     """One entry of the proposal, and what is behind it."""
 
     draft: EntryDraft
@@ -59,15 +59,15 @@ class Part(NamedTuple):
 class Sorted:
     """What a command would change."""
 
-    asking: list[Part] = field(default_factory=list[Part])
-    passing: list[Row] = field(default_factory=list[Row])
+    asking: list[ShownEntry] = field(default_factory=list[ShownEntry])
+    passing: list[EffectRow] = field(default_factory=list[EffectRow])
     recorded: set[str] = field(default_factory=set[str])
     """Paths of passing rows that are recorded one by one."""
     counted: list[str] = field(default_factory=list[str])
     """The other passing rows, in words."""
     git: list[GitChanges] = field(default_factory=list["GitChanges"])
     """What repositories gain without a question."""
-    folders: list[Row] = field(default_factory=list[Row])
+    folders: list[EffectRow] = field(default_factory=list[EffectRow])
     """Folders that are made or deleted because of what is decided about the files in them."""
     refused: list[str] = field(default_factory=list[str])
     """What cannot be applied, with the reason, for the model."""
@@ -171,7 +171,7 @@ def _sort_each(gate: Gate, group: Group, guard: GuardedPaths, found: Sorted, ask
     found.refused += [f"{named(paths)}: {why}" for why, paths in denied.items()]
 
 
-def _place(part: Part) -> tuple[bool, bool, str]:
+def _place(part: ShownEntry) -> tuple[bool, bool, str]:
     """Return the order of entries: first what asks in every mode, last git."""
     return part.git is not None, not part.draft.shown.danger, part.draft.shown.path
 
@@ -181,14 +181,14 @@ def is_folder(effect: Effect) -> bool:
     return all(side is None or side.type == "folder" for side in (effect.before, effect.after))
 
 
-def row_of(effect: Effect) -> Row:
+def row_of(effect: Effect) -> EffectRow:
     """Return the row that carries an effect out."""
-    return Row(path=effect.path, before=effect.before, after=effect.after)
+    return EffectRow(path=effect.path, before=effect.before, after=effect.after)
 
 
 def named(paths: Sequence[str]) -> str:
     """Name some paths for the model."""
-    shown = ", ".join(f"`{readable(path)}`" for path in paths[:_MOST_NAMED])
+    shown = ", ".join(f"`{storable_path(path)}`" for path in paths[:_MOST_NAMED])
     more = len(paths) - _MOST_NAMED
     return f"{shown} and {more:,} more" if more > 0 else shown
 
@@ -198,7 +198,7 @@ def git_summary(changes: GitChanges, place: str) -> str:
     return f"{named(names_of(changes))}{f' in `{place}`' if place else ''}"
 
 
-def readable(path: str) -> str:
+def storable_path(path: str) -> str:
     r"""Return a path as text that can be stored; bytes that are not UTF-8 become `\xff`."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -219,7 +219,9 @@ def _is_guarded(guard: GuardedPaths, kind: Class, effect: Effect) -> bool:
 
 
 def _conflicts(effects: Iterable[Effect]) -> list[str]:
-    return [f"`{readable(effect.path)}`: {readable(effect.conflict)}" for effect in effects if effect.conflict]
+    return [
+        f"`{storable_path(effect.path)}`: {storable_path(effect.conflict)}" for effect in effects if effect.conflict
+    ]
 
 
 def _let_pass(found: Sorted, group: Group, effects: Sequence[Effect]) -> None:
@@ -279,25 +281,25 @@ class _Entries:
     def __init__(self, root: Path, listed: Listed) -> None:
         self._root, self._contents, self._compared = root, listed.contents, 0
 
-    def of_group(self, group: Group, verdict: Verdict) -> Part:
+    def of_group(self, group: Group, verdict: Verdict) -> ShownEntry:
         """Return the entry of an install or a new repository, which is decided as a whole."""
         effects = [one.effect for one in group.entries]
-        runs = [readable(f"{one.effect.path}: {one.why}") for one in group.entries if one.why]
+        runs = [storable_path(f"{one.effect.path}: {one.why}") for one in group.entries if one.why]
         is_install = group.kind == "install"
         why = [_INSTALL] if is_install else list(dict.fromkeys(one.why for one in group.entries))[:_MOST_NAMED]
         shown = replace(
             _whole(group.folder, effects),
             kind="install" if is_install else "tree",
-            why=list(map(readable, [*why, *verdict.why])),
+            why=list(map(storable_path, [*why, *verdict.why])),
             danger=verdict.danger,
             lines=[_changes_in_words(effects), *(_shortened(runs) if is_install else [])],
-            conflict=next((readable(f"{one.path}: {one.conflict}") for one in effects if one.conflict), ""),
+            conflict=next((storable_path(f"{one.path}: {one.conflict}") for one in effects if one.conflict), ""),
             no_undo=not all(one.undo for one in group.entries),
         )
         paths = tuple(one.path for one in effects)
-        return Part(EntryDraft(shown=shown, kind=group.kind, paths=paths), tuple(effects))
+        return ShownEntry(EntryDraft(shown=shown, kind=group.kind, paths=paths), tuple(effects))
 
-    def of_files(self, asked: Sequence[_Asked]) -> Part:
+    def of_files(self, asked: Sequence[_Asked]) -> ShownEntry:
         """Return the entry of a file or link, or of all such in a folder."""
         first = asked[0]
         if len(asked) == 1:
@@ -310,41 +312,41 @@ class _Entries:
         shown = replace(
             _whole(folder, effects),
             kind="tree",
-            why=list(map(readable, [*_shortened(why), *([_OF_A_TREE] if why else [])])),
+            why=list(map(storable_path, [*_shortened(why), *([_OF_A_TREE] if why else [])])),
             danger=first.danger,
             lines=[_changes_in_words(effects)],
             no_undo=not all(one.undo for one in asked),
         )
         paths = tuple(one.path for one in effects)
-        return Part(EntryDraft(shown=shown, kind=first.kind, paths=paths), tuple(effects))
+        return ShownEntry(EntryDraft(shown=shown, kind=first.kind, paths=paths), tuple(effects))
 
-    def of_folders(self, asked: Sequence[_Asked]) -> Part:
+    def of_folders(self, asked: Sequence[_Asked]) -> ShownEntry:
         """Return the entry of a folder with nothing in it but folders."""
         first, effects = asked[0], tuple(one.effect for one in asked)
         shown = EffectEntry(
-            path=readable(first.effect.path),
+            path=storable_path(first.effect.path),
             kind="folder",
             change=_change(first.effect),
-            why=list(map(readable, first.why)),
+            why=list(map(storable_path, first.why)),
             danger=first.danger,
             count=len(asked),
         )
-        return Part(EntryDraft(shown=shown, kind=first.kind, paths=tuple(one.path for one in effects)), effects)
+        return ShownEntry(EntryDraft(shown=shown, kind=first.kind, paths=tuple(one.path for one in effects)), effects)
 
-    def _of_file(self, one: _Asked) -> Part:
+    def _of_file(self, one: _Asked) -> ShownEntry:
         effect = one.effect
         before, after = effect.before, effect.after
-        state, data, is_text, conflict = None, None, False, readable(effect.conflict)
+        state, data, is_text, conflict = None, None, False, storable_path(effect.conflict)
         try:
             if not conflict:
                 state, data, is_text = self._texts(effect)
         except (UnreadableFile, OSError) as error:
-            conflict = readable(str(error))
+            conflict = storable_path(str(error))
         shown = EffectEntry(
-            path=readable(effect.path),
+            path=storable_path(effect.path),
             kind=_kind(after or before),
             change=_change(effect),
-            why=list(map(readable, one.why)),
+            why=list(map(storable_path, one.why)),
             danger=one.danger,
             conflict=conflict,
             is_text=is_text,
@@ -368,14 +370,14 @@ class _Entries:
             before=state if shown.is_text else None,
             after=data if shown.is_text else None,
         )
-        return Part(draft, (effect,))
+        return ShownEntry(draft, (effect,))
 
     def _texts(self, effect: Effect) -> tuple[FileState | None, bytes | None, bool]:
         """Return both contents of a file, and whether they may be shown. Raises UnreadableFile and OSError."""
         before, after = effect.before, effect.after
         if any(side is not None and (side.type != "file" or side.size > IN_MEMORY) for side in (before, after)):
             return None, None, False
-        path = Path(readable(effect.path))
+        path = Path(storable_path(effect.path))
         real = self._root / effect.path
         if before is None:
             state = FileState(path=path, real=real, exists=False)
@@ -406,14 +408,14 @@ class _Entries:
         if effect.after is not None:
             return self._contents.get(effect.path, b"").decode("utf-8", "backslashreplace")
         try:
-            return readable(str((self._root / effect.path).readlink()))
+            return storable_path(str((self._root / effect.path).readlink()))
         except OSError:
             return ""
 
 
 def _whole(folder: str, effects: Sequence[Effect]) -> EffectEntry:
     return EffectEntry(
-        path=readable(folder),
+        path=storable_path(folder),
         kind="tree",
         change="added" if all(one.before is None for one in effects) else "changed",
         count=sum(not is_folder(one) for one in effects),
@@ -455,13 +457,13 @@ def _sort_git(gate: Gate, root: Path, found: Sorted, listed: Listed, *, is_hook:
         if not changes.rows:
             continue
         why, verdict = _why_not_git(found, changes), gate.judge_effect("git", [], is_hook=is_hook)
-        place = readable(repository_of(changes, root))
+        place = storable_path(repository_of(changes, root))
         name = git_summary(changes, place)
         if verdict.action == "deny":
             found.refused.append(f"git ({name}): {'; '.join(verdict.why)}")
         elif verdict.action == "ask" or (found.asking and not why):
             shown = EffectEntry(path=place, kind="git", lines=git_lines(changes), conflict=why, count=len(changes.rows))
-            found.asking.append(Part(EntryDraft(shown=shown, kind="git"), git=changes))
+            found.asking.append(ShownEntry(EntryDraft(shown=shown, kind="git"), git=changes))
         elif why:
             found.refused.append(f"git ({name}): {why}")
         else:
@@ -479,9 +481,9 @@ def _why_not_git(found: Sorted, changes: GitChanges) -> str:
     return f"git would run `{runs[0]}` when the operation is continued" if runs else ""
 
 
-def with_blobs(parts: Sequence[Part], blobs: Blobs) -> list[Part]:
+def with_blobs(parts: Sequence[ShownEntry], blobs: Blobs) -> list[ShownEntry]:
     """Return the entries with the names of their stored texts."""
-    found = list[Part]()
+    found = list[ShownEntry]()
     for part in parts:
         draft = part.draft
         if draft.shown.is_text and draft.before is not None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...gate.effects_draft import EffectsDraft
 from ...gate.notes_for_model import comment_line
 from ...gate.ruling import EntryRuling
-from ...layers.effect_rows import Row, encode_for_digest, encode_git
+from ...layers.effect_rows import EffectRow, encode_for_digest, encode_git
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
@@ -23,7 +23,17 @@ from ...protocol import GIT_HELD
 from ...protocol.text.counts import first_names, plural
 from ...state.facts.standing_changes import GIT_WORDS
 from .apply_effects import Accepted, apply_effects
-from .effect_entries import Part, Sorted, git_summary, is_folder, named, readable, row_of, sort_effects, with_blobs
+from .effect_entries import (
+    ShownEntry,
+    Sorted,
+    git_summary,
+    is_folder,
+    named,
+    row_of,
+    sort_effects,
+    storable_path,
+    with_blobs,
+)
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
@@ -50,7 +60,7 @@ async def changed_paths(ctx: RunContext, layers: RunLayers, layer: Layer) -> lis
         listed = await asyncio.to_thread(_listed, ctx, layers, layer)
     except (Occupied, TooMuch, NamespacesRefused, OSError):
         return []
-    return [readable(one.effect.path) for group in listed.groups for one in group.entries]
+    return [storable_path(one.effect.path) for group in listed.groups for one in group.entries]
 
 
 class EffectsOutcome(NamedTuple):
@@ -117,10 +127,10 @@ async def accept_listed(
         if some:
             more = f"; and {len(some) - _MOST_LINES} more" if len(some) > _MOST_LINES else ""
             lines.append(f"{head}: {'; '.join(some[:_MOST_LINES])}{more}.")
-    line = readable(" ".join(one for one in (*lines, decided.comment) if one))
+    line = storable_path(" ".join(one for one in (*lines, decided.comment) if one))
     files = (one for group in listed.groups if group.kind not in ("git", "bytecode") for one in group.entries)
     dropped = [
-        readable(one.effect.path) for one in files if one.effect.path not in accepted and not is_folder(one.effect)
+        storable_path(one.effect.path) for one in files if one.effect.path not in accepted and not is_folder(one.effect)
     ]
     return EffectsOutcome([line] if line else [], dropped, frozenset(failed))
 
@@ -130,8 +140,8 @@ class Decided:
     """What is applied."""
 
     contents: dict[str, bytes]
-    rows: list[Row] = field(default_factory=list[Row])
-    recorded: dict[str, Row] = field(default_factory=dict[str, Row])
+    rows: list[EffectRow] = field(default_factory=list[EffectRow])
+    recorded: dict[str, EffectRow] = field(default_factory=dict[str, EffectRow])
     """Rows that are recorded one by one, by path."""
     counted: list[str] = field(default_factory=list[str])
     """What else is applied, in words."""
@@ -208,9 +218,9 @@ def effects_draft(ctx: RunContext, found: Sorted, command: str, left_out: Sequen
     return EffectsDraft(
         command=command,
         entries=tuple(part.draft for part in parts),
-        along=readable(found.along),
+        along=storable_path(found.along),
         along_waits=ctx.gate.asks_for_effects,
-        never=readable(first_names(left_out, _MOST_NAMED)),
+        never=storable_path(first_names(left_out, _MOST_NAMED)),
         rows=encode_for_digest(rows) + encode_git(git),
     )
 
@@ -219,7 +229,7 @@ def _why_refused(ruling: Ruling) -> str:
     return ruling.note_for_model if ruling.refused_by == "person" else ruling.reason or "it was refused"
 
 
-def _refuse(decided: Decided, parts: Sequence[Part], why: str) -> None:
+def _refuse(decided: Decided, parts: Sequence[ShownEntry], why: str) -> None:
     """Note that none of these entries is applied."""
     names = list[str]()
     for part in parts:
@@ -235,7 +245,7 @@ def _refuse(decided: Decided, parts: Sequence[Part], why: str) -> None:
         decided.refused.insert(0, f"{named(names)}: {why}{f' ({reasons})' if reasons and reasons not in why else ''}")
 
 
-def _not_git(part: Part, why: str) -> str:
+def _not_git(part: ShownEntry, why: str) -> str:
     return f"nothing of git ({'' if part.git is None else git_summary(part.git, part.draft.shown.path)}): {why}"
 
 
@@ -257,7 +267,7 @@ def _accept_approved(decided: Decided, found: Sorted, ruling: Ruling) -> None:
     decided.comment = comment_line(ruling.reason, ruling.by) if ruling.by != "policy" else ""
 
 
-def _accept_entry(decided: Decided, part: Part, own: EntryRuling) -> None:
+def _accept_entry(decided: Decided, part: ShownEntry, own: EntryRuling) -> None:
     rows = [row_of(effect) for effect in part.effects]
     if own.after is not None:
         (row,) = rows
@@ -298,7 +308,7 @@ async def _applied(
     applied = await apply_effects(ctx, layers, layer, listed.groups, accepted, command, events)
     words = [*([named(applied.done)] if applied.done else []), *applied.words]
     line = f"Applied: {'; '.join(words)}." if words else ""
-    conflicts = [f"`{readable(one.path)}`: {one.conflict}" for one in applied.failed[:_MOST_NAMED]]
+    conflicts = [f"`{storable_path(one.path)}`: {one.conflict}" for one in applied.failed[:_MOST_NAMED]]
     more = len(applied.failed) - _MOST_NAMED
     decided.refused += [*conflicts, *([f"and {more} more"] if more > 0 else [])]
     return [line, applied.cannot_be_undone], {one.path for one in applied.failed}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...journal.journal import Journal
-    from ...layers.effect_rows import Row
+    from ...layers.effect_rows import EffectRow
     from ...layers.layer_effects import Side
 
 _COMPARED = 1 << 18
@@ -32,7 +32,7 @@ class FileContents(NamedTuple):
     unstored_after: NotStored | None = None
 
 
-def contents_of(row: Row, before: bytes | None, after: bytes | None) -> FileContents:
+def contents_of(row: EffectRow, before: bytes | None, after: bytes | None) -> FileContents:
     """Return the contents of a row. A content is None if it is not stored."""
     return FileContents(row.path, before, after, _unstored(row.before, before), _unstored(row.after, after))
 
@@ -64,7 +64,7 @@ def missing_folders(root: Path, path: str) -> list[str]:
     return [folder for folder in above if not os.path.lexists(root / folder)]
 
 
-def stored_contents(journal: Journal, row: Row) -> FileContents:
+def stored_contents(journal: Journal, row: EffectRow) -> FileContents:
     """Return those contents of a row that the journal has."""
 
     def load(side: Side | None) -> bytes | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, digest_of
+from ...gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, digest_of_draft
 from ...gate.stored_drafts import is_file_change, stored_draft
 from ...gate.waiting_proposal import StoredProposal
 from ...host.crash import crash_point
@@ -120,14 +120,14 @@ def _drafted(
     """Return the draft for the gate, and the open proposal if it is exactly that draft."""
     if opened is not None and is_file_change(opened):
         stored = stored_draft(opened, ctx.workspace, ctx.journal.blobs)
-        if stored is not None and digest_of(stored, None) == opened.digest:
+        if stored is not None and digest_of_draft(stored, None) == opened.digest:
             return msgspec.structs.replace(stored, from_text=call.from_text), opened
     draft = draft_of(call.tool, arguments, ctx.tools)
     if isinstance(draft, FileDraft):
         draft = msgspec.structs.replace(draft, from_text=call.from_text)
     if opened is None:
         return draft, None
-    if isinstance(draft, (CommandDraft, McpDraft)) and digest_of(draft, ctx.sandbox.kind) == opened.digest:
+    if isinstance(draft, (CommandDraft, McpDraft)) and digest_of_draft(draft, ctx.sandbox.kind) == opened.digest:
         return draft, opened
     events.record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=CANNOT_REOPEN))
     return draft, None

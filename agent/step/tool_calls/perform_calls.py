@@ -28,7 +28,7 @@ from ...protocol import (
 )
 from ...protocol.text.counts import plural
 from ...protocol.tools.traits import ending_tool, traits_of
-from ...tools.carry_out import read
+from ...tools.carry_out import run_reading_tool
 from ...tools.parse import parse_call, with_meant_path
 from ...tools.tool_arguments import EditFile, WriteFile
 from ...tools.tool_result import ToolResult, failure
@@ -333,7 +333,9 @@ async def _run(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallR
     match traits_of(one.call.tool).effect:
         case "read":
             with ctx.usage.running():
-                return await ctx.activity.interruptible(read(one.call.tool, one.parsed.arguments, ctx.tools))
+                return await ctx.activity.interruptible(
+                    run_reading_tool(one.call.tool, one.parsed.arguments, ctx.tools)
+                )
         case "ask":
             return await _ask_person(ctx, one.call, one.parsed, events, outcome)
         case "finish":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...gate.draft import changed_draft
 from ...host.files.write_file import NEW_FILE
 from ...layers.apply import CHANGED, carry_out
-from ...layers.effect_rows import Row
+from ...layers.effect_rows import EffectRow
 from ...layers.layer_effects import Side, side_at
 from ...layers.open_below import FOLDER
 from ...protocol import ChangesUndecided, FileChanged
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...state.recorder import Events
     from ..resources.run_context import RunContext
-    from .changed_in_place import Changed, ProtectedChange
+    from .changed_in_place import ChangedInPlace, ProtectedChange
 
 _MOST_ASKED = 20
 """Most files of one command about which a person is asked; further ones stay and are named."""
 
 
-async def decide_protected(ctx: RunContext, events: Events, command: str, changed: Changed) -> list[str]:
+async def decide_protected(ctx: RunContext, events: Events, command: str, changed: ChangedInPlace) -> list[str]:
     """Let a person keep or restore each of the protected files that changed.
 
     What nobody decides about stays, or is restored in a worktree of rundry. Returns lines for the model. Raises
@@ -56,7 +56,7 @@ async def decide_protected(ctx: RunContext, events: Events, command: str, change
     return notes
 
 
-async def leave_protected(ctx: RunContext, events: Events, changed: Changed) -> list[str]:
+async def leave_protected(ctx: RunContext, events: Events, changed: ChangedInPlace) -> list[str]:
     """Leave the protected files that changed as they are, without a question. The end of the run names them.
 
     In a worktree of rundry they are restored. Returns lines for the model.
@@ -68,7 +68,7 @@ async def leave_protected(ctx: RunContext, events: Events, changed: Changed) -> 
     return [*notes, *(f"{one.line}." for one in changed.protected)]
 
 
-def _about_names(changed: Changed) -> list[str]:
+def _about_names(changed: ChangedInPlace) -> list[str]:
     return [f"{name} is a name of a hidden file: commands cannot read it." for name in changed.names]
 
 
@@ -117,7 +117,7 @@ def _restore(ws: Workspace, one: ProtectedChange) -> str:
     now = None if seen is None else seen.side
     if (None if one.after is None else hashlib.sha256(one.after).hexdigest()) != (None if now is None else now.digest):
         return CHANGED
-    (result,) = carry_out(ws, [Row(path=one.path, before=now, after=_side_before(one))], _Before(one))
+    (result,) = carry_out(ws, [EffectRow(path=one.path, before=now, after=_side_before(one))], _Before(one))
     return result.conflict
 
 

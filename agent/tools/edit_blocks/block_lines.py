@@ -17,7 +17,7 @@ _MOST_PAIRS = 4_000_000
 _END = re.compile(r"\r\n|\r")
 
 
-class Line(msgspec.Struct, frozen=True):
+class BlockLine(msgspec.Struct, frozen=True):
     """One line of text; a blank line has only `trail` and `end`."""
 
     indent: str
@@ -49,9 +49,9 @@ class Document:
             at += len(found)
         self.starts.append(at)
 
-    def lines(self, first: int, stop: int) -> list[Line]:
+    def lines(self, first: int, stop: int) -> list[BlockLine]:
         """Return the rows as lines, without `stop`."""
-        return [line_of(row, end) for row, end in zip(self.rows[first:stop], self.ends[first:stop], strict=True)]
+        return [split_ending(row, end) for row, end in zip(self.rows[first:stop], self.ends[first:stop], strict=True)]
 
     def ending_near(self, row: int) -> str:
         """Return the line ending for a new line at this row: that of the row, or of the nearest above, or below."""
@@ -61,18 +61,18 @@ class Document:
         return "\n"
 
 
-def line_of(content: str, end: str = "") -> Line:
+def split_ending(content: str, end: str = "") -> BlockLine:
     """Split one line without its ending."""
     body = content.strip(BLANK)
     if not body:
-        return Line("", "", content, end)
+        return BlockLine("", "", content, end)
     start = content.index(body[0])
-    return Line(content[:start], body, content[start + len(body) :], end)
+    return BlockLine(content[:start], body, content[start + len(body) :], end)
 
 
-def lines_of(text: str) -> list[Line]:
+def lines_of(text: str) -> list[BlockLine]:
     """Split text from a model into lines; a final line ending does not begin another line."""
-    return [line_of(found.rstrip("\r\n")) for found in LINE.findall(text)]
+    return [split_ending(found.rstrip("\r\n")) for found in LINE.findall(text)]
 
 
 def endings(text: str) -> list[str]:

@@ -12,13 +12,13 @@ from itertools import pairwise
 
 import msgspec
 
-from .block_lines import Line, aligned, indent_text
+from .block_lines import BlockLine, aligned, indent_text
 from .indents import Explanation, FirstOnly, Shift, Steps, explanations
 
 _ALIKE = 0.5
 
 
-class Refused(msgspec.Struct, frozen=True):
+class UncertainBlock(msgspec.Struct, frozen=True):
     """A block whose place is known, but whose replacement is not certain."""
 
     why: str
@@ -28,8 +28,8 @@ class Refused(msgspec.Struct, frozen=True):
 class BlockContext(msgspec.Struct, frozen=True):
     """The replaced lines as in the file and as the model sent them, and the lines around them."""
 
-    real: list[Line]
-    sent: list[Line]
+    real: list[BlockLine]
+    sent: list[BlockLine]
     number: int
     """Number of the first line, 1-based."""
     unit: int
@@ -40,7 +40,7 @@ class BlockContext(msgspec.Struct, frozen=True):
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    lines: list[Line]
+    lines: list[BlockLine]
     context: bool
     """The new text keeps a line of the file that has words."""
     shows_change: bool
@@ -57,7 +57,7 @@ class _Outcome(msgspec.Struct, frozen=True):
         return self.shows_change or self.first or (self.last and self.context)
 
 
-def indent_like_file(context: BlockContext, fresh: list[Line]) -> list[Line] | Refused:
+def indent_like_file(context: BlockContext, fresh: list[BlockLine]) -> list[BlockLine] | UncertainBlock:
     """Return the new lines with their indentation in the file."""
     pairs = [(given, found) for given, found in zip(context.sent, context.real, strict=True) if found.body]
     if not pairs or not any(line.body for line in fresh):
@@ -65,18 +65,18 @@ def indent_like_file(context: BlockContext, fresh: list[Line]) -> list[Line] | R
     sent, real = [given for given, _ in pairs], [found for _, found in pairs]
     if all(given.indent == found.indent for given, found in pairs):
         why = _doubt(context, real, fresh)
-        return Refused(why) if why else fresh
+        return UncertainBlock(why) if why else fresh
     known = explanations(sent, real, fresh, context.unit)
     if not known:
-        return Refused(_uneven(context))
+        return UncertainBlock(_uneven(context))
     moves_only = [line.body for line in fresh if line.body] == [line.body for line in real]
     chosen = None if moves_only else _single(context, known, sent, real, fresh)
     if chosen is None and not moves_only and (len(real) == 1 or not any(isinstance(each, FirstOnly) for each in known)):
         chosen = _chosen(known, sent, real, fresh)
-    return chosen or Refused(_unclear(context, sent, real))
+    return chosen or UncertainBlock(_unclear(context, sent, real))
 
 
-def _doubt(context: BlockContext, real: Sequence[Line], fresh: list[Line]) -> str | None:
+def _doubt(context: BlockContext, real: Sequence[BlockLine], fresh: list[BlockLine]) -> str | None:
     """Return why the new text is not used as it is although the old text matched exactly."""
     words = [line for line in fresh if line.body]
     if [line.body for line in words] == [line.body for line in real]:
@@ -101,7 +101,7 @@ def _doubt(context: BlockContext, real: Sequence[Line], fresh: list[Line]) -> st
     )
 
 
-def _changed(new: Line, old: Line) -> str:
+def _changed(new: BlockLine, old: BlockLine) -> str:
     return (
         f"new_text begins with {indent_text(new.indent)} and old_text with {indent_text(old.indent)}, "
         "so its indentation is unclear. "
@@ -109,7 +109,7 @@ def _changed(new: Line, old: Line) -> str:
     )
 
 
-def _lost(context: BlockContext, fresh: list[Line]) -> Line | None:
+def _lost(context: BlockContext, fresh: list[BlockLine]) -> BlockLine | None:
     """Return a changed line that lacks the indentation of the line in its position."""
     keys = [[(line.indent, line.body) for line in lines] for lines in (context.real, fresh)]
     anchors = [(-1, -1), *aligned(*keys), (len(context.real), len(fresh))]
@@ -126,21 +126,21 @@ def _alike(one: str, other: str) -> bool:
     return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
 
 
-def _lost_end(context: BlockContext, real: Sequence[Line], words: Sequence[Line]) -> Line | None:
+def _lost_end(context: BlockContext, real: Sequence[BlockLine], words: Sequence[BlockLine]) -> BlockLine | None:
     """Return the last line, if it lost its indentation and the next line in the file has some."""
     last = words[-1]
     known = any(line.indent and line.body == last.body for line in real)
     return last if context.after and known and not last.indent else None
 
 
-def _left_block(real: Sequence[Line], words: Sequence[Line]) -> Line | None:
+def _left_block(real: Sequence[BlockLine], words: Sequence[BlockLine]) -> BlockLine | None:
     """Return a kept line that now has less indentation than any line of the block had."""
     least = min(len(line.indent) for line in real)
     known = {line.body for line in real}
     return next((line for line in words if len(line.indent) < least and line.body in known), None)
 
 
-def _left_parent(real: Sequence[Line], words: Sequence[Line]) -> Line | None:
+def _left_parent(real: Sequence[BlockLine], words: Sequence[BlockLine]) -> BlockLine | None:
     """Return a line that lost its indentation although the line it belongs to is in the same place."""
     bare = {line.body: line for line in words if not line.indent}
     kept = {(line.indent, line.body) for line in words}
@@ -154,8 +154,12 @@ def _left_parent(real: Sequence[Line], words: Sequence[Line]) -> Line | None:
 
 
 def _single(
-    context: BlockContext, known: Sequence[Explanation], sent: Sequence[Line], real: Sequence[Line], fresh: list[Line]
-) -> list[Line] | None:
+    context: BlockContext,
+    known: Sequence[Explanation],
+    sent: Sequence[BlockLine],
+    real: Sequence[BlockLine],
+    fresh: list[BlockLine],
+) -> list[BlockLine] | None:
     """Return the result if only the first line, perhaps the only one, was sent without its indentation."""
     only = next((each for each in known if isinstance(each, FirstOnly)), None)
     words = [line for line in fresh if line.body]
@@ -177,13 +181,13 @@ def _single(
     return None
 
 
-def _kept_out(real: Line, words: Sequence[Line]) -> bool:
+def _kept_out(real: BlockLine, words: Sequence[BlockLine]) -> bool:
     """Return whether the only old line now follows new lines and would leave their block without a correction."""
     at = next((k for k, line in enumerate(words) if line.body == real.body), 0)
     return at > 0 and len(words[at].indent) < len(real.indent)
 
 
-def _replaces_first(sent: Sequence[Line], real: Sequence[Line], words: Sequence[Line]) -> bool:
+def _replaces_first(sent: Sequence[BlockLine], real: Sequence[BlockLine], words: Sequence[BlockLine]) -> bool:
     """Return whether the first new line surely has the indentation of the first old line."""
     pairs = aligned([line.body for line in sent], [line.body for line in words])
     i, j = pairs[0] if pairs else (len(sent), len(words))
@@ -198,11 +202,11 @@ def _replaces_first(sent: Sequence[Line], real: Sequence[Line], words: Sequence[
 
 
 def _chosen(
-    known: Sequence[Explanation], sent: Sequence[Line], real: Sequence[Line], fresh: list[Line]
-) -> list[Line] | None:
+    known: Sequence[Explanation], sent: Sequence[BlockLine], real: Sequence[BlockLine], fresh: list[BlockLine]
+) -> list[BlockLine] | None:
     """Return the only result that the evidence supports. None means none, or several."""
     moved = [_moved(each, fresh) for each in known]
-    distinct: list[list[Line]] = []
+    distinct: list[list[BlockLine]] = []
     for lines in [fresh, *(lines for lines in moved if lines is not None)]:
         if lines not in distinct:
             distinct.append(lines)
@@ -221,8 +225,8 @@ def _chosen(
     return supported[0].lines
 
 
-def _moved(explanation: Explanation, fresh: Sequence[Line]) -> list[Line] | None:
-    out: list[Line] = []
+def _moved(explanation: Explanation, fresh: Sequence[BlockLine]) -> list[BlockLine] | None:
+    out: list[BlockLine] = []
     first = True
     for line in fresh:
         if not line.body:
@@ -236,7 +240,7 @@ def _moved(explanation: Explanation, fresh: Sequence[Line]) -> list[Line] | None
     return out
 
 
-def _outcome(lines: list[Line], sent: Sequence[Line], real: Sequence[Line]) -> _Outcome:
+def _outcome(lines: list[BlockLine], sent: Sequence[BlockLine], real: Sequence[BlockLine]) -> _Outcome:
     words = [line for line in lines if line.body]
     keys = [[(line.indent, line.body) for line in some] for some in (real, words)]
     kept = [i for i, _ in aligned(*keys) if any(character.isalnum() for character in real[i].body)]
@@ -251,7 +255,7 @@ def _outcome(lines: list[Line], sent: Sequence[Line], real: Sequence[Line]) -> _
     )
 
 
-def _unclear(context: BlockContext, sent: Sequence[Line], real: Sequence[Line]) -> str:
+def _unclear(context: BlockContext, sent: Sequence[BlockLine], real: Sequence[BlockLine]) -> str:
     at = next(k for k, line in enumerate(context.real) if line.body and line.indent != context.sent[k].indent)
     return (
         f"line {context.number + at} has {indent_text(context.real[at].indent)} of indentation, in old_text it has "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from .block_lines import Line
+    from .block_lines import BlockLine
 
 _WIDTHS = (2, 3, 4, 8)
 
@@ -65,7 +65,9 @@ def unit_of(rows: Sequence[str]) -> int:
     return steps.most_common(1)[0][0] if steps else 4
 
 
-def explanations(sent: Sequence[Line], real: Sequence[Line], fresh: Sequence[Line], unit: int) -> list[Explanation]:
+def explanations(
+    sent: Sequence[BlockLine], real: Sequence[BlockLine], fresh: Sequence[BlockLine], unit: int
+) -> list[Explanation]:
     """Return explanations that map the sent lines' indentation to the file's; empty if there is none.
 
     `sent` and `real` have the same length; blank lines are ignored. `fresh` is the new text, and `unit` the spaces of

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Sequence
 from functools import cache
 
-from .indentation import Refused
+from .indentation import UncertainBlock
 
 _FRONTS = (r"[ \t]*L?(\d+)", r"[ \t]*\[(\d+)\]", r"[ \t]*(?:[Ll]ine )(\d+)", r"[^\s:]+:(\d+)")
 _MARKS = (r" ?\|", r" ?│", r" ?→", r"\t", r":", r"\.", r"\)", r"-", r"", r" ?┃")
@@ -27,7 +27,7 @@ def _forms() -> list[re.Pattern[str]]:
     ]
 
 
-def without_numbers(old: str, new: str) -> Generator[tuple[str, str | Refused, int | None]]:
+def without_numbers(old: str, new: str) -> Generator[tuple[str, str | UncertainBlock, int | None]]:
     """Yield both texts without numbers, for each way in which all lines of `old` are numbered in ascending order.
 
     There may be several ways: `12: x` may mean `x` or ` x`, and the file shows which. The third value is the row where
@@ -74,21 +74,21 @@ def _ascends(numbers: Sequence[int | None]) -> bool:
     return len(offsets) == 1
 
 
-def _fresh(form: re.Pattern[str], new: str, numbers: Sequence[int]) -> str | Refused:
+def _fresh(form: re.Pattern[str], new: str, numbers: Sequence[int]) -> str | UncertainBlock:
     """Return the new text without its numbers: either all of its lines have numbers, or none."""
     lines = new.split("\n")
     words = [line for line in lines if line.strip()]
     found = [each for line in words if (each := form.fullmatch(line)) is not None]
     if not found or not words:
         if len(words) > 1 and all(_ANY.match(line) for line in words):
-            return Refused(_MIXED)
+            return UncertainBlock(_MIXED)
         return new
     theirs = [int(each[1]) for each in found]
     near = numbers[0] - 1 <= theirs[0] <= numbers[-1] + 1
     if len(found) < len(words) or theirs != sorted(theirs) or not near:
-        return Refused(_MIXED)
+        return UncertainBlock(_MIXED)
     stripped = _stripped(form, lines)
-    return Refused(_MIXED) if stripped is None else stripped[0]
+    return UncertainBlock(_MIXED) if stripped is None else stripped[0]
 
 
 _MIXED = "old_text has line numbers, and in new_text they cannot be told from content. Send both without line numbers."

@@ -14,9 +14,9 @@ from collections.abc import Generator
 
 import msgspec
 
-from .block_lines import BLANK, Document, Line, endings, line_of, lines_of, unified
+from .block_lines import BLANK, BlockLine, Document, endings, lines_of, split_ending, unified
 from .block_places import ManyMatches, Match, find_match, plain_characters
-from .indentation import BlockContext, Refused, indent_like_file
+from .indentation import BlockContext, UncertainBlock, indent_like_file
 from .indents import unit_of
 from .line_numbers import without_numbers
 from .splice import splice
@@ -56,10 +56,10 @@ class Occurrences(msgspec.Struct, frozen=True):
     """First line of each occurrence, 1-based."""
 
 
-def find(text: str, old: str, new: str) -> Replacement | Occurrences | Refused | None:
+def find_block(text: str, old: str, new: str) -> Replacement | Occurrences | UncertainBlock | None:
     """Find the place of `old` in the file, and its replacement, or None if the file does not contain it."""
     document = Document(text)
-    found: list[Replacement | Occurrences | Refused] = []
+    found: list[Replacement | Occurrences | UncertainBlock] = []
     for reading in _readings(old, new):
         place = _find(document, reading, old)
         if place is not None and not reading.note:
@@ -67,11 +67,11 @@ def find(text: str, old: str, new: str) -> Replacement | Occurrences | Refused |
         if place is not None and place not in found:
             found.append(place)
     if len(found) > 1:
-        return Refused("old_text fits the file in more than one way. Send it exactly as it is in the file.")
+        return UncertainBlock("old_text fits the file in more than one way. Send it exactly as it is in the file.")
     return found[0] if found else None
 
 
-def _find(document: Document, reading: _Reading, raw: str) -> Replacement | Occurrences | Refused | None:
+def _find(document: Document, reading: _Reading, raw: str) -> Replacement | Occurrences | UncertainBlock | None:
     if reading.note and not reading.old.strip():
         return None
     here = find_match(document, reading.old)
@@ -79,7 +79,7 @@ def _find(document: Document, reading: _Reading, raw: str) -> Replacement | Occu
         return None
     if isinstance(here, ManyMatches):
         return Occurrences([row + 1 for row in here.rows])
-    if isinstance(reading.new, Refused):
+    if isinstance(reading.new, UncertainBlock):
         return reading.new
     if not reading.old.strip(BLANK + "\n"):
         return _blank(document, here, reading.old, reading.new)
@@ -87,7 +87,7 @@ def _find(document: Document, reading: _Reading, raw: str) -> Replacement | Occu
         why = partial_line(here, reading.new)
         why = why or tool_markup(reading.old, reading.new, here.row + 1)
         if why:
-            return Refused(why)
+            return UncertainBlock(why)
     return _placed(document, here, reading, reading.new, raw)
 
 
@@ -96,7 +96,9 @@ def _accepted(document: Document, here: Match, reading: _Reading) -> bool:
     if not reading.strict:
         return True
     real = document.lines(here.row, here.row + len(here.sent))
-    same = all(line.indent == line_of(sent).indent for line, sent in zip(real, here.sent, strict=True) if line.body)
+    same = all(
+        line.indent == split_ending(sent).indent for line, sent in zip(real, here.sent, strict=True) if line.body
+    )
     return same and not here.prefix and not here.suffix.strip(BLANK) and reading.row in (None, here.row)
 
 
@@ -104,7 +106,7 @@ class _Reading(msgspec.Struct, frozen=True):
     """One interpretation of an old and a new text; both have LF endings."""
 
     old: str
-    new: str | Refused
+    new: str | UncertainBlock
     """Refused: the new text cannot be interpreted like the old one."""
     note: str | None = None
     """What the texts had that the file lacks."""
@@ -126,11 +128,11 @@ def _readings(old: str, new: str) -> Generator[_Reading]:
         yield _Reading(bare, _unescaped_like(bare, new), "escaped line breaks that are not in the file")
 
 
-def _unfenced_like(old: str, new: str) -> str | Refused:
+def _unfenced_like(old: str, new: str) -> str | UncertainBlock:
     """Return the new text without a code fence; `old` has lost its own."""
     inner = _FENCED.fullmatch(new)
     if _has_fence_at_an_end(old if inner else new):
-        return Refused("old_text is in a code fence, and so may new_text be. Send both without the fence.")
+        return UncertainBlock("old_text is in a code fence, and so may new_text be. Send both without the fence.")
     return inner[2] if inner else new
 
 
@@ -150,7 +152,7 @@ def _unescaped(text: str) -> str | None:
     return read if isinstance(read, str) else None
 
 
-def _unescaped_like(old: str, new: str) -> str | Refused:
+def _unescaped_like(old: str, new: str) -> str | UncertainBlock:
     """Return the new text, unescaped if the lines that it shares with the old one show that it was escaped."""
     if "\\" not in new:
         return new
@@ -158,25 +160,27 @@ def _unescaped_like(old: str, new: str) -> str | Refused:
     known = {line.strip() for line in old.split("\n")} - {""}
     if bare is not None and "\n" in bare and any(line.strip() in known for line in bare.split("\n")):
         return bare
-    return Refused("old_text has its line breaks escaped, and new_text may have. Send both with real line breaks.")
+    return UncertainBlock(
+        "old_text has its line breaks escaped, and new_text may have. Send both with real line breaks."
+    )
 
 
-def _placed(document: Document, here: Match, reading: _Reading, new: str, raw: str) -> Replacement | Refused:
+def _placed(document: Document, here: Match, reading: _Reading, new: str, raw: str) -> Replacement | UncertainBlock:
     """Return the place with its replacement lines."""
     whole = _complete_lines(document, here, reading.old, new)
-    if isinstance(whole, Refused):
+    if isinstance(whole, UncertainBlock):
         return whole
     context = _context_of(document, here, whole.sent)
     moved = indent_like_file(context, whole.fresh)
-    if isinstance(moved, Refused):
+    if isinstance(moved, UncertainBlock):
         return moved
     why = mixed_indentation(document, context.real, moved) or duplicate_line(document, here, context.real, moved)
     if why:
-        return Refused(why)
+        return UncertainBlock(why)
     fold = plain_characters if here.is_plain else str
     shifted = any(line.indent != given.indent for line, given in zip(context.real, whole.sent, strict=True))
     text = splice(document, here.row, whole.sent, moved, fold, ends_file=whole.ends_file, shifted=shifted)
-    if isinstance(text, Refused):
+    if isinstance(text, UncertainBlock):
         return text
     labels = _differences(here, reading, context, raw)
     notes = [f"old_text did not match exactly: {', '.join(labels)} differed; the only match was used"] if labels else []
@@ -189,14 +193,14 @@ def _placed(document: Document, here: Match, reading: _Reading, new: str, raw: s
 class _CompleteLines(msgspec.Struct, frozen=True):
     """Both texts completed to whole lines."""
 
-    sent: list[Line]
-    fresh: list[Line]
+    sent: list[BlockLine]
+    fresh: list[BlockLine]
     ends_file: bool = False
     """The last line of the file gets a line ending."""
     notes: list[str] = []
 
 
-def _complete_lines(document: Document, here: Match, old: str, new: str) -> _CompleteLines | Refused:
+def _complete_lines(document: Document, here: Match, old: str, new: str) -> _CompleteLines | UncertainBlock:
     """Complete the first and last line of both texts. Refused if their ends can mean two things."""
     head = here.prefix if here.prefix.strip(BLANK) else ""
     tail = here.suffix if here.suffix.strip(BLANK) else ""
@@ -209,13 +213,13 @@ def _complete_lines(document: Document, here: Match, old: str, new: str) -> _Com
         old, new = old.rstrip("\n") + "\n" if here.blank[1] else old, _without_blank_lines(new, *here.blank)
     if not new and not head + tail:
         whole = old.endswith("\n") or any(here.blank)
-        return _CompleteLines(list(map(line_of, sent)), [], notes=[] if whole else [_REMOVED])
+        return _CompleteLines(list(map(split_ending, sent)), [], notes=[] if whole else [_REMOVED])
     text = head + new + tail
     notes: list[str] = []
     ends_file = False
     if old.endswith("\n") and not text.endswith("\n"):
         if text.rpartition("\n")[1] and not text.rpartition("\n")[2].strip(BLANK):
-            return Refused(_FRAGMENT)
+            return UncertainBlock(_FRAGMENT)
         notes.append(_ADDED)
     elif text.endswith("\n") and not old.endswith("\n"):
         if not document.ends[here.row + len(sent) - 1]:
@@ -223,8 +227,8 @@ def _complete_lines(document: Document, here: Match, old: str, new: str) -> _Com
         elif new.rstrip("\n") == old.rstrip("\n"):
             text += "\n"
         else:
-            return Refused(_UNCLEAR)
-    return _with_suffix(here, _CompleteLines(list(map(line_of, sent)), lines_of(text), ends_file, notes))
+            return UncertainBlock(_UNCLEAR)
+    return _with_suffix(here, _CompleteLines(list(map(split_ending, sent)), lines_of(text), ends_file, notes))
 
 
 def _with_suffix(here: Match, found: _CompleteLines) -> _CompleteLines:
@@ -234,7 +238,7 @@ def _with_suffix(here: Match, found: _CompleteLines) -> _CompleteLines:
     bodies = {line.body for line in found.sent}
     if found.fresh[-1].body in bodies or any(line.body == found.sent[-1].body for line in found.fresh):
         return found
-    sent, fresh = [[*lines[:-1], line_of(lines[-1].content + here.suffix)] for lines in (found.sent, found.fresh)]
+    sent, fresh = [[*lines[:-1], split_ending(lines[-1].content + here.suffix)] for lines in (found.sent, found.fresh)]
     return msgspec.structs.replace(found, sent=sent, fresh=fresh)
 
 
@@ -251,7 +255,7 @@ def _without_blank_lines(new: str, head: int, tail: int) -> str:
     return "\n".join(lines) + end if lines else ""
 
 
-def _context_of(document: Document, here: Match, sent: list[Line]) -> BlockContext:
+def _context_of(document: Document, here: Match, sent: list[BlockLine]) -> BlockContext:
     stop = here.row + len(sent)
     above = next((row for row in reversed(document.rows[: here.row]) if row.strip(BLANK)), "")
     below = next((row for row in document.rows[stop:] if row.strip(BLANK)), "")
@@ -260,8 +264,8 @@ def _context_of(document: Document, here: Match, sent: list[Line]) -> BlockConte
         sent=sent,
         number=here.row + 1,
         unit=unit_of(document.rows),
-        before=line_of(above).indent,
-        after=line_of(below).indent,
+        before=split_ending(above).indent,
+        after=split_ending(below).indent,
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from .block_lines import Document, Line, aligned
-from .indentation import Refused
+from .block_lines import BlockLine, Document, aligned
+from .indentation import UncertainBlock
 
 Key = Callable[[str], str]
 """Returns the part of a line's content that is compared."""
@@ -19,13 +19,13 @@ _MERGED = (
 def splice(
     document: Document,
     first: int,
-    sent: Sequence[Line],
-    fresh: Sequence[Line],
+    sent: Sequence[BlockLine],
+    fresh: Sequence[BlockLine],
     key: Key,
     *,
     ends_file: bool,
     shifted: bool,
-) -> str | Refused:
+) -> str | UncertainBlock:
     """Return the new text for the rows from `first` on that `sent` replaces.
 
     `fresh` has the file's indentation. `ends_file`: a last line at the end of the file gets an ending. `shifted`: the
@@ -34,7 +34,7 @@ def splice(
     stop = first + len(sent)
     real = document.lines(first, stop)
     bare = _without_added_blanks(real, sent, fresh)
-    if isinstance(bare, Refused):
+    if isinstance(bare, UncertainBlock):
         return bare
     fresh = bare
     kept = _kept(real, fresh, key)
@@ -43,19 +43,24 @@ def splice(
     for at, (line, given) in enumerate(zip(real, sent, strict=True)):
         curly = any(a != b and not b.isascii() for a, b in zip(line.body, given.body, strict=False))
         if line.body != given.body and (at in changed or (curly and key(own) != own)):
-            return Refused(_other_character(first + at + 1, line.body, given.body))
+            return UncertainBlock(_other_character(first + at + 1, line.body, given.body))
     endings = _endings(document, first, real, kept, len(fresh))
     if endings and real[-1].end == "" and not ends_file:
         endings[-1] = ""
     contents = _contents(real, sent, fresh, kept, shifted=shifted)
     out = [content + end for content, end in zip(contents, endings, strict=True)]
     if _merges(document, first, stop, out):
-        return Refused(_MERGED)
+        return UncertainBlock(_MERGED)
     return "".join(out)
 
 
 def _contents(
-    real: Sequence[Line], sent: Sequence[Line], fresh: Sequence[Line], kept: dict[int, int], *, shifted: bool
+    real: Sequence[BlockLine],
+    sent: Sequence[BlockLine],
+    fresh: Sequence[BlockLine],
+    kept: dict[int, int],
+    *,
+    shifted: bool,
 ) -> list[str]:
     """Return the new lines without endings. A kept line is as in the file, unless the edit changes its end."""
     out: list[str] = []
@@ -78,7 +83,7 @@ def _merges(document: Document, first: int, stop: int, out: Sequence[str]) -> bo
     return any(one.endswith("\r") and other.startswith("\n") for one, other in pairwise([before, *out, *after]))
 
 
-def _kept(real: Sequence[Line], fresh: Sequence[Line], key: Key) -> dict[int, int]:
+def _kept(real: Sequence[BlockLine], fresh: Sequence[BlockLine], key: Key) -> dict[int, int]:
     """Map each new line to the old line with the same content."""
     pairs = aligned(*[[(line.indent, key(line.body)) for line in lines] for lines in (real, fresh)])
     kept = {j: i for i, j in pairs}
@@ -89,7 +94,7 @@ def _kept(real: Sequence[Line], fresh: Sequence[Line], key: Key) -> dict[int, in
     return kept
 
 
-def _endings(document: Document, first: int, real: Sequence[Line], kept: dict[int, int], count: int) -> list[str]:
+def _endings(document: Document, first: int, real: Sequence[BlockLine], kept: dict[int, int], count: int) -> list[str]:
     """Choose line endings: a kept line's own, that of the replaced line, else that of the line above."""
     rows: list[int] = []
     for (j, i), (next_j, next_i) in pairwise([(-1, -1), *sorted(kept.items()), (count, len(real))]):
@@ -102,16 +107,16 @@ def _endings(document: Document, first: int, real: Sequence[Line], kept: dict[in
 
 
 def _without_added_blanks(
-    real: Sequence[Line], sent: Sequence[Line], fresh: Sequence[Line]
-) -> Sequence[Line] | Refused:
+    real: Sequence[BlockLine], sent: Sequence[BlockLine], fresh: Sequence[BlockLine]
+) -> Sequence[BlockLine] | UncertainBlock:
     """Remove trailing white space of new lines if all lines of the old text have some that the file lacks."""
     added = [bool(given.trail) and not found.trail for given, found in zip(sent, real, strict=True) if found.body]
     if not any(added) or not any(line.trail for line in fresh):
         return fresh
     if all(added):
-        return [Line(line.indent, line.body, "", line.end) for line in fresh]
+        return [BlockLine(line.indent, line.body, "", line.end) for line in fresh]
     if len(added) > 1:
-        return Refused(
+        return UncertainBlock(
             "old_text has white space at the ends of lines where the file has none, and so has new_text. "
             "Send both without it."
         )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from .block_lines import BLANK, Document, Line, indent_text
+from .block_lines import BLANK, BlockLine, Document, indent_text
 from .line_numbers import has_numbers
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _escaped(old: str, new: str) -> str | None:
     return None
 
 
-def mixed_indentation(document: Document, real: Sequence[Line], fresh: Sequence[Line]) -> str | None:
+def mixed_indentation(document: Document, real: Sequence[BlockLine], fresh: Sequence[BlockLine]) -> str | None:
     """Check for new lines indented with spaces in a file that uses tabs, or the reverse."""
     given = {line.indent for line in fresh if line.indent} - {line.indent for line in real}
     tabs = sum(row.startswith("\t") for row in document.rows)
@@ -152,7 +152,9 @@ def mixed_indentation(document: Document, real: Sequence[Line], fresh: Sequence[
     return None
 
 
-def duplicate_line(document: Document, match: Match, real: Sequence[Line], fresh: Sequence[Line]) -> str | None:
+def duplicate_line(
+    document: Document, match: Match, real: Sequence[BlockLine], fresh: Sequence[BlockLine]
+) -> str | None:
     """Check for new lines that the file already has next to the old text."""
     first = match.row
     rows = [line.content for line in fresh]

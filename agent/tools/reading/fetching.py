@@ -12,7 +12,7 @@ import msgspec
 from ...host.internet import address_in_entry, may_resolve_to
 from ...host.tls import tls
 from ..web.page_markup import UnreadablePage
-from ..web.readable_page import readable
+from ..web.readable_page import readable_content
 from ..web.urls import UrlRefused, host_origins, join_url, normalized_url, origin
 from ..web.web_requests import (
     UnreadableBody,
@@ -142,7 +142,7 @@ class Fetcher:
 
 
 def _page(text: str | bytes, url: str) -> str:
-    page = readable(text, url)
+    page = readable_content(text, url)
     parts = [f"Title: {page.title}\n"] if page.title else []
     parts.append(page.text)
     if page.links:

@@ -38,7 +38,7 @@ def tree_of(page: str | bytes) -> LexborHTMLParser:
     return LexborHTMLParser(page)
 
 
-def base_of(tree: LexborHTMLParser, url: str) -> str:
+def base_of_links(tree: LexborHTMLParser, url: str) -> str:
     """Return the base URL of the links of a page: its `<base href>` if that is an http(s) URL, else `url`."""
     found = tree.css_first("base[href]")
     base = join_url(url, found.attributes["href"] or "") if found is not None else None

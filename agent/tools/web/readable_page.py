@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .page_markup import base_of, tree_of
+from .page_markup import base_of_links, tree_of
 from .urls import join_url
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ class Readable(msgspec.Struct, frozen=True, kw_only=True):
     """URL and text of each link, each URL once, in the order of the page."""
 
 
-def readable(page: str | bytes, url: str) -> Readable:
+def readable_content(page: str | bytes, url: str) -> Readable:
     """Return the readable content of a page. `url`: its URL, for relative links. Raises UnreadablePage."""
     tree = tree_of(page)
     title = tree.css_first("title")
-    writer = _Writer(base_of(tree, url))
+    writer = _Writer(base_of_links(tree, url))
     if tree.body is not None:
         writer.write(tree.body)
     name = _SPACE.sub(" ", title.text()).strip() if title is not None else ""

@@ -80,7 +80,7 @@ def makefiles(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterat
     own = next((words[i + 1] for i in range(1, len(words) - 1) if words[i] in ("-f", "--file")), None)
     for file in (own,) if own else MAKEFILES:
         place = root / folder / there
-        if text := _with_includes(read_text(place / file), place, _MOST_INCLUDED):
+        if text := _with_includes(build_file_text(place / file), place, _MOST_INCLUDED):
             yield _with_variables(text), folder / there
 
 
@@ -125,7 +125,7 @@ def _with_includes(text: str, place: Path, depth: int) -> str:
             files = sorted(place.glob(name)) if "*" in name else [place / name]
         except (ValueError, NotImplementedError):
             continue
-        parts += [_with_includes(read_text(file), place, depth - 1) for file in files]
+        parts += [_with_includes(build_file_text(file), place, depth - 1) for file in files]
     return "\n".join(parts)
 
 
@@ -154,7 +154,7 @@ def goals_of(words: Sequence[str], folder: PurePosixPath, root: Path) -> Iterato
                 yield path
 
 
-def read_text(path: Path) -> str:
+def build_file_text(path: Path) -> str:
     """Return the text of a regular file of at most 1 MB; empty if there is none."""
     try:
         return read_plain(path).decode("utf-8", "replace")

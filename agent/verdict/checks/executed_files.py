@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...shell.parse_words import UNKNOWN, SimpleCommand, simple_commands
-from .build_files import MAKEFILES, folder_of_make, goals_of, make_recipes, makefiles, package_scripts, read_text
+from .build_files import MAKEFILES, build_file_text, folder_of_make, goals_of, make_recipes, makefiles, package_scripts
 from .shell_variables import filled_in
 
 _DEPTH = 4
@@ -409,7 +409,7 @@ def nested_lines(words: Sequence[str], folder: PurePosixPath, root: Path) -> Ite
                 own = os.path.relpath(path, folder)
                 yield Nested(filled_in(text, own, arguments), folder, path)
     if name in _PACKAGE_MANAGERS:
-        for text in package_scripts(read_text(root / folder / "package.json"), words[1:]):
+        for text in package_scripts(build_file_text(root / folder / "package.json"), words[1:]):
             yield Nested(filled_in(text), folder)
     for text, where in makefiles(words, folder, root):
         for recipe in make_recipes(text, words[1:]):
@@ -479,7 +479,7 @@ def _code_at(words: Sequence[str]) -> int | None:
 
 def _shell_script(path: Path) -> str:
     """Return the file's text if it is a shell script, else an empty text."""
-    text = read_text(path)
+    text = build_file_text(path)
     first = text.partition("\n")[0]
     is_shell = path.suffix in (".sh", ".bash") or (first.startswith("#!") and re.search(r"\b(ba|da|z|k)?sh\b", first))
     return text if is_shell or (text and not path.suffix and not first.startswith("#!")) else ""

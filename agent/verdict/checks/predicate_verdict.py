@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class PredicateVerdict(msgspec.Struct, frozen=True):
     """The result of one success predicate, with the reason."""
 
     name: str

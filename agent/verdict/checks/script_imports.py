@@ -41,7 +41,7 @@ class Imports(msgspec.Struct):
 
 def imports_of(path: str, root: Path, roots: list[str]) -> Imports:
     """Return a file's imports, relative to the workspace. `roots`: Python's import path. Ignores unreadable files."""
-    text = read_text(root / path)
+    text = script_text(root / path)
     if text is None:
         return Imports()
     folder = str(PurePosixPath(path).parent)
@@ -65,7 +65,7 @@ def imports_of(path: str, root: Path, roots: list[str]) -> Imports:
     return Imports(words=_words(text))
 
 
-def read_text(path: Path) -> str | None:
+def script_text(path: Path) -> str | None:
     """Return the text of a regular file of at most 1 MB; None if there is none."""
     try:
         return read_plain(path, _LARGEST).decode("utf-8", "replace")

@@ -82,7 +82,7 @@ _NOT_ALONE = frozenset(
 """Names that are also common words or names of other files. They do not count if a script only mentions them."""
 
 
-class Tool(msgspec.Struct, frozen=True):
+class CheckTool(msgspec.Struct, frozen=True):
     """One row of the table; the head of `tool_files.toml` describes the fields."""
 
     name: str
@@ -108,7 +108,7 @@ class Cache(msgspec.Struct, frozen=True):
 
 
 class _Table(msgspec.Struct):
-    tool: list[Tool]
+    tool: list[CheckTool]
     cache: list[Cache]
 
 
@@ -117,7 +117,7 @@ def _table() -> _Table:
     return msgspec.toml.decode(_FILE.read_bytes(), type=_Table)
 
 
-def tools_of(programs: Iterable[str]) -> list[Tool]:
+def rows_of_tools(programs: Iterable[str]) -> list[CheckTool]:
     """Return the rows of these programs, in the table's order."""
     names = set(programs)
     return [tool for tool in _table().tool if any(tool.is_started_by(name) for name in names)]

@@ -38,7 +38,7 @@ class Suspicion(msgspec.Struct, frozen=True):
     """Tests that ran before did not run now, and nothing else is wrong."""
 
 
-def compare(before: Counted | None, now: Counted | None, output: str = "") -> Suspicion | None:
+def why_suspect(before: Counted | None, now: Counted | None, output: str = "") -> Suspicion | None:
     """Return why the check is suspect, or None.
 
     `before`: the first counts of this check, or None if it never printed any. `now`: the counts of a run with exit code

@@ -16,7 +16,7 @@ from ...repo.repository import repository_top
 if TYPE_CHECKING:
     from ...layers.layer_effects import Side
     from ...state.facts.run_facts import RunFacts
-    from .ledger import Entry, Noted
+    from .ledger import Noted, UndecidedChange
 
 
 def head_of(workspace: Path) -> str:
@@ -48,7 +48,7 @@ def without_committed(noted: Noted, workspace: Path) -> Noted:
     prefix = workspace.relative_to(top).as_posix()
     now = dict(Present(workspace).sides([entry.path for entry in noted.entries]))
 
-    def is_open(entry: Entry) -> bool:
+    def is_open(entry: UndecidedChange) -> bool:
         path = entry.path if prefix == "." else f"{prefix}/{entry.path}"
         since = [head, *([f"^{entry.head}"] if entry.head else [])]
         newest = _line(git, "--literal-pathspecs", "rev-list", "--max-count=1", *since, "--", path)

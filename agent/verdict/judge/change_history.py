@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from ...journal.encoding import recorded_text
-from ...layers.effect_rows import Row, decode_git, decode_rows
+from ...layers.effect_rows import EffectRow, decode_git, decode_rows
 from ...layers.layer_effects import Side
 from ...protocol import LoopKind
 from ...state.facts.unrecorded import EVERYWHERE
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...protocol import NotStored
     from ...state.facts.change_log import FileEffect, RecordedChange
     from ...state.facts.run_facts import RunFacts
-    from .ledger import Entry, Noted
+    from .ledger import Noted, UndecidedChange
 
 _UNKNOWN = Side(type="file")
 """A content of which only older versions know whether it existed."""
@@ -39,7 +39,7 @@ class UnitChanges(NamedTuple):
 
     begin: int
     """Position in the journal at which the unit began."""
-    rows: Sequence[Row]
+    rows: Sequence[EffectRow]
     """Its list: each path with what the workspace has and what the unit has."""
     changes: Sequence[RecordedChange] = ()
     """What was recorded while it worked and is not among the changes of the run, oldest first."""
@@ -60,7 +60,7 @@ def read_history(
     present: Present,
     workspace: Path,
     unit: UnitChanges | None = None,
-    since_start: Sequence[Row] | None = None,
+    since_start: Sequence[EffectRow] | None = None,
 ) -> Read:
     """Read what changed. Raises OSError if the workspace cannot be opened.
 
@@ -129,7 +129,7 @@ class _Reading:
 
     def add(self, change: RecordedChange) -> None:
         """Add the next newer change."""
-        effects, rows = change.effects, list[Row]()
+        effects, rows = change.effects, list[EffectRow]()
         if effects is None and change.command is not None and not change.files:
             self.lost.append(f"{change.title}: what it changed is not recorded")
         if effects is not None:
@@ -161,14 +161,14 @@ class _Reading:
                 at = next((number for number, raw in enumerate(raws) if raw.step.seq > unit.begin), len(raws))
                 raws.insert(at, _Raw(Step(before, before, unit.begin, is_run=False)))
 
-    def add_start(self, rows: Sequence[Row]) -> None:
+    def add_start(self, rows: Sequence[EffectRow]) -> None:
         """Add what these paths had at the start."""
         for row in rows:
             if not _is_folder(row):
                 step = Step(_as_file(row.before), _as_file(row.before), 0, is_run=False)
                 self.paths.setdefault(self.key(row.path), []).insert(0, _Raw(step))
 
-    def _add_row(self, row: Row, change: RecordedChange, moved: FileEffect | None) -> None:
+    def _add_row(self, row: EffectRow, change: RecordedChange, moved: FileEffect | None) -> None:
         if not change.is_by_person:
             self._note_folders(row)
         if _is_folder(row):
@@ -188,7 +188,7 @@ class _Reading:
         for folder in moved.folders or ():
             self._note_made(folder)
 
-    def _note_folders(self, row: Row) -> None:
+    def _note_folders(self, row: EffectRow) -> None:
         was, is_now = (side is not None and side.type == "folder" for side in (row.before, row.after))
         if is_now and not was:
             self._note_made(row.path)
@@ -222,7 +222,7 @@ def _running(side: Side | None, *, runs: bool) -> Side | None:
     return side if side is None else replace(side, executable=runs)
 
 
-def _with_entry(steps: Sequence[Step], entry: Entry, now: Side | None) -> list[Step]:
+def _with_entry(steps: Sequence[Step], entry: UndecidedChange, now: Side | None) -> list[Step]:
     """Put a change of another run where it belongs among those of this one."""
     present = _as_file(now)
     if steps and not is_same_file(steps[0].before, entry.after):
@@ -265,7 +265,7 @@ def _as_file(side: Side | None) -> Side | None:
     return None if side is None or side.type == "folder" else side
 
 
-def _is_folder(row: Row) -> bool:
+def _is_folder(row: EffectRow) -> bool:
     return all(side is None or side.type == "folder" for side in (row.before, row.after))
 
 

@@ -198,7 +198,7 @@ def decide(history: History, now: Mapping[str, Side | None], scope: InScope, con
         folders=sorted(history.made, reverse=True),
         copied=copied,
         git=git,
-        digest=digest_of({path: now.get(path) for path in history.paths}),
+        digest=digest_of_paths({path: now.get(path) for path in history.paths}),
         changed=sorted(path for path, one in paths.items() if one.is_changed),
         outputs=history.outputs,
     )
@@ -229,7 +229,7 @@ def _place_folders(view: dict[str, PathPast], history: History, now: Mapping[str
             view.setdefault(path, _FOLDER)
 
 
-def digest_of(now: Mapping[str, Side | None]) -> str:
+def digest_of_paths(now: Mapping[str, Side | None]) -> str:
     """Return the digest of what is at these paths."""
     found = hashlib.sha256()
     for path, side in sorted(now.items()):

@@ -13,12 +13,12 @@ from ...layers.present import Present
 from .accepted_commits import commits_of_run, head_of, without_committed
 from .change_history import read_history
 from .decided import Decided, History, InScope, decide
-from .ledger import Entry, Ledger, Noted, replaced
+from .ledger import Ledger, Noted, UndecidedChange, replaced
 from .past_files import StoredContents
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
-    from ...layers.effect_rows import Row
+    from ...layers.effect_rows import EffectRow
     from ...layers.start_copy import StartCopy
     from ...state.facts.run_facts import RunFacts
     from .change_history import UnitChanges
@@ -60,7 +60,7 @@ def decided_now(
     return DecidedNow(decide(history, read.now, scope, contents), contents)
 
 
-def _since_start(facts: RunFacts, start: StartCopy | None) -> Sequence[Row] | None:
+def _since_start(facts: RunFacts, start: StartCopy | None) -> Sequence[EffectRow] | None:
     """Return what differs from the start, if nothing else records it, or None if there is no copy of the start."""
     if start is None:
         return None
@@ -91,12 +91,12 @@ def note_undecided(
         read = read_history(facts, journal, noted, Present(workspace), workspace, since_start=rows)
         decided = decide(read.history, read.now, scope, contents)
         run, head = facts.spec.run_id, head_of(workspace)
-        entries, old = list[Entry](), dict[str, bytes | Path]()
+        entries, old = list[UndecidedChange](), dict[str, bytes | Path]()
         for one in decided.undecided:
             if one.what in ("output", "git"):
                 continue
             past, start = decided.view[one.path], read.history.paths[one.path][0].before
-            entries.append(Entry(one.path, past.side, read.now[one.path], run, start, head))
+            entries.append(UndecidedChange(one.path, past.side, read.now[one.path], run, start, head))
             if past.side is not None and past.data is not None:
                 old[past.side.digest] = past.data
             for side in (past.side, start):

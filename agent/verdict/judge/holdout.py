@@ -21,7 +21,7 @@ from ...protocol.text.path_text import quoted_path
 from ...repo.real_git import RealGit, RealGitFailed
 from ...repo.repository import repository_top
 from ...sandbox.denied_paths import held_out_paths
-from ..counting.compare_counts import compare
+from ..counting.compare_counts import why_suspect
 from ..counting.counted import Counted
 from .checked import checked_in_view
 from .judge_view import ViewContent, ViewFailed, open_view
@@ -125,7 +125,7 @@ async def with_second_check(case: Case, judged: Judged, content: ViewContent) ->
     if result.timed_out and case.timeout < case.facts.spec.predicates.timeout:
         late = "the time that is left is not enough for the second check"
         return msgspec.structs.replace(judged, grade="passed", passed=False, why="budget", detail=late)
-    if not result.passed or compare(_first(case), result.counted, result.output) is not None:
+    if not result.passed or why_suspect(_first(case), result.counted, result.output) is not None:
         detail = f"{SECOND_FAILED}; its output is in {output}"
         return msgspec.structs.replace(
             judged, grade="passed", passed=False, why="holdout", detail=detail, holdout="second check failed"

@@ -22,7 +22,7 @@ from ...protocol.text.counts import first_names
 from ...state.facts.decided_files import encode_decided
 from ..checks.check_environment import CheckEnvironment, prepared_environment
 from ..checks.run_check import CheckResult
-from ..counting.compare_counts import compare
+from ..counting.compare_counts import why_suspect
 from ..plants.planting import planted, score_of
 from ..predicates.python_predicate import judge_python
 from ..predicates.required import RunActions, required_run
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ...protocol import JudgeWhy
     from ...sandbox.command_access import Access
     from ...state.facts.verdicts import Verdicts
-    from ..checks.predicate_verdict import Verdict
+    from ..checks.predicate_verdict import PredicateVerdict
     from .decided import Decided, UndecidedPath
     from .judge_case import Case
     from .past_files import Contents
@@ -174,7 +174,7 @@ class _Trial:
     """What the checks did in one view."""
 
     checks: list[CheckResult] = field(default_factory=list[CheckResult])
-    verdicts: list[Verdict] = field(default_factory=list["Verdict"])
+    verdicts: list[PredicateVerdict] = field(default_factory=list["PredicateVerdict"])
     required: list[CheckResult] = field(default_factory=list[CheckResult])
     """Commands that the model had to run."""
     overwritten: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -333,7 +333,7 @@ class _Judge:
 
         return await asyncio.gather(*map(one, self._goals.checks))
 
-    async def _python(self, script: str, view: JudgeView, environment: CheckEnvironment) -> Verdict:
+    async def _python(self, script: str, view: JudgeView, environment: CheckEnvironment) -> PredicateVerdict:
         case = self._case
         return await judge_python(
             script,
@@ -346,7 +346,7 @@ class _Judge:
             access=_in_view(environment, view),
         )
 
-    async def _schema(self, path: str, view: JudgeView, environment: CheckEnvironment) -> Verdict:
+    async def _schema(self, path: str, view: JudgeView, environment: CheckEnvironment) -> PredicateVerdict:
         case = self._case
         verdict = await judge_schema(
             str(view.root / path),
@@ -409,7 +409,7 @@ class _Judge:
 
     def _why_fewer(self, check: CheckResult) -> str:
         try:
-            found = compare(first_counts(self._case, check.command), check.counted, check.output)
+            found = why_suspect(first_counts(self._case, check.command), check.counted, check.output)
         except CountsDamaged as error:
             return str(error)
         return "" if found is None else f"`{check.command}`: {found.why}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from ...host.workspace_paths import Workspace
-from ...layers.effect_rows import Row
+from ...layers.effect_rows import EffectRow
 from ...layers.git.git_in_layer import InsideFailed
 from ...layers.git.take_back import git_past, take_back
 from ...layers.judge_view_files import JUDGE, Past, overwritten_in_copy, put_in_copy, put_past, put_start_in_copy
@@ -144,7 +144,7 @@ class ViewContent:
         """What a setup made, and what is absent instead, or None if there is no setup."""
 
     @classmethod
-    def without_undecided(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> ViewContent:
+    def without_undecided(cls, decided: Decided, contents: Contents, unit: Sequence[EffectRow] = ()) -> ViewContent:
         """Return the view in which nothing is undecided. Raises ViewFailed if a content is not known.
 
         `unit`: what an open unit changed. A view shows the workspace, so what is accepted of it is put in.
@@ -161,7 +161,7 @@ class ViewContent:
         return made
 
     @classmethod
-    def in_place(cls, decided: Decided, contents: Contents, unit: Sequence[Row] = ()) -> ViewContent:
+    def in_place(cls, decided: Decided, contents: Contents, unit: Sequence[EffectRow] = ()) -> ViewContent:
         """Return what is there now, without the output that the run wrote. Raises ViewFailed."""
         wanted = {row.path: PathPast(row.after) for row in _files_of(unit)}
         wanted |= dict.fromkeys(decided.outputs_gone, PathPast(None))
@@ -196,12 +196,12 @@ class ViewContent:
         return cls(past, digests)
 
 
-def _files_of(rows: Sequence[Row]) -> Iterator[Row]:
+def _files_of(rows: Sequence[EffectRow]) -> Iterator[EffectRow]:
     """Yield the rows of files and links. A folder counts as nothing, and is made for what lies in it."""
     for row in rows:
         before, after = (None if side is None or side.type == "folder" else side for side in (row.before, row.after))
         if before is not None or after is not None:
-            yield Row(path=row.path, before=before, after=after)
+            yield EffectRow(path=row.path, before=before, after=after)
 
 
 @asynccontextmanager

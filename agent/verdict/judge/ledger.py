@@ -24,7 +24,7 @@ from ...layers.orders import write_durably
 _INDEX, _CONTENTS, _LOCK = "index", "contents", "lock"
 
 
-class Entry(NamedTuple):
+class UndecidedChange(NamedTuple):
     """A change of a file that nobody decided on."""
 
     path: str
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 class Noted(NamedTuple):
     """What the ledger has."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[UndecidedChange, ...] = ()
     outputs: frozenset[str] = frozenset()
     """Folders and files with output that runs wrote."""
     commits: frozenset[str] = frozenset()
@@ -72,7 +72,7 @@ class Ledger:
             return Noted()
         except msgspec.MsgspecError as error:
             raise ValueError(f"the list of undecided changes {file} is damaged ({error}): delete it") from error
-        entries = tuple(Entry(os.fsdecode(line[0]), *line[1:]) for line in stored.entries)
+        entries = tuple(UndecidedChange(os.fsdecode(line[0]), *line[1:]) for line in stored.entries)
         return Noted(entries, frozenset(map(os.fsdecode, stored.outputs)), frozenset(stored.commits))
 
     @contextmanager
@@ -137,7 +137,9 @@ class Ledger:
             making.unlink()
 
 
-def replaced(noted: Noted, known: Collection[str], entries: Collection[Entry], outputs: Collection[str]) -> Noted:
+def replaced(
+    noted: Noted, known: Collection[str], entries: Collection[UndecidedChange], outputs: Collection[str]
+) -> Noted:
     """Return the ledger after all paths that a run knows were decided on again.
 
     `known`: these paths. `entries`: those of them that are still undecided. `outputs`: output that is still there.

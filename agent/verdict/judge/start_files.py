@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from ...host.ignored_files import Ignore, pattern_lines
 from ...repo.checkout.dependency_folders import dependency_kinds
-from ..checks.script_imports import read_text
+from ..checks.script_imports import script_text
 from ..scope.source_names import ending_of, is_dependency_folder, is_source, is_test_name, marks_of, source_endings
 
 _HEAD = 16_384
@@ -140,7 +140,7 @@ def _find_tests(found: StartFiles) -> None:
             found.runs_doctests = True
         if not _is_test(ending, head):
             continue
-        if _INNER in (read_text(found.root / path) or ""):
+        if _INNER in (script_text(found.root / path) or ""):
             found.inner.add(path)
         else:
             found.tests.setdefault(path, "it has tests")

@@ -37,7 +37,7 @@ _OF_FAILING = 3
 _MOST_KINDS = 40
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class PlantedFile(msgspec.Struct, frozen=True, kw_only=True):
     """One file with planted tests."""
 
     path: str
@@ -56,12 +56,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Names of what holds such tests, and fails with them."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class PlantPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What is planted for one check."""
 
     check: str
     runner: str
-    changes: list[Change]
+    changes: list[PlantedFile]
     is_restricted: bool
     """Whether the run before the first call is restricted to the planted tests."""
     unsure: list[str] = []
@@ -89,7 +89,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return [name for change in self.changes for name in change.loops]
 
 
-def plants_for(check: str, root: Path, counted: Counted | None, seed: str, *, is_score: bool = False) -> Plan | None:
+def plants_for(
+    check: str, root: Path, counted: Counted | None, seed: str, *, is_score: bool = False
+) -> PlantPlan | None:
     """Return what can be planted in this folder.
 
     Returns None if the check starts no runner of the table, or has no test files. The same seed and files give the same
@@ -119,7 +121,7 @@ class _Planner:
         self._defined = Counter(re.findall(r"\bdef (\w+)\(", self._all))
         self._in_class = found.runner.name == "unittest"
 
-    def plan(self, check: str, root: Path) -> Plan | None:
+    def plan(self, check: str, root: Path) -> PlantPlan | None:
         new = (self._new(file, root) for file in self._beside())
         changes = list(islice(filter(None, new), _NEW_FILES))
         if self._language.name == "python":
@@ -129,7 +131,7 @@ class _Planner:
             changes += islice(filter(None, inserted), _CHANGED_FILES)
         if not changes:
             return None
-        plan = Plan(
+        plan = PlantPlan(
             check=check,
             runner=self._runner.name,
             changes=changes,
@@ -156,7 +158,7 @@ class _Planner:
         """Return the files next to which the runner searches for new ones."""
         return [file for file in self._files if re.search(self._runner.beside, file.path)]
 
-    def _new(self, beside: SuiteFile, root: Path) -> Change | None:
+    def _new(self, beside: SuiteFile, root: Path) -> PlantedFile | None:
         folder, _, name = beside.path.rpartition("/")
         words = self._three()
         path = f"{folder}/{_named_like(name, words)}".lstrip("/")
@@ -169,9 +171,11 @@ class _Planner:
             text = new_file(tests, class_name, in_class=self._in_class)
         else:
             text = _new_text(self._language, beside.text, tests)
-        return None if text is None else Change(path=path, before="", content=text, fails=[one[0] for one in tests])
+        return (
+            None if text is None else PlantedFile(path=path, before="", content=text, fails=[one[0] for one in tests])
+        )
 
-    def _in_text(self, file: SuiteFile) -> Change | None:
+    def _in_text(self, file: SuiteFile) -> PlantedFile | None:
         name = self._name()
         code = self._code(self._random.choice(self._language.used(file.text)))
         text = _inserted_test(self._language, file.text, name, code, self._random)
@@ -180,7 +184,7 @@ class _Planner:
         fails = self._filled(self._language.broken)
         text, broken = _broken_tests(self._language, text, fails, self._failed)
         around = re.findall(self._language.around, file.text) if broken and self._language.around else []
-        return Change(
+        return PlantedFile(
             path=file.path,
             before=_digest(file.text),
             content=text,
@@ -190,7 +194,7 @@ class _Planner:
             around=around,
         )
 
-    def _in_python(self) -> list[Change]:
+    def _in_python(self) -> list[PlantedFile]:
         """Return the files with a new test, and those with a changed value, which can be the same."""
         edits: dict[str, list[Edit]] = {}
         values: dict[str, list[Edit]] = {}
@@ -214,7 +218,7 @@ class _Planner:
         for path, edit in self._chosen([(path, edit) for path, edit in others if self._is_alone(edit.test)]):
             values.setdefault(path, []).append(edit)
         return [
-            Change(
+            PlantedFile(
                 path=file.path,
                 before=_digest(file.text),
                 content=edited(
@@ -289,12 +293,12 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def plant(plan: Plan, root: Path) -> Plan | None:
+def plant(plan: PlantPlan, root: Path) -> PlantPlan | None:
     """Write the tests into a folder. Return the plan of what was written.
 
     Returns None if nothing was written. Files are replaced, never written through a link. Raises OSError. Blocks.
     """
-    written: list[Change] = []
+    written: list[PlantedFile] = []
     for planned in plan.changes:
         change = _as_it_is_now(planned, plan, root)
         if change is not None:
@@ -304,7 +308,7 @@ def plant(plan: Plan, root: Path) -> Plan | None:
     return msgspec.structs.replace(plan, changes=written) if is_any else None
 
 
-def _as_it_is_now(change: Change, plan: Plan, root: Path) -> Change | None:
+def _as_it_is_now(change: PlantedFile, plan: PlantPlan, root: Path) -> PlantedFile | None:
     """Return the change of the file as it is now, or None if nothing can be planted there any more.
 
     A file with other content than planned gets the new test, and no changed values.
@@ -321,7 +325,7 @@ def _as_it_is_now(change: Change, plan: Plan, root: Path) -> Change | None:
     return msgspec.structs.replace(change, before=_digest(text), content=content, expects=[], loops=[])
 
 
-def _with_test(text: str, name: str, code: str, plan: Plan) -> str | None:
+def _with_test(text: str, name: str, code: str, plan: PlantPlan) -> str | None:
     """Return the text of an existing file with one more test; None if it cannot be inserted."""
     random = Random(name)
     language = plant_table().language_of(plant_table().named(plan.runner))
@@ -407,7 +411,7 @@ def _write(place: Path, data: bytes) -> None:
         os.utime(place, (newer, newer))
 
 
-def command_with_plant(plan: Plan, *, only: bool) -> str:
+def command_with_plant(plan: PlantPlan, *, only: bool) -> str:
     """Return the check, without options that end it at the first failing test.
 
     `only`: restricted to the planted tests, where the runner can be restricted by options after its name.
@@ -429,7 +433,7 @@ def _has_quotes(text: str) -> bool:
     return "'" in text or '"' in text
 
 
-def env_with_plant(plan: Plan, env: Mapping[str, str], *, only: bool) -> dict[str, str]:
+def env_with_plant(plan: PlantPlan, env: Mapping[str, str], *, only: bool) -> dict[str, str]:
     """Return the environment of the check with the plant. `only`: restricted to the planted tests, where it can be."""
     runner = plant_table().named(plan.runner)
     added = dict(env)
@@ -438,13 +442,13 @@ def env_with_plant(plan: Plan, env: Mapping[str, str], *, only: bool) -> dict[st
     return added
 
 
-def _filled(runner: Runner, text: str, plan: Plan) -> str:
+def _filled(runner: Runner, text: str, plan: PlantPlan) -> str:
     names = sorted({*plan.fails, *plan.expects, *plan.loops, *plan.unsure})
     each = " ".join(runner.each.replace("{name}", name) for name in names)
     return text.replace("{names}", runner.join.join(names)).replace("{each}", each)
 
 
-def proven(plan: Plan, first: Counted | None, tried: CheckResult) -> Plan | None:
+def proven(plan: PlantPlan, first: Counted | None, tried: CheckResult) -> PlantPlan | None:
     """Return the plan with only those tests that a run on the user's own code reported as failed.
 
     Returns None if there are none. `first`: the counts of the check without the plant.
@@ -452,7 +456,7 @@ def proven(plan: Plan, first: Counted | None, tried: CheckResult) -> Plan | None
     if tried.passed or tried.timed_out or tried.error is not None or tried.counted is None:
         return None
     failed = tried.counted.failed
-    kept: list[Change] = []
+    kept: list[PlantedFile] = []
     unsure: list[str] = []
     for change in plan.changes:
         every = [change.fails, change.expects, change.loops]
@@ -481,7 +485,7 @@ def _is_named(name: str, reported: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", reported) is not None
 
 
-def suspicion(plan: Plan, before: Counted | None, now: CheckResult) -> str | None:
+def suspicion(plan: PlantPlan, before: Counted | None, now: CheckResult) -> str | None:
     """Return why the run with the plant is suspect, as a clause for people.
 
     Returns None if exactly the planted tests failed. `plan`: what `plant` returned. `before`: the counts of the same
@@ -498,7 +502,7 @@ def suspicion(plan: Plan, before: Counted | None, now: CheckResult) -> str | Non
     return next(_contradictions(plan, before, now.counted), None)
 
 
-def _contradictions(plan: Plan, before: Counted | None, now: Counted) -> Iterator[str]:
+def _contradictions(plan: PlantPlan, before: Counted | None, now: Counted) -> Iterator[str]:
     failed = _reported(plan.fails, now.failed)
     changed, looped = _reported(plan.expects, now.failed), _reported(plan.loops, now.failed)
     if plan.stops and (failed or changed or looped):
@@ -535,7 +539,7 @@ def _did_not_run(before: Counted | None, now: Counted, planted: int) -> str | No
     return f"{plural(missing, 'test')} did not run when tests that must fail were added" if missing else None
 
 
-def words_of(plan: Plan, now: CheckResult) -> str:
+def plant_words(plan: PlantPlan, now: CheckResult) -> str:
     """Return what the plant showed, for people: "6 planted tests failed as they must"."""
     failed = now.counted.failed if now.counted is not None else []
     parts = [plural(len(_reported(plan.fails, failed)), "planted test")] if plan.fails else []
@@ -546,6 +550,6 @@ def words_of(plan: Plan, now: CheckResult) -> str:
     return f"{' and '.join(parts)} failed as they must"
 
 
-def _changed(plan: Plan) -> str:
+def _changed(plan: PlantPlan) -> str:
     is_python = plant_table().named(plan.runner).language == "python"
     return "with another expected value" if is_python else "that failed at first and were changed to fail"

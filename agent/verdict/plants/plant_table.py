@@ -69,7 +69,7 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     stopped: str = ""
 
 
-class Table(msgspec.Struct, frozen=True):
+class PlantTable(msgspec.Struct, frozen=True):
     """The content of `plants.toml`."""
 
     skipped: list[str]
@@ -87,6 +87,6 @@ class Table(msgspec.Struct, frozen=True):
 
 
 @cache
-def plant_table() -> Table:
+def plant_table() -> PlantTable:
     """Return the table."""
-    return read_table(Path(__file__).with_name("plants.toml"), Table)
+    return read_table(Path(__file__).with_name("plants.toml"), PlantTable)

@@ -12,7 +12,7 @@ from ...protocol import JudgePreparing, PlantPrepared
 from ..judge.checked import checked_in_view
 from ..judge.first_counts import first_counts
 from ..judge.judge_view import ViewContent, ViewFailed, open_view
-from .plant import Plan, command_with_plant, env_with_plant, plant, plants_for, proven, suspicion, words_of
+from .plant import PlantPlan, command_with_plant, env_with_plant, plant, plant_words, plants_for, proven, suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +105,7 @@ async def planted(case: Case, command: str, content: ViewContent, before: Counte
     prepared = case.facts.verdicts.plants.get(command)
     blob = None if prepared is None else prepared.plan
     try:
-        plan = None if blob is None else msgspec.json.decode(case.journal.blobs.load(blob), type=Plan)
+        plan = None if blob is None else msgspec.json.decode(case.journal.blobs.load(blob), type=PlantPlan)
     except (KeyError, msgspec.DecodeError) as error:
         raise ViewFailed(f"the record of the planted tests is damaged: {error}") from error
     if plan is None:
@@ -119,9 +119,9 @@ async def planted(case: Case, command: str, content: ViewContent, before: Counte
             return Planted("", "")
         result = await _tried(case, view, written, only=False)
     why = suspicion(written, before, result)
-    return Planted(f"`{command}`: {why}" if why else "", "" if why else words_of(written, result))
+    return Planted(f"`{command}`: {why}" if why else "", "" if why else plant_words(written, result))
 
 
-async def _tried(case: Case, view: JudgeView, plan: Plan, *, only: bool) -> CheckResult:
+async def _tried(case: Case, view: JudgeView, plan: PlantPlan, *, only: bool) -> CheckResult:
     env = env_with_plant(plan, case.env, only=only)
     return await checked_in_view(case, view, command_with_plant(plan, only=only), env=env)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...sandbox.command_access import NO_ACCESS, Access
-from ..checks.predicate_verdict import Verdict
+from ..checks.predicate_verdict import PredicateVerdict
 
 if TYPE_CHECKING:
     from ...host.processes.processes import Finished
@@ -35,7 +35,7 @@ async def judge_python(
     sandbox: Sandbox,
     approved: Mapping[str, str] | None = None,
     access: Access = NO_ACCESS,
-) -> Verdict:
+) -> PredicateVerdict:
     """Call the predicate in a sandboxed process without keys. Modules that are not approved run in a second process.
 
     The function returns True, False or (bool, text). FILE is relative to the workspace, and can import modules from
@@ -47,7 +47,7 @@ async def judge_python(
     try:
         question = _question(script, workspace.seen) | {"mark": mark, "approved": dict(approved or {}), "state": state}
     except (OSError, UnicodeDecodeError) as error:
-        return Verdict(name, False, f"{script.rpartition(':')[0]} cannot be read: {error}")
+        return PredicateVerdict(name, False, f"{script.rpartition(':')[0]} cannot be read: {error}")
     finished = await sandbox.run(
         [sys.executable, "-I", "-B", "-c", (_ISOLATED / "boot.py").read_text(encoding="utf-8")],
         workspace.root,
@@ -58,9 +58,9 @@ async def judge_python(
         stdin=_block(_sources()) + _block(json.dumps(question, default=str).encode()),
     )
     if finished.timed_out:
-        return Verdict(name, False, f"it timed out after {timeout:.3g} s")
+        return PredicateVerdict(name, False, f"it timed out after {timeout:.3g} s")
     if finished.error is not None:
-        return Verdict(name, False, f"it could not be started: {finished.error}")
+        return PredicateVerdict(name, False, f"it could not be started: {finished.error}")
     return _read_verdict(name, finished, mark, sandbox)
 
 
@@ -81,7 +81,7 @@ def _sources() -> bytes:
     return json.dumps({name: (_ISOLATED / f"{name}.py").read_text(encoding="utf-8") for name in _MODULES}).encode()
 
 
-def _read_verdict(name: str, finished: Finished, mark: str, sandbox: Sandbox) -> Verdict:
+def _read_verdict(name: str, finished: Finished, mark: str, sandbox: Sandbox) -> PredicateVerdict:
     """Read the verdict after the mark, which only the predicate's process knows."""
     text = finished.full.decode("utf-8", "replace")
     _, found, after = text.rpartition(mark)
@@ -91,10 +91,10 @@ def _read_verdict(name: str, finished: Finished, mark: str, sandbox: Sandbox) ->
         passed, detail, is_closed = msgspec.json.decode(after.partition("\n")[0], type=tuple[bool, str, bool])
     except (ValueError, msgspec.DecodeError):
         last = text.strip().rpartition("\n")[2][:300]
-        return Verdict(name, False, f"it ended without a verdict (exit code {finished.exit_code}): {last}")
+        return PredicateVerdict(name, False, f"it ended without a verdict (exit code {finished.exit_code}): {last}")
     missing: list[str] = []
     if sandbox.kind is None:
         missing.append(f"{name}: no sandbox keeps the code under test from other processes and files of yours")
     elif not is_closed:
         missing.append(f"{name}: the code under test could have read the memory of the predicate's process")
-    return Verdict(name, passed, detail, missing)
+    return PredicateVerdict(name, passed, detail, missing)

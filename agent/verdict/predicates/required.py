@@ -13,7 +13,7 @@ import msgspec
 from ...protocol import UserError
 from ...protocol.tools.traits import tools_with
 from ...shell.parse_words import UNKNOWN, SimpleCommand, simple_commands
-from ..checks.predicate_verdict import Verdict
+from ..checks.predicate_verdict import PredicateVerdict
 from .commands_run import has_run, part_that_ran
 
 AFTER_LAST_EDIT = "after-last-edit"
@@ -120,7 +120,7 @@ def required_commands(actions: Sequence[str]) -> list[str]:
     return [one.text for one in wanted if one.tool in _COMMANDS and one.text]
 
 
-def judge_required(action: str, run_actions: RunActions) -> Verdict:
+def judge_required(action: str, run_actions: RunActions) -> PredicateVerdict:
     """Return whether such a call succeeded and was applied. A command must itself have exited with 0 for certain."""
     wanted = parse_requirement(action)
     command = _command_of(wanted)
@@ -129,16 +129,16 @@ def judge_required(action: str, run_actions: RunActions) -> Verdict:
     name = f"require {action}"
     if made and not done:
         why = "what it changed was not applied; run it again on its own"
-        return Verdict(name, False, f"{wanted.call}: {why}")
+        return PredicateVerdict(name, False, f"{wanted.call}: {why}")
     if not done:
-        return Verdict(
+        return PredicateVerdict(
             name, False, f"no call of {wanted.shown.removesuffix(' after the last edit')} has succeeded{_hint(wanted)}"
         )
     if wanted.after_last_edit and not any(_is_after_edits(a, command, run_actions) for a in done):
-        return Verdict(name, False, f"{wanted.shown}: files changed after the newest such call; run it again")
+        return PredicateVerdict(name, False, f"{wanted.shown}: files changed after the newest such call; run it again")
     unknown = [AS_WRITTEN.format(wanted.call)] if command else []
     times = "once" if len(done) == 1 else f"{len(done)} times"
-    return Verdict(name, True, f"{wanted.shown} succeeded {times}", unknown)
+    return PredicateVerdict(name, True, f"{wanted.shown} succeeded {times}", unknown)
 
 
 class RequiredRun(NamedTuple):

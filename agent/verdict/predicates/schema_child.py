@@ -32,7 +32,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def judge(schema: dict[str, Any], answer: str) -> tuple[bool, str]:
+def judge_answer(schema: dict[str, Any], answer: str) -> tuple[bool, str]:
     """Return whether the answer fits the schema, and a detail for people and the model."""
     from jsonschema.validators import validator_for
     from referencing import Registry
@@ -57,7 +57,7 @@ def judge(schema: dict[str, Any], answer: str) -> tuple[bool, str]:
 
 def main() -> None:
     """Read the schema and the answer, and print the verdict."""
-    passed, detail = judge(*json.load(sys.stdin))
+    passed, detail = judge_answer(*json.load(sys.stdin))
     print(json.dumps({"passed": passed, "detail": detail}), flush=True)
     os._exit(0)
 

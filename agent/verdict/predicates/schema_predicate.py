@@ -12,7 +12,7 @@ import msgspec
 
 from ...protocol import UserError
 from ...sandbox.command_access import NO_ACCESS, Access
-from ..checks.predicate_verdict import Verdict
+from ..checks.predicate_verdict import PredicateVerdict
 
 if TYPE_CHECKING:
     from referencing import Specification
@@ -54,7 +54,7 @@ async def judge_schema(
     sandbox: Sandbox,
     seconds: float = SECONDS,
     access: Access = NO_ACCESS,
-) -> Verdict:
+) -> PredicateVerdict:
     """Return whether the answer is JSON that fits the schema. A sandboxed process with limited time validates it.
 
     `path` is relative to the workspace; `seconds`: limit of the validation's processor time. `access`: the
@@ -62,11 +62,11 @@ async def judge_schema(
     """
     name = f"schema {path}"
     if answer is None or not answer.strip():
-        return Verdict(name, False, "there is no answer yet")
+        return PredicateVerdict(name, False, "there is no answer yet")
     try:
         schema = load_schema(workspace.root / path)
     except UserError as error:
-        return Verdict(name, False, str(error))
+        return PredicateVerdict(name, False, str(error))
     argv = [sys.executable, "-I", "-B", "-c", _CHILD.read_text(encoding="utf-8"), str(seconds)]
     finished = await sandbox.run(
         argv,
@@ -81,17 +81,19 @@ async def judge_schema(
     return _verdict(name, finished, seconds)
 
 
-def _verdict(name: str, finished: Finished, seconds: float) -> Verdict:
+def _verdict(name: str, finished: Finished, seconds: float) -> PredicateVerdict:
     if finished.timed_out:
-        return Verdict(name, False, f"validation {finished.error}")
+        return PredicateVerdict(name, False, f"validation {finished.error}")
     if finished.exit_code is None:
-        return Verdict(name, False, f"validation could not be started: {finished.error}")
+        return PredicateVerdict(name, False, f"validation could not be started: {finished.error}")
     try:
         found = msgspec.json.decode(finished.full, type=_Answer)
     except msgspec.DecodeError:
         why = f"validation did not end within {seconds:g} s of processor time, or crashed"
-        return Verdict(name, False, f"{why} (exit code {finished.exit_code}): simplify the patterns of the schema")
-    return Verdict(name, found.passed, found.detail)
+        return PredicateVerdict(
+            name, False, f"{why} (exit code {finished.exit_code}): simplify the patterns of the schema"
+        )
+    return PredicateVerdict(name, found.passed, found.detail)
 
 
 def load_schema(path: Path) -> dict[str, Any]:

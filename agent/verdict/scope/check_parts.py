@@ -13,8 +13,8 @@ from ...shell.parse_words import UNKNOWN
 from ...shell.program_names import READERS
 from ..checks.executed_files import Executed, Started, executed
 from ..checks.helper_names import is_helper, is_test_helper
-from ..checks.script_imports import imports_of, read_text
-from ..checks.tool_files import Tool, names_in_scripts, tools_of
+from ..checks.script_imports import imports_of, script_text
+from ..checks.tool_files import CheckTool, names_in_scripts, rows_of_tools
 from ..preloaded import preloaded
 from .compiled_tests import TestProgram, programs_of_tests
 from .source_names import has_test_word, is_markup, is_source, is_test_folder, is_test_name
@@ -264,7 +264,7 @@ class CheckParts:
 
     def _add_compared_in_test(self, test: str) -> None:
         """Add pages, styles and SQL that a test names and whose name says that it compares with them."""
-        for match in _NAMED_DATA.finditer(read_text(self._root / test) or ""):
+        for match in _NAMED_DATA.finditer(script_text(self._root / test) or ""):
             for folder in (".", _folder(test) or "."):
                 path = self._inside(folder, match[1])
                 is_data = is_markup(path) or path.endswith(".sql")
@@ -275,7 +275,7 @@ class CheckParts:
         """Add the files of modules that the compiler reads only for tests: `#[cfg(test)] mod checks;`."""
         folder, stem = _folder(path), PurePosixPath(path).stem
         inner = folder if stem in ("lib", "main", "mod") else f"{folder}{stem}/"
-        for match in _RUST_MODULE.finditer(read_text(self._root / path) or ""):
+        for match in _RUST_MODULE.finditer(script_text(self._root / path) or ""):
             named = (
                 [f"{folder}{match['path']}"]
                 if match["path"]
@@ -381,7 +381,7 @@ class CheckParts:
         for word in words:
             first = word.split()[0] if word.split() else ""
             if first.rpartition("/")[2] in names_in_scripts():
-                self._add_tools(tools_of([first.rpartition("/")[2]]))
+                self._add_tools(rows_of_tools([first.rpartition("/")[2]]))
             if not is_source(first) or "\0" in first or len(first) > 200:
                 continue
             for base in (".", folder):
@@ -394,7 +394,7 @@ class CheckParts:
         folder = "." if started.folder.startswith(("/", "..")) else started.folder
         module = _module_of(started.words)
         names = [each for each in (name, module, *started.wrapped) if each and each != UNKNOWN]
-        tools = tools_of(names)
+        tools = rows_of_tools(names)
         self._add_tools(tools)
         for tool in tools:
             self._add_options(tool, started.words, folder)
@@ -417,7 +417,7 @@ class CheckParts:
         if name in ("go", "cargo", "dotnet", "java", "scala", "kotlin", "mix"):
             self._add_target(name, started.words, folder)
 
-    def _add_tools(self, tools: Iterable[Tool]) -> None:
+    def _add_tools(self, tools: Iterable[CheckTool]) -> None:
         for tool in tools:
             if tool.holding is None:
                 for glob in tool.files:
@@ -425,7 +425,7 @@ class CheckParts:
                         glob if glob.startswith("**/") or "/" not in glob else f"**/{glob}", _SETTING
                     )
 
-    def _add_options(self, tool: Tool, words: Sequence[str], folder: str) -> None:
+    def _add_options(self, tool: CheckTool, words: Sequence[str], folder: str) -> None:
         """Add the files that options name as settings or as code to load."""
         for at, word in enumerate(words[1:], 1):
             name, joined, value = word.partition("=")
@@ -521,7 +521,7 @@ class CheckParts:
         }
         for one in started:
             name = one.words[0].rpartition("/")[2]
-            is_lint = bool(tools_of([name])) and name not in _RUNNERS
+            is_lint = bool(rows_of_tools([name])) and name not in _RUNNERS
             for word in one.words[1:]:
                 path = self._inside(one.folder, word)
                 if name in _COMPARERS and path not in used:
@@ -568,7 +568,7 @@ class CheckParts:
                 continue
             for path in (path for path in given if not _in_sources(path)):
                 for found in self._matching(path) if re.search(r"[*?\[]", path) else [path]:
-                    if _MAIN.search(read_text(self._root / found) or ""):
+                    if _MAIN.search(script_text(self._root / found) or ""):
                         self._add_run(path, _RUN)
                         break
 
@@ -610,7 +610,7 @@ class CheckParts:
 
     def _add_started_in(self, path: str) -> None:
         """Add the scripts that commands in a build file start."""
-        text = read_text(self._root / path)
+        text = script_text(self._root / path)
         for match in _STARTS.finditer(text or ""):
             for folder in (_folder(path) or ".", "."):
                 script = self._inside(folder, match["path"])
@@ -623,7 +623,7 @@ class CheckParts:
                     self.paths.setdefault(source, "compiled into a test that the check starts")
 
     def _add_settings_of_runner(self, path: str) -> None:
-        text = read_text(self._root / path)
+        text = script_text(self._root / path)
         if text is None:
             return
         folder = _folder(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rundry.agent.protocol import FILE_FORMATS, EditFormat, FileFormat
-from rundry.agent.step.formats.format_words import FILE_HEAD, instruction, message
+from rundry.agent.step.formats.format_words import FILE_HEAD, instruction, try_message
 from rundry.agent.step.formats.read_answer import ShownFile
 
 Variant = Literal["code", "cause", "test"]
@@ -48,7 +48,7 @@ def first_prompt(
         f"This test fails:\n\n```python\n{test[:_TEST]}```" if variant == "test" else f"Its tests fail:\n\n{failure}"
     )
     cause = f"{_CAUSE}\n\n" if variant == "cause" and form != "constrained" else ""
-    asked = message(as_file_format(form), shown, excerpt, fails, tried, problem)
+    asked = try_message(as_file_format(form), shown, excerpt, fails, tried, problem)
     kept = asked.removesuffix(instruction(as_file_format(form), shown))
     return f"{kept}{cause}{asked_for(form, shown)}"
 

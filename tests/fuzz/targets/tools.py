@@ -6,11 +6,11 @@ import json
 from contextlib import suppress
 
 from rundry.agent.models.images.image_headers import other_format, read_header
-from rundry.agent.tools.edit_blocks.match_block import Replacement, find
+from rundry.agent.tools.edit_blocks.match_block import Replacement, find_block
 from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.tool_table import TOOLS
 from rundry.agent.tools.web.page_markup import UnreadablePage
-from rundry.agent.tools.web.readable_page import readable
+from rundry.agent.tools.web.readable_page import readable_content
 from rundry.agent.verdict.counting.count_tests import count_failing, count_tests
 
 from ..target import Target
@@ -33,7 +33,7 @@ def arguments(data: bytes) -> None:
 def edit_block(data: bytes) -> None:
     """File, old text and new text with NUL bytes between them."""
     text, old, new = [*data.decode(errors="replace").split("\0"), "", "", ""][:3]
-    place = find(text, old, new) if old else None  # an empty old text is refused before
+    place = find_block(text, old, new) if old else None  # an empty old text is refused before
     if isinstance(place, Replacement):
         assert 0 <= place.start <= place.end <= len(text)
         same = _without_endings(old) in _without_endings(text)
@@ -46,7 +46,7 @@ def _without_endings(text: str) -> str:
 
 def page(data: bytes) -> None:
     with suppress(UnreadablePage):
-        found = readable(data, "https://example.org/a/")
+        found = readable_content(data, "https://example.org/a/")
         found.text.encode()
 
 

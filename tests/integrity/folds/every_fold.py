@@ -12,7 +12,7 @@ from rundry.agent.protocol import HandoffOpened, RunEnded, RunSpec, Stamped
 from rundry.agent.state.facts.checkpoint import facts_of
 from rundry.agent.state.facts.reached_limit import reached_limit
 from rundry.agent.state.facts.run_facts import RunFacts
-from rundry.agent.state.reports.run_line import line_of
+from rundry.agent.state.reports.run_line import line_of_run
 from rundry.agent.state.reports.run_state import run_state
 from rundry.agent.state.reports.run_tally import RunTally, tally_of
 from rundry.agent.state.view.load_entries import load_older
@@ -224,7 +224,7 @@ def of_tally(journal: Journal, tally: RunTally) -> Figures:
 
 
 def of_line(path: Path) -> Figures:
-    line = line_of(path)
+    line = line_of_run(path)
     return {"steps": line.steps, "usd": line.usd, "reason": line.reason, "detail": line.detail}
 
 

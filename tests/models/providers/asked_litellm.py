@@ -12,7 +12,7 @@ import sys
 
 import msgspec
 
-from rundry.agent.models.litellm_use.dry_run import ConnectionBlocker, prepare
+from rundry.agent.models.litellm_use.dry_run import ConnectionBlocker, can_send
 from rundry.agent.models.litellm_use.load_litellm import litellm
 from rundry.agent.protocol import ModelSpec
 
@@ -42,7 +42,7 @@ def main() -> None:
         os.environ.clear()
         os.environ.update({**plain, **case.env})
         lib.in_memory_llm_clients_cache.flush_cache()
-        result = asyncio.run(prepare(ModelSpec(name=case.name), blocker))
+        result = asyncio.run(can_send(ModelSpec(name=case.name), blocker))
         out.append(Asked(lib.validate_environment(case.name)["missing_keys"], result.refused, result.reached))
     sys.stdout.buffer.write(msgspec.json.encode(out))
 

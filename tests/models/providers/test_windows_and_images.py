@@ -11,7 +11,7 @@ from fakes.turns import say
 from models.providers.ollama import DONE, SHOWN, Ollama
 
 from rundry.agent.models.litellm_use.load_litellm import litellm
-from rundry.agent.models.price_table import Entry, find, whole_table
+from rundry.agent.models.price_table import PriceRow, find_price, whole_table
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ async def test_ollama_says_whether_a_model_sees_images(opened, serve, abilities:
     ],
 )
 def test_a_row_without_the_field_does_not_deny_images(provider: str, model: str, sees: bool | None):
-    entry = find(provider, model)
+    entry = find_price(provider, model)
     assert entry is not None
     assert entry.sees_images is sees
 
 
 def test_a_row_that_denies_images_is_believed():
     denied = next(key for key, row in whole_table().items() if row.get("supports_vision") is False)
-    assert Entry(denied, whole_table()[denied]).sees_images is False
+    assert PriceRow(denied, whole_table()[denied]).sees_images is False

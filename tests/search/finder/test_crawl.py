@@ -11,7 +11,7 @@ from fakes.web.odd_pages import Reply, html
 from fakes.web.site import Site
 from search.finder.crawling import crawl, work
 
-from rundry.agent.search.crawl.crawl_scope import Scope
+from rundry.agent.search.crawl.crawl_scope import CrawlScope
 from rundry.agent.search.crawl.crawler import Crawler
 from rundry.agent.search.crawl.links import read_page
 from rundry.agent.search.workers.worker import ItemResult
@@ -213,7 +213,7 @@ async def test_a_site_without_an_end_continues_until_someone_ends_it(
 
 
 def test_hosts_are_compared_whole() -> None:
-    scope = Scope(["http://docs.python.org/3/"])
+    scope = CrawlScope(["http://docs.python.org/3/"])
     assert scope.origins == {"http://docs.python.org", "https://docs.python.org"}
     inside = ["http://docs.python.org/", "https://docs.python.org/x"]
     outside = [
@@ -225,10 +225,10 @@ def test_hosts_are_compared_whole() -> None:
 
 
 def test_the_default_port_and_capitals_are_the_same_host() -> None:
-    scope = Scope(["HTTP://Docs.Python.ORG:80"])
+    scope = CrawlScope(["HTTP://Docs.Python.ORG:80"])
     assert scope.require("http://docs.python.org/a#b") == "http://docs.python.org/a"
-    assert Scope(["https://a.example"]).origins == {"https://a.example"}
-    assert Scope(["http://a.example:8080"]).origins == {"http://a.example:8080"}
+    assert CrawlScope(["https://a.example"]).origins == {"https://a.example"}
+    assert CrawlScope(["http://a.example:8080"]).origins == {"http://a.example:8080"}
 
 
 @pytest.mark.parametrize(

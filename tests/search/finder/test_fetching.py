@@ -16,15 +16,15 @@ from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.host.internet import may_resolve_to
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, RunSpec, UserError
-from rundry.agent.run.start.offered_tools import tools_of
+from rundry.agent.run.start.offered_tools import tools_of_run
 from rundry.agent.run.start.validate_spec import validate_spec
 from rundry.agent.sandbox.sandbox import Sandbox
-from rundry.agent.tools.carry_out import read
+from rundry.agent.tools.carry_out import run_reading_tool
 from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.reading.fetching import Fetched, Fetcher
 from rundry.agent.tools.tool_arguments import FetchUrl, ReadFile
 from rundry.agent.tools.tool_context import ToolContext
-from rundry.agent.tools.web.readable_page import readable
+from rundry.agent.tools.web.readable_page import readable_content
 
 
 @pytest.fixture
@@ -231,8 +231,8 @@ def spec(root: Path, hosts: list[str]) -> RunSpec:
 
 
 def test_the_tool_is_offered_only_where_hosts_are_listed(tmp_path: Path) -> None:
-    assert "fetch_url" not in tools_of(spec(tmp_path, []))
-    assert "fetch_url" in tools_of(spec(tmp_path, ["docs.example.org"]))
+    assert "fetch_url" not in tools_of_run(spec(tmp_path, []))
+    assert "fetch_url" in tools_of_run(spec(tmp_path, ["docs.example.org"]))
 
 
 @pytest.fixture
@@ -256,12 +256,14 @@ def make_context(tmp_path: Path) -> Callable[[Fetcher | None], ToolContext]:
 async def test_a_long_page_can_be_read_on(site: Site, make_context: Callable[[Fetcher | None], ToolContext]) -> None:
     site.routes["/long"] = Reply("\n".join(f"line {number}" for number in range(500)).encode(), kind="text/plain")
     ctx = make_context(Fetcher([f"127.0.0.1:{site.port}"]))
-    first = await read("fetch_url", parse_arguments("fetch_url", f'{{"url": "{site.url}/long"}}').arguments, ctx)
+    first = await run_reading_tool(
+        "fetch_url", parse_arguments("fetch_url", f'{{"url": "{site.url}/long"}}').arguments, ctx
+    )
     *lines, more = first.text.splitlines()
     assert first.ok
     assert len(first.text) < 1_200
     name, start = more.split('"')[1], int(more.rpartition("=")[2].rstrip("]"))
-    rest = await read("read_file", ReadFile(name, start), ctx)
+    rest = await run_reading_tool("read_file", ReadFile(name, start), ctx)
     assert rest.text.splitlines()[1].endswith(f"line {int(lines[-1].split()[1]) + 1}")
 
 
@@ -270,12 +272,12 @@ async def test_terminal_signs_of_a_page_do_not_reach_the_model(
 ) -> None:
     site.routes["/signs"] = Reply(b"<p>a\x1b]52;c;aGk=\x07b\x9b31mc", kind="text/html")
     ctx = make_context(Fetcher([f"127.0.0.1:{site.port}"]))
-    got = await read("fetch_url", FetchUrl(site.url + "/signs"), ctx)
+    got = await run_reading_tool("fetch_url", FetchUrl(site.url + "/signs"), ctx)
     assert not {"\x1b", "\x07"} & set(got.text)
 
 
 async def test_without_hosts_the_tool_is_off(make_context: Callable[[Fetcher | None], ToolContext]) -> None:
-    got = await read("fetch_url", FetchUrl("http://127.0.0.1/"), make_context(None))
+    got = await run_reading_tool("fetch_url", FetchUrl("http://127.0.0.1/"), make_context(None))
     assert not got.ok
     assert "off" in got.text
 
@@ -290,5 +292,5 @@ async def test_cancelling_a_fetch_closes_its_connection(site: Site) -> None:
 
 
 def test_a_page_nested_deeper_than_the_stack_is_read() -> None:
-    assert readable(b"<span>" * 12_000 + b"deep", "http://h.example/").text == "deep"
-    assert readable(html("/x"), "http://h.example/").links == [("http://h.example/x", "this one")]
+    assert readable_content(b"<span>" * 12_000 + b"deep", "http://h.example/").text == "deep"
+    assert readable_content(html("/x"), "http://h.example/").links == [("http://h.example/x", "this one")]

@@ -13,11 +13,11 @@ from fakes.turns import call
 from search.migrate.fixer import Fixer, texts
 from search.parallel.conftest import worktrees
 
-from rundry.agent.layers.effect_classes import Entry, Group
+from rundry.agent.layers.effect_classes import ClassedEffect, Group
 from rundry.agent.layers.layer import Layer
 from rundry.agent.layers.layer_effects import Effect, Side, Type
 from rundry.agent.layers.run_layers import Listed
-from rundry.agent.run.units.merge_item import Plan, Replaced, plan_merge
+from rundry.agent.run.units.merge_item import MergePlan, Replaced, plan_merge
 
 
 class Sides:
@@ -38,12 +38,12 @@ class Sides:
 
     def plan(
         self, base: Side | None, now: Side | None, after: Side | None, *, is_known: bool = True, conflict: str = "late"
-    ) -> Plan:
+    ) -> MergePlan:
         for place, side in ((self.ws, now), (self.layer.upper, after)):
             if side is not None:
                 (place / "f").write_bytes(self.blobs[side.digest])
         effect = Effect(path="f", kind="changed", before=now, after=after, conflict=conflict)
-        listed = Listed([Group("ordinary", "", (Entry(effect, "", True),))], [], {}, [])
+        listed = Listed([Group("ordinary", "", (ClassedEffect(effect, "", True),))], [], {}, [])
         replaced = {"f": [Replaced(self.layer.stamp_ns + 1, base)]} if is_known else {}
         return plan_merge(listed, self.layer, replaced, self.blobs)
 
@@ -53,7 +53,7 @@ def sides(tmp_path: Path) -> Sides:
     return Sides(tmp_path)
 
 
-def effects(plan: Plan) -> list[Effect]:
+def effects(plan: MergePlan) -> list[Effect]:
     return [entry.effect for group in plan.listed.groups for entry in group.entries]
 
 

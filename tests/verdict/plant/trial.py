@@ -11,14 +11,14 @@ from rundry.agent.host.terminal_text import plain
 from rundry.agent.verdict.checks.run_check import OUTPUT_CHARACTERS, CheckResult, head_and_tail
 from rundry.agent.verdict.counting.count_tests import count_tests, failing_of
 from rundry.agent.verdict.plants.plant import (
-    Plan,
+    PlantPlan,
     command_with_plant,
     env_with_plant,
     plant,
+    plant_words,
     plants_for,
     proven,
     suspicion,
-    words_of,
 )
 
 PYTEST = f"{sys.executable} -m pytest -p no:cacheprovider"
@@ -61,7 +61,9 @@ def checked(command: str, root: Path, env: dict[str, str] | None = None) -> Chec
     )
 
 
-def planted_copy(plan: Plan, root: Path, *, only: bool, env: dict[str, str] | None = None) -> tuple[Plan, CheckResult]:
+def planted_copy(
+    plan: PlantPlan, root: Path, *, only: bool, env: dict[str, str] | None = None
+) -> tuple[PlantPlan, CheckResult]:
     """Run the check with the plant in a copy. Return what was planted, and the result."""
     view = root.with_name(f"{root.name}-view")
     shutil.copytree(root, view, symlinks=True)
@@ -74,7 +76,7 @@ def planted_copy(plan: Plan, root: Path, *, only: bool, env: dict[str, str] | No
         shutil.rmtree(view)
 
 
-def proven_plan(check: str, root: Path, seed: str = "7") -> Plan | None:
+def proven_plan(check: str, root: Path, seed: str = "7") -> PlantPlan | None:
     """Return the plan that the run before the first call leaves."""
     first = checked(check, root)
     plan = plants_for(check, root, first.counted, seed)
@@ -95,4 +97,4 @@ def judged(check: str, start: Path, change: dict[str, str], seed: str = "7") -> 
     green = checked(check, start)
     written, now = planted_copy(plan, start, only=False)
     assert green.passed, green.output
-    return suspicion(written, green.counted, now), words_of(written, now)
+    return suspicion(written, green.counted, now), plant_words(written, now)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rundry.agent.verdict.counting.compare_counts import compare
+from rundry.agent.verdict.counting.compare_counts import why_suspect
 from rundry.agent.verdict.counting.count_tests import count_failing, count_tests
 from rundry.agent.verdict.counting.counted import Counted
 
@@ -189,7 +189,7 @@ def test_no_output_takes_long_to_count(kind):
     ],
 )
 def test_tests_that_do_not_run_any_more_are_suspect(before, now, why):
-    suspicion = compare(before, now)
+    suspicion = why_suspect(before, now)
     assert suspicion is not None
     assert suspicion.why == why
 
@@ -207,7 +207,7 @@ def test_tests_that_do_not_run_any_more_are_suspect(before, now, why):
     ],
 )
 def test_added_tests_are_not_suspect(before, now):
-    assert compare(before, now) is None
+    assert why_suspect(before, now) is None
 
 
 CONTRADICTIONS = {
@@ -257,7 +257,7 @@ CONTRADICTIONS = {
 @pytest.mark.parametrize("case", CONTRADICTIONS)
 def test_a_first_result_whose_counts_contradict_its_exit_code_0_is_suspect(case):
     output, why = CONTRADICTIONS[case]
-    suspicion = compare(None, count_tests(output))
+    suspicion = why_suspect(None, count_tests(output))
     assert suspicion is not None and why in suspicion.why, suspicion
 
 
@@ -276,7 +276,7 @@ def test_a_first_result_whose_counts_contradict_its_exit_code_0_is_suspect(case)
 def test_a_first_output_that_was_cut_to_a_failure_is_suspect(line: str):
     output = f"one line before\n{line}\n"
     assert count_tests(output) is None
-    suspicion = compare(None, None, output)
+    suspicion = why_suspect(None, None, output)
     assert suspicion is not None and line in suspicion.why
 
 
@@ -284,7 +284,7 @@ def test_a_first_output_that_was_cut_to_a_failure_is_suspect(line: str):
     "line", ["all fine", "rm: x: not found", "0 FAILED", "make: [Makefile:2: clean] Error 1 (ignored)"]
 )
 def test_a_first_output_without_counts_and_failures_passes(line: str):
-    assert compare(None, None, f"{line}\n") is None
+    assert why_suspect(None, None, f"{line}\n") is None
 
 
 NODE_SPEC = """▶ double

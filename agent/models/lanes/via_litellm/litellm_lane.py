@@ -13,7 +13,7 @@ from ...faults.litellm_faults import fault_of_litellm
 from ...faults.unsent import without_chat
 from ...litellm_use.load_litellm import litellm, load_litellm
 from ...litellm_use.provider_environment import only_variables
-from ...price_table import find
+from ...price_table import find_price
 from ...reported_usage import Usage
 from ...request_fields import REFUSALS
 from ..chat_chunks import FINISHES, chat_usage
@@ -69,7 +69,7 @@ class LitellmLane:
     def _arguments(self, request: Request, answer: Answer) -> dict[str, Any]:
         at = self._at
         if self._uses_responses:
-            entry = find(at.provider, at.model)
+            entry = find_price(at.provider, at.model)
             arguments = responses_arguments(
                 request, at, self._seconds, reasons=None if entry is None else entry.reasons
             )

@@ -18,7 +18,7 @@ from ....host.file_errors import PathRefused
 from ....host.ignored_files import Ignore
 from ....protocol import UserError
 from ....sandbox.denied_paths import denied_paths
-from .tree_manifest import LARGEST_TREE, MOST_FILES, PIECE, Entry, digest_of, encode_manifest
+from .tree_manifest import LARGEST_TREE, MOST_FILES, PIECE, ManifestEntry, digest_of_piece, encode_manifest
 
 if TYPE_CHECKING:
     from ....host.workspace_paths import Workspace
@@ -65,7 +65,7 @@ class WorkspaceTree(msgspec.Struct, frozen=True, eq=False):
                 data = file.read(PIECE)
         except OSError as error:
             raise TreeChanged(f"{path}: {error.strerror or error}") from None
-        if digest_of(data) != digest:
+        if digest_of_piece(data) != digest:
             raise TreeChanged(f"{path} changed while it was sent")
         return data
 
@@ -110,7 +110,7 @@ class TreeReader:
             return self._read()
 
     def _read(self) -> WorkspaceTree:
-        entries: list[Entry] = []
+        entries: list[ManifestEntry] = []
         known: dict[str, tuple[_Stamp, list[str]]] = {}
         places: dict[str, tuple[str, int]] = {}
         hidden, size, withheld = self.hidden(), 0, list[str]()
@@ -128,10 +128,12 @@ class TreeReader:
                 raise TreeTooLarge(_too_large(self._workspace.root))
         self._known = known
         if self._rules_of is not None:
-            entries += [Entry(path, "file") for path in withheld]
+            entries += [ManifestEntry(path, "file") for path in withheld]
         manifest = encode_manifest(entries)
         paths = frozenset(part for entry in entries for part in _with_parents(entry.path))
-        return WorkspaceTree(self._workspace.root, digest_of(manifest), manifest, paths, frozenset(withheld), places)
+        return WorkspaceTree(
+            self._workspace.root, digest_of_piece(manifest), manifest, paths, frozenset(withheld), places
+        )
 
     def _is_kept_here(self, path: str, hidden: Collection[Path]) -> bool:
         """Return whether no worker may have the file."""
@@ -144,12 +146,12 @@ class TreeReader:
 
     def _entry(
         self, path: str, found: os.DirEntry[str], known: dict[str, tuple[_Stamp, list[str]]]
-    ) -> tuple[Entry | None, os.stat_result | None]:
+    ) -> tuple[ManifestEntry | None, os.stat_result | None]:
         """Return the entry and status of a file or link, or None if it is gone, unreadable or special."""
         try:
             status = found.stat(follow_symlinks=False)
             if stat.S_ISLNK(status.st_mode):
-                return Entry(path, "link", target=str(Path(found.path).readlink())), status
+                return ManifestEntry(path, "link", target=str(Path(found.path).readlink())), status
             if not stat.S_ISREG(status.st_mode):
                 return None, None
             if status.st_size > LARGEST_TREE:
@@ -157,7 +159,7 @@ class TreeReader:
             pieces = self._pieces(path, Path(found.path), status, known)
         except OSError:
             return None, None
-        return Entry(path, "program" if status.st_mode & 0o100 else "file", pieces), status
+        return ManifestEntry(path, "program" if status.st_mode & 0o100 else "file", pieces), status
 
     def _pieces(
         self, path: str, file: Path, status: os.stat_result, known: dict[str, tuple[_Stamp, list[str]]]
@@ -170,7 +172,7 @@ class TreeReader:
             pieces = list[str]()
             with _open(file) as opened:
                 while data := opened.read(PIECE):
-                    pieces.append(digest_of(data))
+                    pieces.append(digest_of_piece(data))
         if time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns) > _SETTLED_NS:
             known[path] = stamp, pieces
         return pieces

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .tree_store import Missing, Store
+from .tree_store import Missing, PieceStore
 
 if TYPE_CHECKING:
-    from .tree_manifest import Entry
+    from .tree_manifest import ManifestEntry
 
 _Stamp = tuple[int, int, int, int, int]
 
@@ -24,10 +24,10 @@ class Copy:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._written: dict[str, tuple[Entry, _Stamp]] = {}
+        self._written: dict[str, tuple[ManifestEntry, _Stamp]] = {}
         root.mkdir()
 
-    def make_equal(self, entries: Mapping[str, Entry], store: Store) -> None:
+    def make_equal(self, entries: Mapping[str, ManifestEntry], store: PieceStore) -> None:
         """Make the folder have exactly these files. Raises OSError, Missing."""
         folders = {parent for path in entries for parent in _parents(path)}
         kept = self._clean(self.root, "", entries, folders)
@@ -40,7 +40,7 @@ class Copy:
             _write(file, entry, store)
             self._written[path] = entry, _stamp(file.lstat())
 
-    def _clean(self, folder: Path, below: str, entries: Mapping[str, Entry], folders: set[str]) -> set[str]:
+    def _clean(self, folder: Path, below: str, entries: Mapping[str, ManifestEntry], folders: set[str]) -> set[str]:
         """Remove what does not belong to the tree or was changed. Returns the files that are right."""
         kept: set[str] = set()
         for found in list(os.scandir(folder)):
@@ -63,7 +63,7 @@ class Copy:
 class Copies:
     """The copies of one process. A copy that cannot be made equal is replaced by a new one."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: PieceStore) -> None:
         self._store = store
         self._free: list[Copy] = []
         self._number = 0
@@ -96,7 +96,7 @@ class Copies:
         return Copy(self._store.folder / f"copy-{os.getpid()}-{self._number}")
 
 
-def _write(file: Path, entry: Entry, store: Store) -> None:
+def _write(file: Path, entry: ManifestEntry, store: PieceStore) -> None:
     if entry.kind == "link":
         file.symlink_to(entry.target)
         return

@@ -17,7 +17,7 @@ MOST_FILES = 50_000
 """Most files and links of a workspace that is sent to workers."""
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
+class ManifestEntry(msgspec.Struct, frozen=True, array_like=True):
     """One file or link."""
 
     path: str
@@ -29,19 +29,19 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     """Where a link points."""
 
 
-def digest_of(data: bytes) -> str:
+def digest_of_piece(data: bytes) -> str:
     """Return the SHA-256 of a piece or a manifest in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
-def encode_manifest(entries: Sequence[Entry]) -> bytes:
+def encode_manifest(entries: Sequence[ManifestEntry]) -> bytes:
     """Encode entries as ASCII."""
     return json.dumps([msgspec.to_builtins(entry) for entry in entries], separators=(",", ":")).encode()
 
 
-def decode_manifest(data: bytes) -> list[Entry]:
+def decode_manifest(data: bytes) -> list[ManifestEntry]:
     """Return what `encode_manifest` encoded. Raises ValueError for a path that is not below the workspace."""
-    entries = msgspec.convert(json.loads(data), list[Entry])
+    entries = msgspec.convert(json.loads(data), list[ManifestEntry])
     for entry in entries:
         if not {"", ".", ".."}.isdisjoint(entry.path.split("/")) or "\0" in entry.path:
             raise ValueError(f"{entry.path!r} is not a path below the workspace")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ....host.own_temp import own_temp
-from .tree_manifest import LARGEST_TREE, Entry, decode_manifest, digest_of
+from .tree_manifest import LARGEST_TREE, ManifestEntry, decode_manifest, digest_of_piece
 
 CAPACITY = 2 * LARGEST_TREE
 """Most bytes of all pieces. Those that were not used for the longest time are removed first."""
@@ -18,7 +18,7 @@ class Missing(Exception):
     """The store lacks a piece that it had before."""
 
 
-class Store:
+class PieceStore:
     """Keeps pieces by digest. What does not have the digest that it is named by is refused."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
@@ -36,7 +36,7 @@ class Store:
 
     def put(self, digest: str, data: bytes) -> None:
         """Store a piece. Raises ValueError if it does not have this digest, and OSError."""
-        if digest_of(data) != digest:
+        if digest_of_piece(data) != digest:
             raise ValueError(f"the piece {digest[:12]} arrived damaged: its content has another digest")
         with self._lock:
             if digest in self._sizes:
@@ -72,6 +72,6 @@ class Store:
             return lacking
         return self.lacking([piece for entry in self.entries(tree) for piece in entry.pieces])
 
-    def entries(self, tree: str) -> list[Entry]:
+    def entries(self, tree: str) -> list[ManifestEntry]:
         """Return the files of a tree. Raises Missing, and ValueError for a bad path."""
         return decode_manifest(self.get(tree))

@@ -13,7 +13,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .predicate_wire import decode, encode, receive, send
+from .predicate_wire import decode_value, encode, receive, send_frame
 
 
 class Worker:
@@ -31,12 +31,12 @@ class Worker:
                 request: Any = receive(self._fd)
             except EOFError:
                 os._exit(0)
-            send(self._fd, self._answer(request))
+            send_frame(self._fd, self._answer(request))
 
     def _answer(self, request: Any) -> list[object]:  # noqa: ANN401 - JSON
         try:
             operation, *given = request
-            arguments = [decode(one, self._resolve) for one in given]
+            arguments = [decode_value(one, self._resolve) for one in given]
             return ["ok", encode(getattr(self, f"do_{operation}")(*arguments), self._refer)]
         except BaseException as error:  # noqa: BLE001 - whatever the code under test raises is an answer
             return ["error", [kind.__name__ for kind in type(error).__mro__], self._refer(type(error)), _text(error)]
@@ -84,7 +84,7 @@ def _text(error: BaseException) -> str:
         return ""
 
 
-def fork() -> tuple[int, int]:
+def fork_worker() -> tuple[int, int]:
     """Start the worker's process. Return its id and the file descriptor of the connection to it."""
     import socket
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from .approved_imports import Approved, Imports
 from .audit_hook import AuditHook, close_to_others
-from .code_process import fork
+from .code_process import fork_worker
 from .remote_objects import CannotJudge, Channel
 
 
@@ -24,12 +24,12 @@ def main(read_block: Callable[[], bytes]) -> None:
     """Fork the worker, read the question, call the predicate, and print the verdict after the question's mark."""
     is_closed = close_to_others()
     sys.pycache_prefix = os.path.join(os.devnull, "none")  # a .pyc of the workspace is not approved content
-    number, channel = fork()
+    number, channel = fork_worker()
     question: dict[str, Any] = json.loads(read_block())
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     mark = question.pop("mark")
-    passed, detail = judge(question, Channel(channel))
+    passed, detail = judge_predicate(question, Channel(channel))
     os.kill(number, signal.SIGKILL)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -38,7 +38,7 @@ def main(read_block: Callable[[], bytes]) -> None:
     os._exit(0)
 
 
-def judge(question: dict[str, Any], channel: Channel) -> tuple[bool, str]:
+def judge_predicate(question: dict[str, Any], channel: Channel) -> tuple[bool, str]:
     """Return whether the predicate holds, and its detail. Any error means no, with the error as detail."""
     file, name = question["file"], question["function"]
     approved = Approved(question["root"], question["approved"])

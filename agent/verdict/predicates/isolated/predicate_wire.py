@@ -60,24 +60,24 @@ def encode(value: object, refer: Callable[[object], list[object]]) -> object:
     return refer(value)
 
 
-def decode(value: object, resolve: Callable[[list[object]], object]) -> object:
+def decode_value(value: object, resolve: Callable[[list[object]], object]) -> object:
     """Decode a value to exactly a plain type. `resolve` returns the object of a reference."""
     if not isinstance(value, list):
         return value
     match value:
         case ["dict", list() as pairs]:
-            return {decode(key, resolve): decode(one, resolve) for key, one in pairs}
+            return {decode_value(key, resolve): decode_value(one, resolve) for key, one in pairs}
         case ["timedelta", [int() as days, int() as seconds, int() as micros]]:
             return timedelta(days, seconds, micros)
         case [str() as kind, list() as items] if kind in _SEQUENCES.values():
-            return _MAKE[kind](decode(one, resolve) for one in items)
+            return _MAKE[kind](decode_value(one, resolve) for one in items)
         case [str() as kind, str() as text] if kind in _MAKE:
             return _MAKE[kind](text)
         case _:
             return resolve(value)
 
 
-def send(fd: int, message: object) -> None:
+def send_frame(fd: int, message: object) -> None:
     """Write one message with its length. Raises ValueError for a message that is too long."""
     data = json.dumps(message).encode()
     if len(data) > LONGEST:

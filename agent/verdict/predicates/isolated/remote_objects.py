@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, NoReturn
 
-from .predicate_wire import decode, encode, receive, send
+from .predicate_wire import decode_value, encode, receive, send_frame
 
 
 class CannotJudge(BaseException):
@@ -26,13 +26,13 @@ class Channel:
         """Send a request and return the answer. Raises the code under test's exception, or CannotJudge."""
         request = [operation, *(encode(one, _refer) for one in arguments)]
         try:
-            send(self._fd, request)
+            send_frame(self._fd, request)
             answer = receive(self._fd)
         except (OSError, EOFError):
             raise CannotJudge("the code under test ended its process") from None
         match answer:
             case ["ok", value]:
-                return decode(value, self._resolve)
+                return decode_value(value, self._resolve)
             case ["error", list() as names, ["object", int() as number, str() as name, list()], str() as text]:
                 raise self._error_class(number, name, names)(text)
             case _:

@@ -21,7 +21,7 @@ from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import GatePolicy, Rule
 from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.search.remote.batch_pool import BatchPool
-from rundry.agent.search.remote.batches import Order
+from rundry.agent.search.remote.batches import WorkerOrder
 from rundry.agent.search.remote.cluster import Cluster
 from rundry.agent.search.remote.on_worker import WORKER_FUNCTIONS
 from rundry.agent.search.remote.order import Job, SandboxJob, own_versions
@@ -30,7 +30,7 @@ from rundry.agent.search.remote.remote_tools import RemoteTools
 from rundry.agent.search.remote.trees.scan import TreeReader
 from rundry.agent.settings.search.executor import read_executor
 from rundry.agent.state.facts.run_facts import RunFacts
-from rundry.agent.tools.carry_out import read
+from rundry.agent.tools.carry_out import run_reading_tool
 from rundry.agent.tools.tool_context import ToolContext
 from rundry.agent.tools.tool_result import ToolResult
 from rundry.agent.tools.tool_table import TOOLS
@@ -73,7 +73,7 @@ class CountingPool(BatchPool):
         super().__init__(cluster)
         self.labels: list[str] = []
 
-    async def work(self, order: Order) -> msgspec.Raw:
+    async def work(self, order: WorkerOrder) -> msgspec.Raw:
         self.labels.append(order.label)
         return await super().work(order)
 
@@ -126,7 +126,7 @@ def tools_of(executor: str, project: Path, tools: ToolContext) -> tuple[RemoteTo
 
 async def call(tools: ToolContext, name: str, arguments: Mapping[str, object]) -> ToolResult:
     kind = TOOLS[name].arguments
-    return await read(name, msgspec.convert(dict(arguments), kind), tools)
+    return await run_reading_tool(name, msgspec.convert(dict(arguments), kind), tools)
 
 
 def test_calls_answer_on_workers_as_they_do_here_and_what_is_not_sent_is_read_here(project: Path, cluster: DaskCluster):

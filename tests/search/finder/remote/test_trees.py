@@ -11,8 +11,14 @@ import pytest
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.search.remote.trees.scan import TreeChanged, TreeReader, TreeTooLarge, WorkspaceTree
 from rundry.agent.search.remote.trees.tree_copies import Copies
-from rundry.agent.search.remote.trees.tree_manifest import PIECE, Entry, decode_manifest, digest_of, encode_manifest
-from rundry.agent.search.remote.trees.tree_store import Missing, Store
+from rundry.agent.search.remote.trees.tree_manifest import (
+    PIECE,
+    ManifestEntry,
+    decode_manifest,
+    digest_of_piece,
+    encode_manifest,
+)
+from rundry.agent.search.remote.trees.tree_store import Missing, PieceStore
 
 
 @pytest.fixture
@@ -34,7 +40,7 @@ def reader_of(place: Path, hidden: Sequence[Path] = ()) -> TreeReader:
     return Hiding(Workspace(place))
 
 
-def send(tree: WorkspaceTree, store: Store) -> list[str]:
+def send(tree: WorkspaceTree, store: PieceStore) -> list[str]:
     """Send what the store needs, as a runner does. Returns the digests that were sent."""
     sent: list[str] = []
     while needs := store.needs(tree.digest):
@@ -55,7 +61,7 @@ async def copied(copies: Copies, tree: WorkspaceTree) -> dict[str, str | bytes]:
 
 
 def test_a_copy_has_the_files_links_and_modes_of_the_workspace(place: Path):
-    store, tree = Store(), reader_of(place).read()
+    store, tree = PieceStore(), reader_of(place).read()
     send(tree, store)
 
     async def work() -> None:
@@ -68,37 +74,37 @@ def test_a_copy_has_the_files_links_and_modes_of_the_workspace(place: Path):
 
 
 def test_only_what_the_worker_lacks_is_sent(place: Path):
-    store, reader = Store(), reader_of(place)
+    store, reader = PieceStore(), reader_of(place)
     assert len(send(reader.read(), store)) == 3, "the manifest and two files"
     (place / "run.sh").write_text("#!/bin/sh\necho\n")
     tree = reader.read()
-    assert send(tree, store) == [tree.digest, digest_of(b"#!/bin/sh\necho\n")]
+    assert send(tree, store) == [tree.digest, digest_of_piece(b"#!/bin/sh\necho\n")]
     assert send(reader.read(), store) == []
 
 
 def test_a_long_file_travels_in_pieces(place: Path):
     data = bytes(range(256)) * (2 * PIECE // 256 + 1)
     (place / "long").write_bytes(data)
-    store, tree = Store(), reader_of(place).read()
+    store, tree = PieceStore(), reader_of(place).read()
     assert len(send(tree, store)) >= 5
     assert asyncio.run(copied(Copies(store), tree))["long"] == data
 
 
 def test_a_piece_that_arrives_damaged_is_refused(place: Path):
-    store = Store()
+    store = PieceStore()
     with pytest.raises(ValueError, match="arrived damaged"):
-        store.put(digest_of(b"right"), b"wrong")
-    assert store.lacking([digest_of(b"right")]) == [digest_of(b"right")]
+        store.put(digest_of_piece(b"right"), b"wrong")
+    assert store.lacking([digest_of_piece(b"right")]) == [digest_of_piece(b"right")]
 
 
 def test_a_file_that_changes_while_it_is_sent_is_noticed(place: Path):
     tree = reader_of(place).read()
     (place / "run.sh").write_text("other\n")
     with pytest.raises(TreeChanged, match=r"run\.sh"):
-        tree.piece(digest_of(b"#!/bin/sh\n"))
+        tree.piece(digest_of_piece(b"#!/bin/sh\n"))
     (place / "run.sh").unlink()
     with pytest.raises(TreeChanged, match=r"run\.sh"):
-        tree.piece(digest_of(b"#!/bin/sh\n"))
+        tree.piece(digest_of_piece(b"#!/bin/sh\n"))
 
 
 def test_ignored_secret_and_hidden_files_are_never_sent(place: Path):
@@ -109,11 +115,11 @@ def test_ignored_secret_and_hidden_files_are_never_sent(place: Path):
     (place / "closed" / "x").write_text("secret\n")
     tree = reader_of(place, [place / "secret.txt", place / "closed"]).read()
     assert tree.paths == {"a", "a/b", "a/b/deep.txt", "run.sh", "link", ".gitignore"}
-    assert digest_of(b"secret\n") not in tree.places
+    assert digest_of_piece(b"secret\n") not in tree.places
 
 
 def test_a_copy_is_made_equal_again_whatever_was_done_to_it(place: Path, tmp_path: Path):
-    store, tree = Store(), reader_of(place).read()
+    store, tree = PieceStore(), reader_of(place).read()
     send(tree, store)
     copies, outside = Copies(store), tmp_path / "outside"
     outside.mkdir()
@@ -135,7 +141,7 @@ def test_a_copy_is_made_equal_again_whatever_was_done_to_it(place: Path, tmp_pat
 
 
 def test_two_works_at_the_same_time_have_two_copies(place: Path):
-    store, tree = Store(), reader_of(place).read()
+    store, tree = PieceStore(), reader_of(place).read()
     send(tree, store)
 
     async def work() -> None:
@@ -147,23 +153,23 @@ def test_two_works_at_the_same_time_have_two_copies(place: Path):
 
 
 def test_a_full_store_forgets_what_was_not_used_for_the_longest_time():
-    store = Store(capacity=10)
+    store = PieceStore(capacity=10)
     pieces = [b"aaaa", b"bbbb", b"cccc"]
     for data in pieces:
-        store.put(digest_of(data), data)
-    assert store.lacking([digest_of(data) for data in pieces]) == [digest_of(b"aaaa")]
+        store.put(digest_of_piece(data), data)
+    assert store.lacking([digest_of_piece(data) for data in pieces]) == [digest_of_piece(b"aaaa")]
     with pytest.raises(Missing):
-        store.get(digest_of(b"aaaa"))
+        store.get(digest_of_piece(b"aaaa"))
 
 
 @pytest.mark.parametrize("path", ["../out", "/etc/passwd", "a/../../b", "a//b", "a\0b"])
 def test_a_manifest_with_a_path_outside_is_refused(path: str):
     with pytest.raises(ValueError, match="not a path below"):
-        decode_manifest(encode_manifest([Entry(path, "file")]))
+        decode_manifest(encode_manifest([ManifestEntry(path, "file")]))
 
 
 def test_a_name_that_is_not_utf8_arrives_unchanged():
-    entries = [Entry("a\udcff", "link", target="b\udcfe")]
+    entries = [ManifestEntry("a\udcff", "link", target="b\udcfe")]
     assert decode_manifest(encode_manifest(entries)) == entries
 
 
