@@ -59,7 +59,7 @@ class SessionPolicy:
         rules: list[Rule] | None = None,
         remembered: RememberedRules | None = None,
     ) -> None:
-        """`rules`: the list that new rules are added to (None: a copy of the policy's).
+        """`rules`: the list that new rules are added to (None means a copy of the policy's).
 
         `remembered` stores a rule of `always`. If it cannot, the person sees why, and the rule applies in this session.
         """

@@ -19,7 +19,7 @@ def split_bytes(before: FileState, after: bytes | None) -> Split | None:
 
 
 def compare_contents(before: bytes | None, after: bytes | None) -> Sides | None:
-    """Split both contents into lines (None: no such file). The hunks are those of `split_bytes`, which `Decide` names.
+    """Split both contents into lines (None means no file). The hunks are those of `split_bytes`, which `Decide` names.
 
     Returns None if either content is not text in the old one's encoding.
     """

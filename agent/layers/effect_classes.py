@@ -385,7 +385,7 @@ def _folded(paths: Mapping[str, str]) -> dict[str, str]:
 
 
 def _cut(path: str) -> tuple[str, str]:
-    """Return the folder (empty: the workspace) and the name."""
+    """Return the folder (empty means the workspace) and the name."""
     folder, _, name = path.rpartition("/")
     return folder, name
 

@@ -74,7 +74,7 @@ class LeadsSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What happens to the items that lenses report."""
 
     work: bool = False
-    """True: the model works each lead as an item. False means that the lenses of the next pass receive the leads."""
+    """Whether the model works each lead as an item. False means that the lenses of the next pass receive the leads."""
     steps: int = 100
     """Step budget for all leads together: a lead starts only if its steps still fit."""
 

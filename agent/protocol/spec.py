@@ -144,7 +144,7 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
     require: list[str] = []
     """`tool` or `tool:text`: actions that must have happened."""
     any: bool = False
-    """True: one predicate is enough."""
+    """Whether one predicate is enough."""
     verify: Verify = Verify.EVERY_STEP
     """When the check runs. Specs of older journals without this field ran it after every step."""
     guard: list[str] = []

@@ -7,7 +7,8 @@ This is the last step of every sandbox. SETTINGS is a JSON object:
   writable ones.
 - `apart`: whether the command gets a PID namespace and mounts of its own. The first process of the namespace is outside
   of Landlock and only waits. All processes in it end with the command. `hidden`: folders that are empty there.
-- `cwd`: the folder in which the command starts, because entering a layer leads to the root; empty: that of the process.
+- `cwd`: the folder in which the command starts, because entering a layer leads to the root. Empty
+  means that of the process.
 - `network`: whether the command uses the network of this machine, or one of its own without a way out.
 - `processes`: the largest number of processes. `filter`: the seccomp program, in hexadecimal digits; may be empty.
 - `report`: a descriptor to which one byte is written just before the command starts; -1: none.

@@ -47,7 +47,7 @@ class Turn:
     tokens: int | None = None
     """So many generated words instead of `text`."""
     rate: float = 0.0
-    """Pieces a second; 0: as fast as it goes."""
+    """Pieces a second; 0 means no delay."""
     delay: float = 0.0
     """Seconds before the first byte."""
     error: HttpError | None = None

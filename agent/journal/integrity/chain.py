@@ -57,7 +57,7 @@ class Chain:
 
     def __init__(self) -> None:
         self.seq = -1
-        """Number of the newest event; -1: unknown."""
+        """Number of the newest event, or -1 if unknown."""
         self.digest = START
 
     def read_head(self, connection: sqlite3.Connection) -> None:

@@ -136,7 +136,7 @@ class ItemFailed(EventBase, frozen=True, kw_only=True):
     error: str
     attempts: int
     final: bool
-    """True: the item failed permanently. False means that it is queued again."""
+    """Whether the item failed permanently. False means that it is queued again."""
     content: str = ""
     """Digest of the item's file, if the item waits for a person's decision about its suspect check."""
 

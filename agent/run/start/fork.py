@@ -86,7 +86,7 @@ class _EventTimes:
 
 
 def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = False) -> Forked:
-    """Create a run in `folder` that continues `source` after step `at` (None: the newest finished step).
+    """Create a run in `folder` that continues `source` after step `at` (None means the newest finished step).
 
     With `files`, also restore the files that changed since that step. Raises UserError or JournalError; then no run was
     created and no file was changed.

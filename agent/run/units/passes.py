@@ -243,7 +243,7 @@ class Passes:
                 ctx.events.record(Prompted(kind="task", text=text, images=images))
 
     async def _base(self) -> tuple[str | None, str | None]:
-        """Return the commit to build on (None: the pass is not committed), and why no pass can start."""
+        """Return the commit to build on (None if the pass is not committed), and why no pass can start."""
         if self._goal_tries is not None:
             return None, None
         root, last = self.ctx.workspace.root, self.facts.last

@@ -300,7 +300,7 @@ class UnitEnd:
     async def _committed(
         self, started: PassStarted, found: _Found, why: str, message: str, before: Before | None = None
     ) -> Committed:
-        """Make the commit of the pass. `message`: empty: the usual one. Raises GitFailed and Overlaps."""
+        """Make the commit of the pass. `message`: empty means the usual one. Raises GitFailed and Overlaps."""
         ctx, repository = self._ctx, await self._repository()
         if repository is None:
             raise GitFailed(f"{ctx.workspace.root} is no longer in a git repository")

@@ -41,7 +41,7 @@ def lens_system(task: str, workspace: str, lens: LensFacts, paths: Sequence[str]
 def lens_prompt(
     number: int | None, shown: Sequence[Finding], more: int, leads: Sequence[Item], messages: Sequence[str]
 ) -> str:
-    """Return what a lens gets in pass `number` (None: its first). Lists all of `shown` and `leads`."""
+    """Return the prompt of a lens for pass `number` (None means its first). Lists all of `shown` and `leads`."""
     first = "Look now." if number is None else f"Pass {number}. Look again, where or how you have not looked yet."
     known = [f"{f.title} ({f.evidence})" if f.evidence else f.title for f in shown]
     parts = [

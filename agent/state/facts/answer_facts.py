@@ -120,7 +120,7 @@ class Answers:
     start: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
     """Verdicts on the files with which the answers begin; with tools, the newest verdicts."""
     best: tuple[int, int] = (0, -1)
-    """With tools: the position of the verdicts with the most passed tests, and that number; -1: there is none."""
+    """With tools: the position of the verdicts with the most passed tests, and that number, or -1 without one."""
     _has_ended: bool = False
     _checked: set[str] = field(default_factory=set[str])
     """With tools: the checks that ran after the last edit."""

@@ -42,9 +42,9 @@ class Approvals:
     shown: dict[str, list[ShownChange | None]] = field(default_factory=dict[str, list[ShownChange | None]])
     """Proposal id to its changes, for those that nobody decided on, or None if no text of it is shown."""
     approved: dict[str, ShownChange] = field(default_factory=dict[str, ShownChange])
-    """By path."""
+    """Approved changes by path."""
     accepted: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
-    """Path to the SHA-256 of each content that a person accepted (empty: there is no file), and whether it was seen."""
+    """Path to the SHA-256 of each accepted content (empty if there is no file), and whether a person saw it."""
     unreviewed: list[str] = field(default_factory=list[str])
     """Protected and guarded files that a command changed in the workspace itself, and that nobody decided about."""
     in_control: bool = False

@@ -88,7 +88,7 @@ class RepositoryChange:
     changes: GitChanges
     """With the rows that changed something."""
     files: Sequence[Mapping[str, str | None] | None]
-    """For each row the paths that it changes, with the SHA-256 of their new content (None: deleted), or None if
+    """For each row the paths that it changes, with the SHA-256 of their new content (None if deleted), or None if
     unknown."""
 
 
