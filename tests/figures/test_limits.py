@@ -119,7 +119,7 @@ def test_each_pattern_finds_its_words_and_nothing_else(text: str, found: list[st
 
 
 def test_a_pattern_for_some_folders_is_not_searched_for_in_others():
-    text = texts_of(Source("agent/a.py", '"""Return the run; None: there is none."""'), with_strings=True)
+    text = texts_of(Source("docs/a.py", '"""Return the run; None: there is none."""'), with_strings=True)
     assert [pattern.name for part in text for pattern in patterns() if pattern.hits(part)] == []
 
 
