@@ -1,4 +1,7 @@
-"""The scripts that a shell loads, and the form in which bash gets its words. zsh and fish use click's."""
+"""The scripts that a shell loads, and the form in which it gets its words.
+
+zsh and fish load click's scripts. click's script for bash does not complete behind `:` and `=`, and shows no meanings.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import Any
 import click
 from click.shell_completion import (
     CompletionItem,
+    FishComplete,
     ShellComplete,
+    ZshComplete,
     add_completion_class,
-    get_completion_class,
     split_arg_string,
 )
 
@@ -46,7 +50,29 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F
 """Shows what each word means while there are several, as zsh and fish do. Needs bash 3.2."""
 
 
-class BashWords(ShellComplete):
+class _WholeWords(ShellComplete):
+    """Offers `--gate=ask` behind `--gate=a`, where click offers `ask`. A shell replaces the whole word."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
+        """Return the words that fit at the cursor."""
+        found = super().get_completions(args, incomplete)
+        option, sign, _ = incomplete.partition("=")
+        if not (sign and option.startswith("--")):
+            return found
+        return [
+            CompletionItem(f"{option}={item.value}", help=item.help) if item.type == "plain" else item for item in found
+        ]
+
+
+class ZshWords(_WholeWords, ZshComplete):
+    """Completion in zsh."""
+
+
+class FishWords(_WholeWords, FishComplete):
+    """Completion in fish."""
+
+
+class BashWords(_WholeWords):
     """Completion in bash that knows words with `:` and `=`, at which bash splits the line."""
 
     name = "bash"
@@ -63,8 +89,6 @@ class BashWords(ShellComplete):
     def format_completion(self, item: CompletionItem[Any]) -> str:
         """Return a line for the script, with only the part of the word that bash replaces."""
         value, (_, incomplete) = str(item.value), self.get_completion_args()
-        if incomplete.startswith("--"):
-            incomplete = incomplete.partition("=")[2]
         breaks = set(os.environ.get("RUNDRY_BREAKS", "")) & {":", "="}
         kept = max((incomplete.rfind(sign) + 1 for sign in breaks), default=0)
         if value.startswith(incomplete[:kept]):
@@ -72,17 +96,19 @@ class BashWords(ShellComplete):
         return f"{item.type}\t{value}\t{' '.join((item.help or '').split())}"
 
 
+_SHELLS = (BashWords, ZshWords, FishWords)
+
+
 def prepare(cli: click.Group) -> None:
     """Make click complete with our bash script and our words. Called only while a shell asks for words."""
     from .completion_words import offer_words
 
-    add_completion_class(BashWords)
+    for words in _SHELLS:
+        add_completion_class(words)
     offer_words(cli)
 
 
 def script(cli: click.Group, shell: str) -> str:
     """Return the script for `bash`, `zsh` or `fish`."""
-    add_completion_class(BashWords)
-    found = get_completion_class(shell)
-    assert found is not None  # click has the other two
-    return found(cli, {}, "rundry", VARIABLE).source()
+    words = next(words for words in _SHELLS if words.name == shell)
+    return words(cli, {}, "rundry", VARIABLE).source()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fakes.project import read
-from fakes.rundry import Home
+from fakes.rundry import RUNDRY, Home
 from fakes.server import ScriptedServer
 from fakes.turns import finish
 
@@ -66,6 +66,17 @@ def test_bash_completes_runs_with_their_task_and_models_with_a_colon(home: Home,
         assert tab(home, project, f"rundry watch {newest}") == [newest]
         assert tab(home, project, f"rundry --api-base {server.base_url} -m qwen3:") == ["8b"]
         assert tab(home, project, "rundry resume --model=qw") == ["qwen3:8b"]
+
+
+@pytest.mark.parametrize(("shell", "at"), [("zsh", "2"), ("fish", "--on-stall=h")])
+def test_zsh_and_fish_get_a_value_behind_an_equals_sign_with_its_option(home: Home, project: Path, shell, at):
+    line = {"COMP_WORDS": "rundry resume --on-stall=h", "COMP_CWORD": at, "_RUNDRY_COMPLETE": f"{shell}_complete"}
+    asked = subprocess.run([str(RUNDRY)], cwd=project, env=home.env | line, capture_output=True, text=True, timeout=120)
+    assert asked.stderr == ""
+    assert asked.stdout.replace(",", "\n").split() in (
+        ["plain", "--on-stall=handoff", "_"],
+        ["plain", "--on-stall=handoff"],
+    )
 
 
 def test_a_config_that_cannot_be_read_completes_nothing_and_says_nothing(home: Home, project: Path):
