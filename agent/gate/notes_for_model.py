@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..protocol import PERSON
 from ..protocol.text.hunks import hunk_text
+from ..protocol.text.shorten_text import end_cut
 from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft
 
 if TYPE_CHECKING:
@@ -116,14 +117,14 @@ def _who(by: str) -> str:
 
 def _skip_reason(parts: Split | None, index: int, why: str) -> str:
     hunk = next((hunk for hunk in parts.hunks if hunk.index == index), None) if parts else None
-    return f"Hunk {index + 1}{_first_line(parts, hunk) if parts and hunk else ''} was skipped because: {why}"
+    return f"Hunk {index + 1}{_changed_line(parts, hunk) if parts and hunk else ''} was skipped because: {why}"
 
 
-def _first_line(parts: Split, hunk: Hunk) -> str:
+def _changed_line(parts: Split, hunk: Hunk) -> str:
     """Return the hunk's first changed line, which identifies it for the model."""
     change = hunk.changes[0]
     mark, lines = ("+", parts.new[change.b1 : change.b2]) if change.b2 > change.b1 else ("-", parts.old[change.a1 :])
-    return f" ({mark}{lines[0].strip()[:60]})"
+    return f" ({mark}{end_cut(lines[0].strip(), 60)})"
 
 
 def _named(hunks: Sequence[int], places: Sequence[str]) -> str:

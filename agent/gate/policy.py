@@ -17,6 +17,7 @@ from ..host.workspace_paths import Workspace
 from ..layers.effect_classes import EXECUTABLE
 from ..layers.surroundings import why_edit_asks
 from ..protocol import IN_PLACE, GateMode, Rule
+from ..protocol.text.shorten_text import end_cut
 from ..shell.command_line import ParsedLine, PlainCommand
 from ..shell.flags import base, hides, risk, script_of, unknown_word
 from ..shell.grammar import HIDDEN
@@ -257,8 +258,7 @@ def _why_asked(rule: Rule, hit: Hit) -> str:
 
 def _in_short(part: PlainCommand) -> str:
     """Shorten a command. The gate shows the whole line below, and the model has it in its call."""
-    text = " ".join(part.texts)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN].rstrip()}…"
+    return end_cut(" ".join(part.texts), _MOST_SHOWN)
 
 
 def _judge_auto(line: ParsedLine, context: PolicyContext) -> Verdict | None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ..protocol.text.shorten_text import end_cut
 from .repository import GitFailed
 
 if TYPE_CHECKING:
@@ -107,9 +108,7 @@ def _is_git_in(pid: int, folder: Path) -> bool:
 
 
 def _named(pid: int) -> str:
-    line = " ".join(_words(pid))
-    if len(line) > _SHOWN_CHARACTERS:
-        line = f"{line[: _SHOWN_CHARACTERS - 1]}…"
+    line = end_cut(" ".join(_words(pid)), _SHOWN_CHARACTERS)
     return f"process {pid} ({line})" if line else f"process {pid}"
 
 

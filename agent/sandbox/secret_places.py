@@ -15,6 +15,7 @@ import msgspec
 from ..host.plain_files import read_plain
 from ..host.real_paths import followed, is_file, is_folder, matches, real_path
 from ..host.toml_tables import read_table
+from ..protocol.text.shorten_text import end_cut
 
 _FILE = Path(__file__).with_name("secret_places.toml")
 _LINE = re.compile(
@@ -74,12 +75,8 @@ def unhidden_variables(env: Mapping[str, str]) -> list[str]:
         if not why and real is not None and is_needed(real):
             why = "commands need it"
         if why:
-            found.append(f"{variable} names {_cut(path)}, which is not hidden from commands ({why})")
+            found.append(f"{variable} names {end_cut(path, _MOST_SHOWN)}, which is not hidden from commands ({why})")
     return found
-
-
-def _cut(path: str) -> str:
-    return path if len(path) <= _MOST_SHOWN else f"{path[:_MOST_SHOWN]}…"
 
 
 def is_needed(path: Path) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from ..protocol.text.shorten_text import noted_cut
+
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 r"""One line with its ending: `\n`, `\r\n` or `\r`, as an editor counts them."""
 
-_LONGEST_LINE = 2_000
+LONGEST_LINE = 2_000
+"""Characters of a line that the model gets."""
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~])|[\x80-\x9f]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -20,14 +23,7 @@ def lines_of(text: str) -> list[str]:
 
 def numbered(lines: Iterable[str], start: int) -> list[str]:
     """Number the lines as `12| text`, and shorten very long ones."""
-    return [f"{number}| {shortened(line)}" for number, line in enumerate(lines, start)]
-
-
-def shortened(line: str) -> str:
-    """Cut the end of a very long line, and say so."""
-    if len(line) <= _LONGEST_LINE:
-        return line
-    return f"{line[:_LONGEST_LINE]} [cut: the line has {len(line):,} characters]"
+    return [f"{number}| {noted_cut(line, LONGEST_LINE)}" for number, line in enumerate(lines, start)]
 
 
 def fitting(lines: Sequence[str], limit: int) -> int:

@@ -5,10 +5,10 @@ from sampling import examples
 
 from rundry.agent.models.counting import Counter
 from rundry.agent.protocol import ImageRef, Message, ToolCall
+from rundry.agent.protocol.text.shorten_text import middle_cut
 from rundry.agent.state.facts.conversation import Conversation
 from rundry.agent.step.prompt.fit_conversation import fit
 from rundry.agent.step.prompt.fit_fixed_part import FixedLimits
-from rundry.agent.step.prompt.shorten import cut_middle
 from rundry.agent.step.prompt.smallest_window import needed_room, output_room, prompt_room, smallest_window
 from rundry.agent.tools.tool_table import tool_specs
 
@@ -75,7 +75,7 @@ def test_what_was_dropped_stays_dropped_until_the_window_is_full_again():
 
 
 def test_a_cut_text_keeps_head_and_tail_and_says_what_is_missing():
-    cut = cut_middle("a" * 500 + "b" * 500, 300)
+    cut = middle_cut("a" * 500 + "b" * 500, 300)
     assert cut.startswith("a")
     assert cut.endswith("b")
     assert "700 characters are left out" in cut
@@ -188,7 +188,7 @@ def test_a_first_message_that_is_larger_than_the_window_leaves_room_for_the_newe
     fitted = fit(conversation, count=Counter("fake").prompt, window=4_096, room=room, tools=GOAL_TOOLS)
     assert fitted.fits
     assert fitted.messages[-1].text == "result " * 60
-    assert "characters are left out here" in fitted.messages[1].text
+    assert "characters are left out" in fitted.messages[1].text
 
 
 PICTURE = ImageRef(sha="0" * 64, media="image/png", name="a.png", width=1500, height=1000)

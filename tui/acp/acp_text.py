@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rundry.agent import middle_cut
+
 from ..export.markup import as_fence
 from ..text.show_text import in_place, show, strip
 
@@ -54,12 +56,12 @@ def without_pictures(text: str) -> str:
 
 def words(text: str) -> str:
     """Return a text of several lines, shortened."""
-    return without_pictures(_marked(shortened(text)))
+    return without_pictures(_marked(middle_cut(text, MOST_TEXT)))
 
 
 def fenced(text: str, language: str = "") -> str:
     """Return the output of a tool or a command as a block of Markdown code, shortened."""
-    return as_fence(strip(shortened(text)), language)
+    return as_fence(strip(middle_cut(text, MOST_TEXT)), language)
 
 
 def code(text: str) -> str:
@@ -67,19 +69,11 @@ def code(text: str) -> str:
     return in_place(text.replace("\r\n", "\n"))
 
 
-def shortened(text: str, most: int = MOST_TEXT) -> str:
-    """Return the text, without its middle if it is longer than `most` characters."""
-    if len(text) <= most:
-        return text
-    half = most // 2
-    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters are left out …\n{text[-half:]}"
-
-
 def plain_json(value: object, hide: Callable[[str], str], depth: int = 0) -> object:
     """Return the arguments of a call as JSON with marked and shortened texts."""
     match value:
         case str():
-            return _marked(hide(shortened(value, MOST_TEXT // 10)))
+            return _marked(hide(middle_cut(value, MOST_TEXT // 10)))
         case bool() | int() | float() | None:
             return value
         case dict() if depth < 4:

@@ -15,7 +15,7 @@ from acp.schema import (
     ToolKind,
 )
 
-from rundry.agent import TOOL_TRAITS, CommandEffects, ProposalOpened, RundryError, effect_lines, proposal_title
+from rundry.agent import TOOL_TRAITS, CommandEffects, ProposalOpened, RundryError, effect_lines, end_cut, proposal_title
 
 from ..gate.proposal_words import name
 from ..text.show_text import one_line
@@ -66,8 +66,7 @@ def kind_of(tool: str) -> ToolKind:
 
 def title_line(text: str) -> str:
     """Return a title in one line."""
-    line = one_line(" ".join(text.split()))
-    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+    return end_cut(one_line(" ".join(text.split())), _TITLE)
 
 
 def text_content(text: str) -> ContentToolCallContent:

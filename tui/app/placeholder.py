@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rundry.agent import LoopKind, ViewState
 
 from ..control.resume_command import ended_on_limit
+from ..text.shorten_cells import cells_cut
 from ..text.show_text import one_line
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _before_begin(state: ViewState) -> str:
     if not state.goals:
         return "what should be done?"
     goal = one_line(" and ".join(state.goals))
-    return f"what should be done until {goal if len(goal) <= _GOAL else f'{goal[: _GOAL - 1]}…'} passes?"
+    return f"what should be done until {cells_cut(goal, _GOAL)} passes?"
 
 
 def _after_end(state: ViewState) -> str:

@@ -10,6 +10,7 @@ from rich.style import Style
 
 from ..keys.clicks import action_style
 from ..lines.draw_runs import Run, width_of
+from ..text.shorten_cells import cells_cut
 from .board_frame import bottom, failures, flights, top, workers
 from .finding_rows import tally
 from .lens_rows import lens_heading, lens_row
@@ -218,7 +219,7 @@ def _sums(data: BoardData, view: BoardView, narrowed: Narrowed | None) -> list[R
         return [tally(data) if view.tab == "findings" else []]
     counts: Row = [(narrowed.words, palette.needs_you)]
     wanted = " ".join([f"only {narrowed.only}"] * bool(narrowed.only) + [f"/{narrowed.text}"] * bool(narrowed.text))
-    name, brief = (foreign(_cut(wanted, most), palette.needs_you, palette) for most in (_GROUP, _BRIEF_GROUP))
+    name, brief = (foreign(cells_cut(wanted, most), palette.needs_you, palette) for most in (_GROUP, _BRIEF_GROUP))
     way: Row = [(data.keymap.named("   {back} all"), palette.dim + action_style("back"))] if data.acts else []
     return [[*name, blank(2), *counts, *way], [*name, blank(2), *counts], [*brief, blank(2), *counts], counts]
 
@@ -266,7 +267,3 @@ def _detail(
         [blank(1), *left(row, width - 1), (" ▐" if y in thumb else "  ", data.palette.thumb)]
         for y, row in enumerate(shown)
     ]
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.style import Style
 
 from ..lines.draw_runs import Run, marked, shorten, width_of
+from ..text.shorten_cells import cells_middle
 from ..text.show_text import one_line
 
 if TYPE_CHECKING:
@@ -54,22 +54,9 @@ def beside(first: Sequence[Row], second: Sequence[Row], width: int, gap: int) ->
     return [[*left(a, width), blank(gap), *b] for a, b in zip_longest(first, second, fillvalue=list[Run]())]
 
 
-def middle(text: str, width: int) -> str:
-    """Return a shown text in at most `width` cells. An address or a path is shortened in its middle, not at its end."""
-    if cell_len(text) <= width:
-        return text
-    if width < 8:
-        return text[: max(0, width - 1)] + "…" if width > 0 else ""
-    head = (width - 1) // 3
-    tail = width - 1 - head
-    while cell_len(text[:head]) + 1 + cell_len(text[-tail:]) > width and tail > 1:
-        tail -= 1
-    return f"{text[:head]}…{text[-tail:]}"
-
-
 def path(text: str, style: Style, palette: Palette, width: int) -> Row:
     """Return a foreign address or path, shortened in its middle."""
-    return marked(middle(one_line(text), width), style, palette.mark)
+    return marked(cells_middle(one_line(text), width), style, palette.mark)
 
 
 def grouped(count: int) -> str:

@@ -27,6 +27,7 @@ from ..start.new_run import Setup
 from ..start.run_folders import folder_of, workspace_of
 from ..start.survey import NO_MODEL, survey_lines
 from ..text.json_out import print_json
+from ..text.shorten_cells import cells_cut
 from ..text.show_text import one_line
 from .config import MISTAKES, setting_lines, settings_as_data
 
@@ -56,8 +57,7 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         branch = f"{'   ' * (depth - 1)}└─ " if depth else ""
         held = f"{held_words(run.held)}  " if run.held.cut_calls else ""
         staged = f"{plural(run.staged, 'file')} staged  " if run.staged else ""
-        about = branch + one_line(run.error or staged + verified + held + tries + fork + run.task)
-        about = about if len(about) <= _ABOUT else about[: _ABOUT - 1].rstrip() + "…"
+        about = cells_cut(branch + one_line(run.error or staged + verified + held + tries + fork + run.task), _ABOUT)
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {grade:<8} {plural(run.steps, 'step'):>9}  {about}")
     return 0
 

@@ -32,6 +32,7 @@ from ..export.report import plot_lines, report_plots, summary
 from ..export.writing import as_bytes, write_new
 from ..start.run_folders import folder_of, workspace_of
 from ..text.json_out import print_json
+from ..text.shorten_cells import cells_cut
 from ..text.show_text import one_line, path_line
 
 _TASK, _SIGNATURE = 70, 60
@@ -195,8 +196,7 @@ def _advice(advice: Advice) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    line = one_line(" ".join(text.split()))
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return cells_cut(one_line(" ".join(text.split())), most)
 
 
 def _say(line: str, *, gap: bool = False) -> None:
@@ -204,6 +204,4 @@ def _say(line: str, *, gap: bool = False) -> None:
     if gap:
         print("")
     shown = one_line(line)
-    width = _width()
-    fits = len(shown) <= width or not sys.stdout.isatty()
-    print(one_line(shown if fits else shown[: width - 1] + "…"))
+    print(cells_cut(shown, _width()) if sys.stdout.isatty() else shown)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rundry.agent import RundryError
+from rundry.agent import RundryError, end_cut
 
 _SUBJECT = 72
 _SECONDS = 120.0
@@ -53,5 +53,4 @@ def message_for(task: str, run_id: str) -> str:
     text = " ".join(task.split()) or "Apply the changes of a run"
     if len(text) <= _SUBJECT:
         return f"{text}\n\nRundry-Run: {run_id}\n"
-    subject = text[: _SUBJECT - 1].rsplit(" ", 1)[0] + "…"
-    return f"{subject}\n\n{task.strip()}\n\nRundry-Run: {run_id}\n"
+    return f"{end_cut(text, _SUBJECT)}\n\n{task.strip()}\n\nRundry-Run: {run_id}\n"

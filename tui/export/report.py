@@ -10,6 +10,7 @@ from itertools import zip_longest
 from rundry.agent import GroupSpend, Report, money, plural, short
 
 from ..head.meters import draw_bar
+from ..text.shorten_cells import cells_fit
 from ..text.show_text import one_line
 
 _TWO_COLUMNS = 110
@@ -93,8 +94,7 @@ def _drawn(plot: BarPlot, width: int) -> list[str]:
     highest = max(bar.value for bar in plot.bars) or 1.0
     rows = [plot.title]
     for name, bar in zip(names, plot.bars, strict=True):
-        shown = name if len(name) <= label else name[: label - 1] + "…"
-        rows.append(f"  {shown:<{label}}  {_bar(bar.value / highest, room):<{room}}  {bar.words:>{words}}")
+        rows.append(f"  {cells_fit(name, label)}  {_bar(bar.value / highest, room):<{room}}  {bar.words:>{words}}")
     return rows
 
 

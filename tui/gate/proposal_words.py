@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import IN_PLACE, effects_title, plural
 
+from ..text.shorten_cells import cells_cut
 from ..text.show_text import one_line, path_line, show
 from .entry_choices import ENTRY, STAGE, counts_of, state_of
 
@@ -73,8 +74,7 @@ def about(proposal: ProposalOpened, hunks: int | None = None) -> str:
 
 
 def _short(command: str) -> str:
-    line = one_line(" ".join(command.split()))
-    return line if len(line) <= _COMMAND else f"{line[: _COMMAND - 1].rstrip()}…"
+    return cells_cut(one_line(" ".join(command.split())), _COMMAND)
 
 
 def _call_name(proposal: ProposalOpened) -> str:

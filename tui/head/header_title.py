@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rundry.agent import plural
 
 from ..control.review_words import staged_words
+from ..text.shorten_cells import cells_cut
 from .meters import NO_MODEL, Piece
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
         if state.search is not None and state.finder is not None and state.finder.lenses:
             words.append(Piece(f"  {plural(state.search.dry_passes, 'pass')}", "goal"))
         if "goal" in shown and state.goals:
-            words += [Piece("  ", "gap"), Piece(_cut(state.goals[0], 32), "goal")]
+            words += [Piece("  ", "gap"), Piece(cells_cut(state.goals[0], 32), "goal")]
         parts.append(words)
     if "model" in shown and state.model and state.model != NO_MODEL:
-        words = [Piece(_cut(model_name(state.model), 28), "model", "model")]
+        words = [Piece(cells_cut(model_name(state.model), 28), "model", "model")]
         if "effort" in shown and state.effort:
             words.append(Piece(f" {state.effort}", "goal", "effort"))
         if "local" in shown and state.local and not state.model.startswith(SCRIPTED):
@@ -115,7 +116,3 @@ def _held(state: ViewState, *, whole: bool) -> Piece | None:
     if gaps:
         return Piece(", ".join([state.sandbox, *gaps]) if whole else gaps[0], "amber")
     return Piece(state.sandbox, "goal") if whole else None
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

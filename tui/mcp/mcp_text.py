@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rundry.agent import CLIENT
+from rundry.agent import CLIENT, noted_cut
 
 from ..text.show_text import bare, show
 
@@ -14,8 +14,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 def cut(text: str, most: int) -> str:
     """Return a text of a run with marks for hidden characters, and at most about `most` characters of it."""
-    shown = show(text[: most + 1])
-    return shown if len(text) <= most else f"{shown}\n[{len(text) - most} more characters]"
+    return show(noted_cut(text, most))
 
 
 def given(text: str) -> str:

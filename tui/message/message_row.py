@@ -14,6 +14,7 @@ from rundry.agent import SHOW_WAIT_SECONDS, Background, ViewState, clock, waitin
 
 from ..keys.clicks import clickable
 from ..keys.screen_keymap import keymap_of
+from ..text.shorten_cells import cells_cut, cells_fit
 from ..text.show_text import one_line
 from .attached_line import Attachments
 from .message_box import MessageBox
@@ -142,25 +143,20 @@ def _background_lines(running: Sequence[Background], now: float, width: int) -> 
     lines = [_background_line(job, now, width) for job in shown]
     if len(shown) < len(running):
         rest = running[len(shown) :]
-        lines.append(Content(_cut(f"and {len(rest)} more: {', '.join(j.name for j in rest)}", width)))
+        lines.append(Content(cells_cut(f"and {len(rest)} more: {', '.join(j.name for j in rest)}", width)))
     return lines
 
 
 def _background_line(job: Background, now: float, width: int) -> Content:
-    name = _cut(job.name, _NAME)
     since = clock(now - job.since)
     end = f"/stop {job.name}"
     room = width - 2 - _NAME - 2 - 7 - 2 - len(end) - 2
-    said = _cut(one_line(job.line or job.command), max(room, 0))
+    said = cells_fit(one_line(job.line or job.command), room)
     return Content.assemble(
         ("▸ ", "$accent"),
-        (name.ljust(_NAME), "$foreground"),
+        (cells_fit(job.name, _NAME), "$foreground"),
         f"  {since:>7}  ",
-        said.ljust(max(room, 0)),
+        said,
         "  ",
         (end, "$faint"),
     )
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: max(0, most - 1)] + "…"

@@ -11,8 +11,3 @@ _PADDING = 4
 def inner_width(screen: int, limit: int) -> int:
     """Return the cells of a row of text, on a screen with this width, in a dialog of at most `limit` cells."""
     return max(1, min(limit, screen * _SHARE // 100) - _PADDING)
-
-
-def cut(text: str, width: int) -> str:
-    """Return a text in at most `width` cells, with `…` in place of the rest."""
-    return text if len(text) <= width else text[: max(0, width - 1)] + "…"

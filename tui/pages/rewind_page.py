@@ -20,8 +20,9 @@ from ..keys.clicks import clickable, clicked_action, press_clicked_key
 from ..keys.close_dialog import ClosesOnce
 from ..keys.marking import moves
 from ..keys.screen_keymap import keymap_of
+from ..text.shorten_cells import cells_fit
 from ..text.show_text import one_line
-from .page_size import cut, inner_width
+from .page_size import inner_width
 
 TITLE = 50
 """Width of a message."""
@@ -143,12 +144,11 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
         else:
             title = f"  step {point.step}  {one_line(step_title(self._blocks, point))}"
         column = max(8, min(TITLE, inner_width(self.size.width, WIDTH) - _BESIDE))
-        title = cut(title, column)
         clock = time.strftime("%H:%M", time.localtime(point.at))
         files = len({path for change in self._changes.after(point.seq) for path in change.files})
         back = plural(files, "file") if files else ""
         mark, style = ("▸ ", "bold $bright") if is_picked else ("  ", "$foreground" if point.text else "$dim")
-        return Content.assemble((mark, "$accent"), (f"{title:<{column}}", style), (f"{back:>9}{clock:>7}", "$dim"))
+        return Content.assemble((mark, "$accent"), (cells_fit(title, column), style), (f"{back:>9}{clock:>7}", "$dim"))
 
     def _told(self, point: Point) -> str:
         changes = self._changes.after(point.seq)

@@ -18,8 +18,9 @@ from ..head.meters import draw_bar
 from ..keys.clicks import press_clicked_key
 from ..keys.close_dialog import ClosesOnce
 from ..keys.screen_keymap import keymap_of
+from ..text.shorten_cells import cells_fit
 from ..text.show_text import one_line
-from .page_size import cut, inner_width
+from .page_size import inner_width
 
 WIDTH = 76
 _NAME, _BAR = 22, 10
@@ -84,11 +85,11 @@ def _tokens(share: ModelShare) -> int:
 
 def _row(share: ModelShare, part: float, column: int, *, is_now: bool, has_bar: bool) -> Content:
     name = one_line(model_name(share.model) or "?")
-    name = cut(f"› {name}" if is_now else f"  {name}", column)
+    name = cells_fit(f"› {name}" if is_now else f"  {name}", column)
     usd = "$?" if share.usd is None else money(share.usd)
     full, rest = draw_bar(part, _BAR)
     return Content.assemble(
-        (f"{name:<{column}} ", "$bright" if is_now else "$foreground"),
+        (f"{name} ", "$bright" if is_now else "$foreground"),
         f"{share.calls:>6} {short(share.tokens_in):>7} {short(share.tokens_out):>7} {usd:>8}",
         *([("   ", ""), (full, "$meter-ok"), (rest, "$meter-track")] if has_bar else []),
         f" {round(part * 100):>{3 if has_bar else 4}}%",

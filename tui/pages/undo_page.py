@@ -17,8 +17,9 @@ from rundry.agent import RecordedChange, plural
 from ..keys.clicks import press_clicked_key
 from ..keys.close_dialog import ClosesOnce
 from ..keys.screen_keymap import keymap_of
+from ..text.shorten_cells import cells_cut, cells_fit
 from ..text.show_text import one_line, path_line
-from .page_size import cut, inner_width
+from .page_size import inner_width
 
 MOST = 10
 """Number of changes that are listed."""
@@ -109,10 +110,10 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
 
 def _row(change: RecordedChange, width: int) -> Content:
     column = max(8, min(TITLE, width - 2 - _FILES - _STEP))
-    title = cut(one_line(change.title), column)
+    title = cells_fit(one_line(change.title), column)
     files = "" if change.command is None or not change.files else plural(len(change.files), "file")
     step = "" if change.step is None else f"step {change.step}"
-    return Content.assemble(f"  {title:<{column}}", (f"{files:>{_FILES}}{step:>{_STEP}}", "$dim"))
+    return Content.assemble(f"  {title}", (f"{files:>{_FILES}}{step:>{_STEP}}", "$dim"))
 
 
 def _what(change: RecordedChange, most: int, width: int) -> Iterator[Content]:
@@ -122,6 +123,6 @@ def _what(change: RecordedChange, most: int, width: int) -> Iterator[Content]:
     parts = [*(path_line(path) for path in change.files), *(one_line(words) for words in change.effects.also)]
     shown = parts if len(parts) <= most else parts[: max(0, most - 1)]
     for part in shown:
-        yield Content.styled(f"    {cut(part, width - 4)}", "$dim")
+        yield Content.styled(f"    {cells_cut(part, width - 4)}", "$dim")
     if len(parts) > len(shown) and most > 0:
         yield Content.styled(f"    … and {len(parts) - len(shown):,} more", "$dim")

@@ -14,6 +14,7 @@ from ..app.message_and_notice import Prompt
 from ..control.run_reader import step_title
 from ..keys.keymap import Keymap
 from ..keys.lookup import parse_slash, slash_commands
+from ..text.shorten_cells import cells_cut
 from ..text.show_text import one_line, show
 from .headless.headless_lines import model_words
 from .plain_words import HELP, budget_lines, detail_lines, entry_lines, status_line
@@ -155,8 +156,7 @@ class Commands:
 
     def _point_title(self, point: Point) -> str:
         said = point.text if point.text is not None else step_title(self._controller.state.blocks, point)
-        text = one_line(said)
-        text = text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…"
+        text = cells_cut(one_line(said), _TITLE)
         return f"your message: {text}" if point.text is not None else f"step {point.step}: {text}".rstrip(": ")
 
     def _rewind_when(self, points: Sequence[Point], word: str) -> None:

@@ -14,7 +14,7 @@ from .standard_streams import drop_output
 
 _OF_THE_PATH = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EROFS)
 """Errors of a path that the user can correct."""
-_WORD, _TAIL, _LINE = 200, 40, 600
+_WORD, _LINE = 140, 600
 """Characters of the longest word, of its end when it is cut, and of the longest line."""
 LATER = 75
 """Exit code if a later retry can succeed."""
@@ -62,6 +62,6 @@ def fail(text: str, code: int = 2) -> NoReturn:
 
 def _cut(line: str) -> str:
     """Shorten long words, such as a value of 5,000 characters, and the middle of a line that is still too long."""
-    words = [word if len(word) <= _WORD else f"{word[: _WORD // 2]}…{word[-_TAIL:]}" for word in line.split(" ")]
-    short = " ".join(words)
-    return short if len(short) <= _LINE else f"{short[: _LINE // 2]} … {short[-(_LINE // 2) :]}"
+    from .shorten_cells import cells_middle
+
+    return cells_middle(" ".join(cells_middle(word, _WORD) for word in line.split(" ")), _LINE)

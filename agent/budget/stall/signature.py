@@ -8,7 +8,10 @@ import re
 from typing import cast
 
 from ...host.terminal_text import plain
+from ...protocol.text.shorten_text import end_cut
 
+LABEL = 100
+"""Characters of a label of a stall."""
 _EXPLAINING = frozenset({"reason", "explanation", "thought", "rationale", "purpose", "why", "justification", "intent"})
 """Arguments that explain a call and do not change what it does."""
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?"
@@ -110,9 +113,4 @@ def readable(action: str, arguments: object) -> str:
         shown = " ".join(values)
     else:
         shown = collapse_spaces(str(arguments or ""))
-    return shortened(f"{action} {shown}".strip())
-
-
-def shortened(text: str, limit: int = 100) -> str:
-    """Shorten the text to at most `limit` characters."""
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+    return end_cut(f"{action} {shown}".strip(), LABEL)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from .signature import canonical, digest, plain_words, readable, shortened, without_volatile
+from ...protocol.text.shorten_text import end_cut, line_cut
+from .signature import LABEL, canonical, digest, plain_words, readable, without_volatile
 
 if TYPE_CHECKING:
     from ...protocol import StallKind
@@ -64,7 +65,7 @@ def distinct_calls(calls: Sequence[Call]) -> list[tuple[str, Call]]:
 def entry_of_plans(calls: Sequence[Call]) -> Entry:
     """Return the entry of a step with only plans or notes; repeating the same plan is a monologue."""
     words = plain_words(" ".join(canonical(call.arguments) for call in calls))
-    return Entry(digest("note", words), shortened(readable(calls[0].action, calls[0].arguments)), "note")
+    return Entry(digest("note", words), readable(calls[0].action, calls[0].arguments), "note")
 
 
 def entry_of(calls: Sequence[tuple[str, Call]], text: str) -> Entry:
@@ -72,8 +73,8 @@ def entry_of(calls: Sequence[tuple[str, Call]], text: str) -> Entry:
     if calls:
         label = ", ".join(readable(call.action, call.arguments) for _, call in calls)
         failed = all(not call.ok for _, call in calls)
-        return Entry(digest(*sorted(key for key, _ in calls)), shortened(label), "tool", failed)
+        return Entry(digest(*sorted(key for key, _ in calls)), end_cut(label, LABEL), "tool", failed)
     words = plain_words(text)
     if not words:
         return Entry("empty", "an empty answer", "empty")
-    return Entry(digest("text", words), shortened(" ".join(text.split())), "text")
+    return Entry(digest("text", words), line_cut(text, LABEL), "text")

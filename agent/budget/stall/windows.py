@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...protocol.text.counts import plural
-from .signature import canonical, digest, readable, shortened, without_volatile
+from ...protocol.text.shorten_text import end_cut
+from .signature import LABEL, canonical, digest, readable, without_volatile
 from .step_entries import Entry, Poll, Symptom, count_in_a_row, distinct_calls, entry_of, entry_of_plans
 
 if TYPE_CHECKING:
@@ -192,14 +193,14 @@ class Windows:
 
     def _full(self) -> Iterator[Symptom]:
         if self.repeated_text is not None:
-            yield Symptom("chant", "chant", shortened(self.repeated_text))
+            yield Symptom("chant", "chant", end_cut(self.repeated_text, LABEL))
         yield from self._refusals(REFUSED, full=True)
         if self.poll and (self.poll.count > POLLS or self.poll.until - self.poll.since > POLL_SECONDS):
             yield Symptom("poll", self.poll.key, self.poll.label)
         yield from self._repeats(full=True)
         for action, (error, count) in self.errors.items():
             if count >= max(SAME_ERROR, self.window) and not _SAYS_NOTHING.fullmatch(error):
-                yield Symptom("same-error", digest(action, error), shortened(f"{action}: {error}"))
+                yield Symptom("same-error", digest(action, error), end_cut(f"{action}: {error}", LABEL))
         yield from self._cycles()
         yield from self._text_symptoms()
         if self.score_rounds >= SCORE_ROUNDS:
@@ -247,7 +248,7 @@ class Windows:
 
     def _round(self, kind: StallKind, entries: Sequence[Entry]) -> Symptom:
         key = digest(*sorted({entry.key for entry in entries}))
-        return Symptom(kind, key, shortened(" -> ".join(shortened(entry.label, 40) for entry in entries), 160))
+        return Symptom(kind, key, end_cut(" -> ".join(end_cut(entry.label, 40) for entry in entries), 160))
 
     def _text_symptoms(self) -> Iterator[Symptom]:
         last = self.entries[-1] if self.entries else None

@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from ...protocol import McpServer, ToolSpec
+from ...protocol.text.shorten_text import noted_cut
 from ...protocol.tools.mcp import offered_name
 
 MOST_TOOLS = 64
@@ -125,7 +126,7 @@ def _read(server: McpServer, name: str, row: Mapping[str, Any]) -> McpTool | str
         server=server.name,
         name=name,
         offered=offered_name(server.name, name),
-        description=_shortened(clean(str(row.get("description") or row.get("title") or ""))),
+        description=noted_cut(clean(str(row.get("description") or row.get("title") or "")), LONGEST_DESCRIPTION),
         schema=cast("dict[str, Any]", _cleaned({**schema, "properties": schema.get("properties") or {}})),
         claims=[words for hint, words in _HINTS.items() if hints.get(hint) is True],
         digest=hashlib.sha256(json.dumps(row, sort_keys=True).encode("utf-8", "surrogateescape")).hexdigest(),
@@ -138,15 +139,9 @@ def clean(text: str) -> str:
     return "".join(character for character in plain if unicodedata.category(character) != "Cs")
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= LONGEST_DESCRIPTION:
-        return text
-    return f"{text[:LONGEST_DESCRIPTION].rstrip()} [cut: {len(text):,} characters]"
-
-
 def _cleaned(value: object) -> object:
     if isinstance(value, str):
-        return _shortened(clean(value))
+        return noted_cut(clean(value), LONGEST_DESCRIPTION)
     if isinstance(value, list):
         return [_cleaned(item) for item in cast("list[object]", value)]
     if isinstance(value, dict):

@@ -42,11 +42,12 @@ from ...protocol import (
     WorkResult,
     child_name,
 )
+from ...protocol.text.shorten_text import first_line
 from ...state.facts.checkpoint import last_end
 from ...state.reports.run_files import journal_path, new_run_id
 from ..client.start_request import Order, ResumeChanges
 from ..end.undecided import note_at_end
-from ..units.pass_texts import LINE, cut
+from ..units.pass_texts import LINE
 from .child_kinds import new_findings, share_of_child, spec_of_child, start_of_child
 from .share import raised_limits
 
@@ -298,5 +299,5 @@ def _finished(child: Child, ended: RunEnded, *, resumes: bool) -> ChildFinished:
         limit=ended.limit,
         resumes=resumes,
         files_changed=ended.files_changed,
-        said=cut((ended.answer or "").strip().split("\n", 1)[0], LINE),
+        said=first_line(ended.answer or "", LINE),
     )

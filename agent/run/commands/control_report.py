@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...journal.encoding import recorded_text
 from ...protocol import BackgroundEnded, Prompted, ShellFinished, WheelGiven, WheelTaken
+from ...protocol.text.shorten_text import end_cut
 from ...step.resources.changes_since import Seen, changes_since, moment_of, seen
 from ...step.tool_calls.file_events import FileContents
 
@@ -108,9 +109,8 @@ def control_summary(done: Sequence[Action], changes: Sequence[Seen], note: str, 
 
 def _line(action: Action) -> str:
     how = {True: "", False: " (it failed)", None: " (interrupted: its result is not known)"}[action.ok]
-    what = json.dumps(action.arguments, ensure_ascii=False)
-    what = what if len(what) <= _SHOWN_RESULT else what[:_SHOWN_RESULT] + "…"
-    result = action.result[:_SHOWN_RESULT].strip()
+    what = end_cut(json.dumps(action.arguments, ensure_ascii=False), _SHOWN_RESULT)
+    result = end_cut(action.result, _SHOWN_RESULT).strip()
     return f"- {action.tool} {what}{how}" + (f"\n  {result}".replace("\n", "\n  ").rstrip() if result else "")
 
 

@@ -21,6 +21,7 @@ from ...protocol import (
 )
 from ...protocol.text.effect_words import effect_lines
 from ...protocol.text.hunks import Split, hunk_text
+from ...protocol.text.shorten_text import first_line, noted_cut
 from ...protocol.tools.traits import tools_with
 from ...state.facts.checkpoint import facts_of
 from ...state.facts.tool_actions import Action, arguments_of
@@ -68,8 +69,10 @@ def handoff_record(facts: RunFacts, reason: str, blobs: Blobs) -> HandoffRecord:
                 tool=p.tool,
                 path=p.path,
                 command=p.command,
-                call=None if p.call is None else _cut(p.call, _DIFF),
-                diff=_cut(p.diff if p.effects is None else "\n".join([*effect_lines(p.effects), "", p.diff]), _DIFF),
+                call=None if p.call is None else noted_cut(p.call, _DIFF),
+                diff=noted_cut(
+                    p.diff if p.effects is None else "\n".join([*effect_lines(p.effects), "", p.diff]), _DIFF
+                ),
             )
             for p in [*facts.requests.proposals.values(), *facts.requests.refused]
         ],
@@ -144,7 +147,7 @@ def _last(action: Action) -> LastAction:
         tool=action.tool,
         arguments=_shortened(action.arguments),
         ok=action.ok,
-        result=_cut(action.result, _RESULT),
+        result=noted_cut(action.result, _RESULT),
     )
 
 
@@ -156,7 +159,7 @@ def _shortened(arguments: object) -> object:
         case list():
             return [_shortened(value) for value in cast("list[object]", arguments)]
         case str():
-            return _cut(arguments, _RESULT)
+            return noted_cut(arguments, _RESULT)
         case _:
             return arguments
 
@@ -183,13 +186,13 @@ def _changed(path: str, before: str | None, after: str | None, blobs: Blobs, roo
         return ChangedFile(path=path, diff="(not text)")
     parts = Split(sides.old, sides.new, list(sides.compare()))
     diff = diff_head(path, is_new=old is None, is_gone=new is None) + hunk_text(parts)
-    return ChangedFile(path=path, diff=_cut(diff, room) if room else "", added=parts.added, removed=parts.removed)
+    return ChangedFile(path=path, diff=noted_cut(diff, room) if room else "", added=parts.added, removed=parts.removed)
 
 
 def _tried(facts: RunFacts) -> list[Tried]:
     """Return the stalls, the failed actions and, if a check still fails, the changes that did not help."""
     found = [(stall.signature, f"it stalled: {stall_kind_words(stall.kind)}") for stall in facts.stalls]
-    found += [_named(action, _first_line(action.result)) for action in facts.actions if action.ok is False]
+    found += [_named(action, first_line(action.result, _RESULT)) for action in facts.actions if action.ok is False]
     if _failing(facts) is not None:
         done = [action for action in facts.actions if action.ok and action.tool in _CHANGES]
         found += [_named(action, "done, but the check still fails") for action in done]
@@ -207,16 +210,4 @@ def _distinct(found: Iterable[tuple[str, str]]) -> list[Tried]:
 def _named(action: Action, why: str) -> tuple[str, str]:
     arguments = arguments_of(action)
     about = next((str(arguments[name]) for name in ("path", "command", "pattern", "url") if name in arguments), "")
-    return _first_line(f"{action.tool} {about}".strip()), why
-
-
-def _first_line(text: str) -> str:
-    return _cut(text.strip().split("\n", 1)[0], _RESULT)
-
-
-def _cut(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    kept = text[:limit]
-    kept = kept[: kept.rfind("\n") + 1] if "\n" in kept else kept
-    return f"{kept}[... {len(text) - len(kept):,} more characters]"
+    return first_line(f"{action.tool} {about}", _RESULT), why

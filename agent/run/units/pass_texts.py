@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...protocol.text.shorten_text import end_cut, first_line, line_cut
 from ...state.facts.conversation import last_text
 from ...state.facts.tool_actions import arguments_of
 from ...step.checks.feedback import feedback
@@ -33,8 +34,8 @@ def describe_failure(facts: RunFacts) -> str:
         last = checks[-1]
         how = "timed out" if last.timed_out else last.error or f"exit code {last.exit_code}"
         if last.suspect is not None:
-            return f"suspect check `{cut(last.command, 60)}`: {last.suspect}"
-        return f"the check `{cut(last.command, 60)}` fails ({how})"
+            return f"suspect check `{end_cut(last.command, 60)}`: {last.suspect}"
+        return f"the check `{end_cut(last.command, 60)}` fails ({how})"
     judged = [one for one in facts.verdicts.predicates.values() if not one.passed]
     return f"{judged[-1].name}: {judged[-1].detail}" if judged else "the success predicates do not hold"
 
@@ -61,26 +62,20 @@ def _line(one: PassFinished) -> str:
     files = f", {len(one.files)} files" if len(one.files) > 1 else f", {one.files[0]}" if one.files else ""
     again = f", the same change as pass {one.repeats}" if one.repeats is not None else ""
     said = f': "{one.said}"' if one.said else ""
-    return f"- pass {one.number} {one.verdict}{files}{again} ({cut(one.why, LINE)}){said}"
+    return f"- pass {one.number} {one.verdict}{files}{again} ({end_cut(one.why, LINE)}){said}"
 
 
 def model_summary(facts: RunFacts) -> str:
     """Return the model's own summary of the pass, on one line."""
     text = str(arguments_of(facts.finish).get("answer", "")) if facts.finish is not None else ""
-    text = text.strip() or (last_text(facts.main.messages) or "").strip()
-    return cut(text.split("\n", 1)[0], LINE)
+    return first_line(text.strip() or last_text(facts.main.messages) or "", LINE)
 
 
 def commit_message(facts: RunFacts, number: int, said: str, why: str) -> str:
     """Return the commit message: the model's summary, the task, the reason and the run."""
     spec = facts.spec
-    subject = cut(said or " ".join(spec.task.split()), SUBJECT)
+    subject = line_cut(said or spec.task, SUBJECT)
     return f"rundry pass {number}: {subject}\n\n{spec.task.strip()}\n\n{why}\nRundry-Run: {spec.run_id}"
-
-
-def cut(text: str, limit: int) -> str:
-    """Cut the text to at most `limit` characters."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def pass_summary(facts: RunFacts) -> str:

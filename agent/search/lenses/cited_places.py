@@ -12,6 +12,7 @@ import msgspec
 from ...host.file_errors import PathRefused
 from ...host.meant_paths import meant_path
 from ...host.plain_files import read_plain
+from ...protocol.text.shorten_text import end_cut
 
 if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
@@ -111,7 +112,7 @@ def _problem(place: CitedPlace, workspace: Workspace, served: Iterable[str]) -> 
         return f"{place.path} has {len(lines):,} lines: there is no line {last if last > len(lines) else place.line}"
     near = lines[max(0, place.line - 1 - _NEAR) : last + _NEAR]
     if place.quote and _squeezed(place.quote) not in _squeezed("\n".join(near)):
-        return f"{place.path}:{place.line} does not have the text `{_cut(place.quote)}`"
+        return f"{place.path}:{place.line} does not have the text `{end_cut(place.quote, _SHORT)}`"
     return None
 
 
@@ -125,7 +126,7 @@ def _why_no_quote(text: str, workspace: Workspace, served: Iterable[str]) -> str
                 return None
         except (OSError, ValueError):
             continue
-    return f"`{_cut(text)}` does not name a file of this workspace: {_HOW}"
+    return f"`{end_cut(text, _SHORT)}` does not name a file of this workspace: {_HOW}"
 
 
 def _is_there(path: str, workspace: Workspace) -> bool:
@@ -142,7 +143,3 @@ def _real(path: str, workspace: Workspace) -> Path | None:
 
 def _squeezed(text: str) -> str:
     return " ".join(text.split())
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."

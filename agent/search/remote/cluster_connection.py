@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from ...protocol import UserError
+from ...protocol.text.shorten_text import line_cut
 from ...settings.search.executor import Executor, is_loopback
 from .loads import WorkerLoad
 from .order import Versions
@@ -289,4 +290,4 @@ def _reason(error: BaseException) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return line_cut(f"{type(error).__name__}: {error}", 300)

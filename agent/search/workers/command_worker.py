@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...protocol import UserError
+from ...protocol.text.shorten_text import line_cut
 from ...sandbox.command_access import Access
-from .reply import LONGEST, error_tail, one_line, read_reply
+from .reply import LONGEST, LONGEST_ERROR, error_tail, read_reply
 from .worker import ItemResult, WorkItem, as_json
 
 if TYPE_CHECKING:
@@ -74,4 +75,4 @@ def _judged(done: Finished) -> ItemResult:
 
 
 def _with(errors: str, error: str) -> str:
-    return one_line(f"{error}; standard error: {errors}") if errors else one_line(error)
+    return line_cut(f"{error}; standard error: {errors}" if errors else error, LONGEST_ERROR)

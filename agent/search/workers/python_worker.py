@@ -14,8 +14,9 @@ import msgspec
 from ...host.processes.command_output import HeadTail
 from ...host.processes.process_tree import ProcessTree
 from ...protocol import UserError
+from ...protocol.text.shorten_text import line_cut
 from ...sandbox.command_access import Access
-from .reply import LONGEST, error_tail, one_line, read_reply
+from .reply import LONGEST, LONGEST_ERROR, error_tail, read_reply
 from .worker import ItemResult, WorkItem, as_json
 
 if TYPE_CHECKING:
@@ -210,9 +211,11 @@ def _judged(line: bytes) -> ItemResult:
         reply = msgspec.json.decode(line, type=_ChildReply)
     except (msgspec.DecodeError, UnicodeError):
         return read_reply(line)  # a lone surrogate: the error names it
-    return ItemResult(error=one_line(reply.raised)) if reply.raised is not None else read_reply(bytes(reply.answer))
+    if reply.raised is not None:
+        return ItemResult(error=line_cut(reply.raised, LONGEST_ERROR))
+    return read_reply(bytes(reply.answer))
 
 
 def _with(errors: bytes, error: str) -> str:
     words = error_tail(errors)
-    return one_line(f"{error}; standard error: {words}") if words else error
+    return line_cut(f"{error}; standard error: {words}", LONGEST_ERROR) if words else error

@@ -10,6 +10,7 @@ import msgspec
 
 from ...protocol import ITEM_KINDS
 from ...protocol.text.double_keys import double_key
+from ...protocol.text.shorten_text import line_cut
 from ..items.item_state import Candidate
 from .worker import ItemResult, ReportedFinding
 
@@ -17,7 +18,7 @@ LONGEST = 64_000_000
 """Bytes of the longest answer: more than a million items."""
 QUOTED = 300
 """Characters of an answer that an error message quotes."""
-_LONGEST_ERROR = 1_000
+LONGEST_ERROR = 1_000
 _FIELDS = ("items", "findings", "found_new", "reason", "error")
 
 
@@ -45,7 +46,7 @@ def read_reply(answer: bytes) -> ItemResult:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _refused(answer)
     if _may_have_double_key(answer, reply) and (key := double_key(answer.decode())) is not None:
-        return ItemResult(error=f"the answer has the key `{one_line(key, 60)}` twice in one object: write it once")
+        return ItemResult(error=f"the answer has the key `{line_cut(key, 60)}` twice in one object: write it once")
     return _checked(reply)
 
 
@@ -90,21 +91,15 @@ def _unknown_kind(items: object) -> str | None:
     return None
 
 
-def one_line(text: str, limit: int = _LONGEST_ERROR) -> str:
-    """Return the text on one line, cut to the limit."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[:limit]}..."
-
-
 def quoted(output: bytes, limit: int = QUOTED) -> str:
     """Return the beginning of an output, on one line."""
-    return one_line(output[: limit * 4].decode("utf-8", "replace"), limit)
+    return line_cut(output[: limit * 4].decode("utf-8", "replace"), limit)
 
 
 def error_tail(errors: bytes, limit: int = QUOTED) -> str:
     """Return the end of standard error on one line; empty if nothing was printed."""
     text = " ".join(errors[-limit * 4 :].decode("utf-8", "replace").split())
-    return text if len(text) <= limit else f"...{text[-limit:]}"
+    return text if len(text) <= limit else f"…{text[-limit:]}"
 
 
 def _checked(reply: _Reply) -> ItemResult:
@@ -122,7 +117,7 @@ def _checked(reply: _Reply) -> ItemResult:
         ],
         found_new=reply.found_new,
         reason=reply.reason or "",
-        error=one_line(reply.error or ""),
+        error=line_cut(reply.error or "", LONGEST_ERROR),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol.text.path_text import quoted_path
+from ...protocol.text.shorten_text import line_cut
 
 if TYPE_CHECKING:
     from ...protocol import (
@@ -40,7 +41,11 @@ def handoff_markdown(
     The text quotes models, files and tools: sanitize it with `tui.text.show_text` before you print it on a terminal.
     """
     record = opened.record
-    lines = [f"# Hand-off: {_one_line(opened.reason)}", "", f"**Next:** {_one_line(opened.suggested_action)}"]
+    lines = [
+        f"# Hand-off: {line_cut(opened.reason, _LINE)}",
+        "",
+        f"**Next:** {line_cut(opened.suggested_action, _LINE)}",
+    ]
     digests = digests_of(record) if waiting is None else waiting
     if run_id and not digests and record.failing_check is not None and record.failing_check.digest:
         lines += ["", *_next_commands(run_id, [record.failing_check.digest])]
@@ -130,7 +135,7 @@ def _proposal(proposal: OpenProposal, digest: str | None) -> list[str]:
 def _check(check: FailingCheck) -> list[str]:
     how = "timed out" if check.timed_out else f"exit code {check.exit_code}"
     count = f", {check.failing} failing" if check.failing is not None else ""
-    head = f"`{_one_line(check.command)}`: {how}{count}"
+    head = f"`{line_cut(check.command, _LINE)}`: {how}{count}"
     lines = [head, "", *_fenced(check.output)] if check.output.strip() else [head]
     return [*lines, "", *_suspect(check)] if check.suspect else lines
 
@@ -138,14 +143,14 @@ def _check(check: FailingCheck) -> list[str]:
 def _suspect(check: FailingCheck) -> list[str]:
     """Return the missing tests, one line each."""
     more = check.missing_count - len(check.missing)
-    names = [f"- {_one_line(name)}" for name in check.missing] + ([f"- and {more} more"] if more > 0 else [])
-    return [f"Suspect: {_one_line(check.suspect)}", *names]
+    names = [f"- {line_cut(name, _LINE)}" for name in check.missing] + ([f"- and {more} more"] if more > 0 else [])
+    return [f"Suspect: {line_cut(check.suspect, _LINE)}", *names]
 
 
 def _tried(tried: Tried) -> str:
     times = f" ({tried.times} times)" if tried.times > 1 else ""
-    why = f": {_one_line(tried.why)}" if tried.why else ""
-    return f"- {_one_line(tried.what)}{times}{why}"
+    why = f": {line_cut(tried.why, _LINE)}" if tried.why else ""
+    return f"- {line_cut(tried.what, _LINE)}{times}{why}"
 
 
 def _changes(files: Sequence[str], changes: Sequence[ChangedFile]) -> list[str]:
@@ -163,7 +168,7 @@ def _counts(change: ChangedFile | None) -> str:
 
 def _action(action: LastAction) -> str:
     how = {True: "ok", False: "failed", None: "no result"}[action.ok]
-    return f"- {_one_line(action_words(action))}: {how}: {_one_line(action.result)}"
+    return f"- {line_cut(action_words(action), _LINE)}: {how}: {line_cut(action.result, _LINE)}"
 
 
 def _shares(shares: Sequence[ModelShare]) -> list[str]:
@@ -172,7 +177,7 @@ def _shares(shares: Sequence[ModelShare]) -> list[str]:
     rows = ["", "| model | calls | tokens in | out | usd |", "| --- | ---: | ---: | ---: | ---: |"]
     for share in shares:
         usd = "?" if share.usd is None else f"{share.usd:.4f}"
-        name = _one_line(share.model).replace("|", "/")
+        name = line_cut(share.model, _LINE).replace("|", "/")
         rows.append(f"| {name} | {share.calls} | {share.tokens_in:,} | {share.tokens_out:,} | {usd} |")
     return rows
 
@@ -192,8 +197,3 @@ def _fenced(text: str, kind: str = "") -> list[str]:
     """Return a fenced block. The fence is longer than any fence in the text, so that no quoted text can close it."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return [f"{fence}{kind}", *text.rstrip("\n").splitlines(), fence]
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE else f"{line[: _LINE - 3]}..."

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ...protocol.text.shorten_text import end_cut
 from .show.short_numbers import clock
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ class Wait:
         if self.until is not None:
             at = f" (at {_time_of_day(self.until)})" if self.until - self.since >= SHOW_TIME_SECONDS else ""
             return f"{self.what}{more}  retry in {clock(max(0.0, self.until - now))}{at}"
-        what = (
-            _shortened(self.what, width - min(width // 2, len(self.line) + _TIME)) if width and self.line else self.what
-        )
+        what = end_cut(self.what, width - min(width // 2, len(self.line) + _TIME)) if width and self.line else self.what
         return f"{what}{more}  {clock(max(0.0, now - self.since))}  {self.line}".rstrip()
 
 
@@ -87,10 +86,6 @@ def _running(state: ViewState) -> list[Wait]:
 def _time_of_day(at: float) -> str:
     """Return the local time: `14:32`."""
     return time.strftime("%H:%M", time.localtime(at))
-
-
-def _shortened(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
 
 
 def _title(block: Block) -> str:

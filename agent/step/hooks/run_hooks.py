@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ...layers.remedies import LayerRefused
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult
+from ...protocol.text.shorten_text import end_cut
 from ...sandbox.command_access import Access, programs_of_user
 from ...settings.hook_scripts import script_is_trusted
 from ...tools.fit_text import plain
@@ -142,8 +143,7 @@ def _changed_script(hook: Hook, root: Path, home: Path) -> str:
 
 
 def _verdict(done: Finished, hook: Hook) -> tuple[HookResult, str]:
-    said = plain(done.errors).strip()
-    said = said if len(said) <= LONGEST_REASON else f"{said[:LONGEST_REASON].rstrip()}…"
+    said = end_cut(plain(done.errors).strip(), LONGEST_REASON)
     if done.timed_out:
         return "failed", f"it timed out after {hook.timeout:g} s"
     if done.exit_code is None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from ...protocol import Message, ToolCall
+from ...protocol.text.shorten_text import middle_cut
 
 CountMessages = Callable[[Sequence[Message]], int]
 _FLOORS = (200, 60)
@@ -42,20 +43,9 @@ def shorten(messages: Sequence[Message], count: CountMessages, room: int) -> tup
 def cut_to(text: str, tokens: int, count_text: Callable[[str], int]) -> str:
     """Cut the text in the middle to at most `tokens` tokens, if that is possible."""
     length = len(text)
-    while (size := count_text(cut := cut_middle(text, length))) > tokens and length > _FLOORS[-1]:
+    while (size := count_text(cut := middle_cut(text, length))) > tokens and length > _FLOORS[-1]:
         length = max(_FLOORS[-1], min(length - 1, int(length * tokens / size)))
     return cut
-
-
-def cut_middle(text: str, length: int) -> str:
-    """Return head and tail of the text in about `length` characters, with a note on what is missing."""
-    if len(text) <= length:
-        return text
-    note = f"\n[... {len(text) - length} characters are left out here to fit the window ...]\n"
-    if len(note) > length // 2:
-        note = "[...]"
-    keep = max(length - len(note), 40)
-    return text[: keep * 2 // 3] + note + text[len(text) - keep // 3 :]
 
 
 def _classes(messages: Sequence[Message]) -> Iterator[list[int]]:
@@ -91,7 +81,7 @@ def _length(message: Message) -> int:
 def _shorter(message: Message, length: int) -> Message:
     """Return the message with its text and its calls cut to the same share."""
     share = length / max(1, _length(message))
-    text = cut_middle(message.text, int(len(message.text) * share)) if len(message.text) > _FLOORS[-1] else message.text
+    text = middle_cut(message.text, int(len(message.text) * share)) if len(message.text) > _FLOORS[-1] else message.text
     return msgspec.structs.replace(message, text=text, calls=[_shorter_call(call, share) for call in message.calls])
 
 
@@ -111,7 +101,7 @@ def _shorter_call(call: ToolCall, share: float) -> ToolCall:
 def _scaled(value: object, share: float) -> object:
     """Return the JSON value with long texts and lists cut to that share."""
     if isinstance(value, str):
-        return cut_middle(value, int(len(value) * share)) if len(value) > _FLOORS[-1] else value
+        return middle_cut(value, int(len(value) * share)) if len(value) > _FLOORS[-1] else value
     if isinstance(value, list):
         items = cast("list[Any]", value)
         few = items if len(items) <= 2 else items[: max(1, int(len(items) * share))]

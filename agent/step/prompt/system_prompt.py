@@ -11,6 +11,7 @@ from typing import assert_never
 from ...host.plain_files import read_plain
 from ...protocol import FILE_FORMATS, SKILL, EditFormat, FileFormat, LoopKind, RunSpec, Skill
 from ...protocol.extensions.headings import INSTRUCTIONS_HEADING, SKILLS_HEADING, SKILLS_PART
+from ...protocol.text.shorten_text import end_cut
 
 _LARGEST = 64_000_000
 """Bytes of the largest instructions file that is read. The limit below applies to its text."""
@@ -150,7 +151,7 @@ def _chat_wish(form: FileFormat) -> str:
 def skill_list(skills: Sequence[Skill]) -> str:
     """Return the part of the system prompt that names the skills. Long lists have shorter descriptions."""
     limit = max(_LEAST_DESCRIPTION, _SKILLS_LIMIT // len(skills))
-    lines = [f"- {skill.name}: {_cut(skill.description, limit)}" for skill in skills]
+    lines = [f"- {skill.name}: {end_cut(skill.description, limit)}" for skill in skills]
     kept, length = list[str](), 0
     for line in lines:
         length += len(line) + 1
@@ -159,10 +160,6 @@ def skill_list(skills: Sequence[Skill]) -> str:
             break
         kept.append(line)
     return "\n".join([_SKILLS, *kept])
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
 def instructions(spec: RunSpec) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..fit_text import fitting, lines_of, plain, shortened
+from ...protocol.text.shorten_text import noted_cut
+from ..fit_text import LONGEST_LINE, fitting, lines_of, plain
 from ..tool_result import ToolResult, failure
 from .fetching import SECONDS
 
@@ -24,7 +25,7 @@ async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:
     if count == len(lines) and len(lines[0]) <= ctx.limit:
         return ToolResult(ok=got.ok, text="\n".join(lines), summary=got.summary)
     sha = ctx.blobs.keep(whole)
-    shown = [shortened(line) for line in lines[:count]]
+    shown = [noted_cut(line, LONGEST_LINE) for line in lines[:count]]
     more = (
         f'[the whole page is stored: use read_file with path "{ctx.register_output(sha)}" and start_line={count + 1}]'
     )

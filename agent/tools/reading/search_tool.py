@@ -15,7 +15,8 @@ from ...host.file_errors import PathRefused
 from ...host.files.temporary import TEMPORARY_FILES
 from ...host.program_search import find_program
 from ...protocol.text.counts import plural
-from ..fit_text import fitting, shortened
+from ...protocol.text.shorten_text import noted_cut
+from ..fit_text import LONGEST_LINE, fitting
 from ..tool_result import ToolResult, failure
 from .existing_files import SECONDS, did_you_mean
 
@@ -129,7 +130,7 @@ def _hits(lines: Sequence[str], ctx: ToolContext) -> tuple[list[str], int]:
         if path not in allowed:
             allowed[path] = _may_show(path, ctx)
         if allowed[path]:
-            hits.append(f"{path}:{found[2]}: {shortened(found[3])}")
+            hits.append(f"{path}:{found[2]}: {noted_cut(found[3], LONGEST_LINE)}")
         else:
             hidden += 1
     return hits, hidden

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from ...protocol import UserError
+from ...protocol.text.shorten_text import end_cut
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PLAIN = re.compile(
@@ -28,7 +29,7 @@ def normalized_url(text: str) -> str:
     """Return the absolute http(s) URL in its serialised form, without a fragment. Raises UrlRefused."""
     import ada_url
 
-    shown = text if len(text) <= 200 else f"{text[:200]}..."
+    shown = end_cut(text, 200)
     if _CONTROL.search(text):
         raise UrlRefused(f"{shown!r} has a control character")
     if len(text) > LONGEST:

@@ -12,6 +12,7 @@ from ...host.file_errors import PathRefused
 from ...host.meant_paths import meant_path
 from ...host.plain_files import read_plain
 from ...host.real_paths import real_path
+from ...protocol.text.shorten_text import end_cut
 
 if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
@@ -103,7 +104,7 @@ def _quote_problem(citation: _Citation, lines: list[str]) -> str | None:
         return None
     where = _lines_with(wanted, lines)
     if not where:
-        return f"{citation.path}: the quote is not there: {_short(wanted)}"
+        return f"{citation.path}: the quote is not there: {end_cut(wanted, 80)}"
     first, last = citation.line, citation.last or citation.line
     if first is None or last is None or any(first <= begin <= last for begin, _ in where):
         return None
@@ -133,10 +134,6 @@ def _lines_with(wanted: str, lines: list[str]) -> list[tuple[int, int]]:
 
 def _squeeze(text: str) -> str:
     return " ".join(text.split())
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _real(path: str, workspace: Workspace) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
+from ...protocol.text.shorten_text import end_cut
 from ...shell.parse_words import UNKNOWN, HiddenBy, SimpleCommand, simple_commands
 from .build_files import makefiles
 from .executed_files import nested_lines, without_wrappers
@@ -144,4 +145,4 @@ def _with_shebang(text: str) -> str:
 
 def _shown(command: SimpleCommand) -> str:
     text = " ".join("..." if UNKNOWN in word else shlex.quote(word) for word in command.words)
-    return f"`{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}`"
+    return f"`{end_cut(text, _LONGEST)}`"

@@ -10,6 +10,7 @@ from statistics import median
 import msgspec
 
 from ...protocol import Better
+from ...protocol.text.shorten_text import end_cut
 
 _NUMBER = re.compile(
     r"(?<![\w.])(?:[-+]?\s?(?P<inf>inf(?:inity)?)\b|(?P<nan>nan)\b"
@@ -47,19 +48,14 @@ def why_elsewhere(output: str, first: ScorePlace) -> str | None:
     if now == first:
         return None
     if now.line != first.line:
-        return (
-            f"printed another last line than in the first measurement: {_short(now.line)!r}, not {_short(first.line)!r}"
-        )
-    like = f" like {_short(now.line)!r}" if _LABEL.search(now.line) else ""
+        lines = f"{end_cut(now.line, _SHOWN)!r}, not {end_cut(first.line, _SHOWN)!r}"
+        return f"printed another last line than in the first measurement: {lines}"
+    like = f" like {end_cut(now.line, _SHOWN)!r}" if _LABEL.search(now.line) else ""
     return f"printed {now.count:,} lines{like}, and {first.count:,} in the first measurement"
 
 
 def _shape(line: str) -> str:
     return _NUMBER.sub("#", " ".join(line.split()))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def read_score(output: str) -> float | str:
@@ -68,7 +64,7 @@ def read_score(output: str) -> float | str:
     if not lines:
         return "printed nothing: it must print a number"
     found = list(_NUMBER.finditer(lines[-1]))
-    shown = _short(lines[-1])
+    shown = end_cut(lines[-1], _SHOWN)
     if not found:
         return f"printed no number on its last line: {shown!r}"
     last = found[-1]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol.text.counts import plural
+from ...protocol.text.shorten_text import end_cut
 
 if TYPE_CHECKING:
     from .counted import Counted
@@ -59,8 +60,7 @@ def _printed_failure(output: str) -> Suspicion | None:
     found = _FAILURE.search(output)
     if found is None:
         return None
-    line = found[0] if len(found[0]) <= _LONGEST else f"{found[0][: _LONGEST - 1]}…"
-    return Suspicion(f"its exit code is 0, but it prints `{line}`")
+    return Suspicion(f"its exit code is 0, but it prints `{end_cut(found[0], _LONGEST)}`")
 
 
 def _contradiction(now: Counted) -> Suspicion | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.tui.acp.acp_text import StreamedText, code, fenced, plain_json, shortened, without_pictures
+from rundry.tui.acp.acp_text import StreamedText, code, fenced, plain_json, without_pictures, words
 
 
 def streamed(*pieces: str) -> str:
@@ -45,8 +45,8 @@ def test_the_content_of_a_file_keeps_its_tabs_and_shows_what_is_hidden():
 
 
 def test_long_texts_lose_their_middle_and_fences_hold():
-    assert len(shortened("x" * 100_000)) < 21_000
-    assert "80,000 characters are left out" in shortened("x" * 100_000)
+    assert len(words("x" * 100_000)) < 21_000
+    assert "80,000 characters are left out" in words("x" * 100_000)
     assert fenced("```\n# heading").startswith("````")
 
 

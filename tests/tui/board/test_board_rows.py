@@ -22,7 +22,8 @@ from rundry.agent import (
 )
 from rundry.tui.board.board_view import BoardView, Spot
 from rundry.tui.board.discovery_plot import chart, sparkline
-from rundry.tui.board.row_cells import grouped, middle, since
+from rundry.tui.board.row_cells import grouped, since
+from rundry.tui.text.shorten_cells import cells_middle
 
 
 def middle_of_search() -> ViewState:
@@ -78,9 +79,9 @@ def test_bars_over_hours_stay_few_and_lose_no_count():
     assert sum(bars.counts) == 1800
 
 
-def test_numbers_are_grouped_and_names_lose_their_middle():
+def test_numbers_are_grouped_and_names_lose_their_cells_middle():
     assert (grouped(7), grouped(1204), grouped(2_345_678)) == ("7", "1 204", "2.3M")
-    assert middle("https://example.org/a/very/long/path/page.html", 24) == "https:/…g/path/page.html"
+    assert cells_middle("https://example.org/a/very/long/path/page.html", 24) == "https:/…g/path/page.html"
     assert (since(9.9), since(125), since(3700)) == ("9s", "2:05", "1:01:40")
 
 

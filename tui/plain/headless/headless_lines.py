@@ -12,6 +12,7 @@ from rundry.agent import (
     plural,
 )
 
+from ...text.shorten_cells import cells_cut
 from ...text.show_text import one_line
 
 TEXT_WIDTH = 48
@@ -43,8 +44,7 @@ def block_words(block: Block) -> str:
         case "tool" | "edit" | "command" | "check":
             return " ".join(part for part in (one_line(block.title), one_line(block.right)) if part)
         case "text":
-            text = one_line(block.text.strip().split("\n", 1)[0])
-            return text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1] + "…"
+            return cells_cut(one_line(block.text.strip().split("\n", 1)[0]), TEXT_WIDTH)
         case "question":
             return f"asks: {one_line(block.text)}"
         case _:
@@ -52,6 +52,5 @@ def block_words(block: Block) -> str:
 
 
 def say_line(text: str) -> None:
-    """Write one line to stderr, shortened to `WIDTH` characters."""
-    line = one_line(text)
-    print(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…", file=sys.stderr, flush=True)
+    """Write one line to stderr, shortened to `WIDTH` cells."""
+    print(cells_cut(one_line(text), WIDTH), file=sys.stderr, flush=True)

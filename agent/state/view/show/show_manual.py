@@ -17,6 +17,7 @@ from ....protocol import (
     WheelTaken,
 )
 from ....protocol.text.counts import plural
+from ....protocol.text.shorten_text import first_line
 from .change_blocks import add, is_short, note, touch
 
 if TYPE_CHECKING:
@@ -83,15 +84,10 @@ def _shell_finished(state: ViewState, stamped: Stamped, event: ShellFinished) ->
 
 def _rewound(state: ViewState, stamped: Stamped, event: Rewound) -> None:
     state.check = None  # its verdict no longer holds
-    where = f"step {event.step}" if event.step is not None else f"“{_short(event.text)}”"
+    where = f"step {event.step}" if event.step is not None else f"“{first_line(event.text, 48)}”"
     note(
         state,
         stamped,
         f"back to before {where}: later messages are no longer sent to the model",
         right=plural(state.blocks.since(event.upto), "line"),
     )
-
-
-def _short(text: str, limit: int = 48) -> str:
-    line = text.strip().split("\n", 1)[0]
-    return line if len(line) <= limit else line[: limit - 1] + "…"

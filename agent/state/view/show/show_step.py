@@ -46,6 +46,7 @@ from ....protocol import (
     duration,
 )
 from ....protocol.text.counts import first_names
+from ....protocol.text.shorten_text import first_line
 from ..view_state import LockWait
 from .change_blocks import add, end_blocks, grow, is_short, note, touch
 from .short_numbers import short
@@ -285,7 +286,7 @@ def _of_stage(state: ViewState, stamped: Stamped, event: StageBegan | StageEnded
 
 def _why(fault: Fault) -> str:
     """Describe why a call is repeated: `rate limit of the model`."""
-    return f"{fault.kind.replace('-', ' ').replace('_', ' ')}: {_first_line(fault.text)}".strip(": ")
+    return f"{fault.kind.replace('-', ' ').replace('_', ' ')}: {first_line(fault.text, 60)}".strip(": ")
 
 
 def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
@@ -321,11 +322,7 @@ def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> N
         approval = "approved" if block.status == "approved" else ""
         block.status = "ok" if event.ok else "failed"
         summary = approval if block.kind == "edit" and event.ok else event.summary  # an edit's title shows the counts
-        block.right = summary or ("" if event.ok else _first_line(event.result))
+        block.right = summary or ("" if event.ok else first_line(event.result, 60))
     if block.detail_kind != "diff" or not event.ok:
         block.detail, block.detail_kind = event.result, "text"
         block.open = event.by == "person" and is_short(event.result)  # a person in control wants to read the result
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0][:60]
