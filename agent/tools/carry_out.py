@@ -13,9 +13,10 @@ from ..gate.rebase import Conflict, rebase_draft, with_approved_bytes
 from ..gate.text_diff import split_bytes
 from ..host.file_errors import PathRefused, StaleFile, UnreadableFile, WriteFailed
 from ..host.files.write_file import write_file
+from ..host.terminal_text import plain
 from ..sandbox.command_access import Access
 from ..sandbox.sandbox import Sandbox
-from .fit_text import head_and_tail, lines_of, numbered, plain
+from .fit_text import head_and_tail, lines_of, numbered
 from .mcp_drafts import McpCall, carry_out_call, plan_call
 from .reading.existing_files import SECONDS
 from .tool_result import ToolResult, Touched, failure

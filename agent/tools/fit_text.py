@@ -1,4 +1,4 @@
-"""Prepare text for the model: numbered lines, bounded pieces, no terminal control sequences."""
+"""Prepare text for the model: numbered lines and bounded pieces."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ r"""One line with its ending: `\n`, `\r\n` or `\r`, as an editor counts them."""
 
 LONGEST_LINE = 2_000
 """Characters of a line that the model gets."""
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~])|[\x80-\x9f]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def lines_of(text: str) -> list[str]:
@@ -34,13 +32,6 @@ def fitting(lines: Sequence[str], limit: int) -> int:
         if used > limit and count:
             return count
     return len(lines)
-
-
-def plain(output: bytes) -> str:
-    r"""Return a command's output as text: no control sequences, and only the last state of a redrawn line."""
-    text = _SEQUENCE.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
-    redrawn = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
-    return _CONTROL.sub("", "\n".join(redrawn))
 
 
 def head_and_tail(text: str, limit: int) -> tuple[str, str, int]:

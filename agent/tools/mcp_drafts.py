@@ -10,8 +10,9 @@ import msgspec
 from ..extend.mcp.failed import McpFailed
 from ..extend.mcp.tool_listing import McpTool
 from ..gate.draft import McpDraft
+from ..host.terminal_text import plain
 from ..protocol.text.counts import plural
-from .fit_text import head_and_tail, lines_of, plain
+from .fit_text import head_and_tail, lines_of
 from .tool_result import ToolResult, failure
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...host.terminal_text import plain
 from ...layers.remedies import LayerRefused
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult
 from ...protocol.text.shorten_text import end_cut
 from ...sandbox.command_access import Access, programs_of_user
 from ...settings.hook_scripts import script_is_trusted
-from ...tools.fit_text import plain
 from ..tool_calls.direct_changes import look_before, reach_of, record_changes
 from ..tool_calls.effects_at_gate import accept_effects
 from ..tool_calls.protected_changes import leave_protected

@@ -58,7 +58,7 @@ class _Reports:
 
 def last_line(output: bytes) -> str:
     """Return the last line that is not empty, as a terminal would leave it; a long one is cut between words."""
-    lines = [line.strip() for line in plain(output.decode("utf-8", "replace")).splitlines()]
+    lines = [line.strip() for line in plain(output).splitlines()]
     line = next((line for line in reversed(lines) if line), "")
     if len(line) <= _LINE:
         return line

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...host.terminal_text import plain
 from ...protocol.text.shorten_text import noted_cut
-from ..fit_text import LONGEST_LINE, fitting, lines_of, plain
+from ..fit_text import LONGEST_LINE, fitting, lines_of
 from ..tool_result import ToolResult, failure
 from .fetching import SECONDS
 

@@ -9,9 +9,10 @@ from ...extend.skills.find_skills import load_skill, skill_body
 from ...extend.skills.folder_content import BadSkill
 from ...host.file_errors import PathRefused, UnreadableFile
 from ...host.files.file_states import read_state
+from ...host.terminal_text import plain
 from ...protocol import SKILL, Skill
 from ...protocol.text.counts import plural
-from ..fit_text import fitting, lines_of, numbered, plain
+from ..fit_text import fitting, lines_of, numbered
 from ..tool_context import OUTPUT, ToolContext
 from ..tool_result import ToolResult, failure
 from .existing_files import existing
@@ -30,7 +31,7 @@ def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:
         return _lines(args, text, ctx)
     if args.path.startswith(SKILL):
         found = _read_skill(args.path, ctx)
-        return found if isinstance(found, ToolResult) else _lines(args, plain(found.encode()), ctx)
+        return found if isinstance(found, ToolResult) else _lines(args, plain(found), ctx)
     state = existing(args.path, ctx)
     if isinstance(state, ToolResult):
         return state

@@ -66,7 +66,7 @@ async def run_check(
     root = workspace.root
     access = msgspec.structs.replace(access, readable=programs_of_user(command, workspace.seen))
     finished = await sandbox.run(command, root, access, cwd=root, env=env, timeout=timeout, on_output=on_output)
-    whole = plain(finished.full.decode("utf-8", "replace"))
+    whole = plain(finished.full)
     if shown_as is not None and shown_as != workspace.seen:
         whole = whole.replace(str(workspace.seen), str(shown_as))
     counted = await asyncio.to_thread(count_tests, whole)
