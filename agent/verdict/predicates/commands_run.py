@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -21,81 +22,32 @@ _QUIET = ("cd", "set")
 """Commands that do not change files."""
 
 
-class _BeforeScript(msgspec.Struct, frozen=True):
+class _Interpreter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options that are allowed between an interpreter and its script. Any other may prevent the script from running."""
 
+    name: str
+    """Pattern."""
     flags: frozenset[str] = frozenset()
     valued: frozenset[str] = frozenset()
     """Options with a value, in the next word or joined to the option."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+class _Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A program, or a Python module, whose options can select less, use another configuration, or run nothing."""
+
+    names: list[str] = []
+    diverted_by: frozenset[str] = frozenset()
+    takes_assignments: bool = False
+    """Whether an argument `NAME=value` overrides a variable of the build file."""
+    one_dash: bool = False
+    """Whether long options begin with one dash, so short options cannot be joined."""
 
 
-_SHELL_OPTIONS = _BeforeScript(_words("-e -u -x -eu -ex -eux -ux --norc --noprofile"), _words("-o -eo -euo -euxo"))
-_PYTHON_OPTIONS = _BeforeScript(_words("-I -B -b -E -s -S -u -v -O -OO -q -P"), _words("-W -X"))
-_NODE_OPTIONS = _BeforeScript(_words("--enable-source-maps --no-warnings --trace-uncaught --trace-warnings"))
-_INTERPRETERS: tuple[tuple[str, _BeforeScript], ...] = (
-    (r"(ba|da|z|k)?sh", _SHELL_OPTIONS),
-    (r"(python|pypy)[\d.]*", _PYTHON_OPTIONS),
-    (r"node(js)?", _NODE_OPTIONS),
-    (r"ruby|perl|php", _BeforeScript(_words("-w"))),
-)
-"""Pairs of a pattern for the interpreter's name and its allowed options."""
-_MAKE = _words(
-    """-n --just-print --dry-run --recon -f --file --makefile -o --old-file --assume-old -t --touch
-    -q --question -i --ignore-errors -W --what-if --new-file --assume-new --eval -I --include-dir -p -h -v -E"""
-)
-_PYTEST = _words(
-    """-c --config-file --rootdir -p -k -m --deselect --ignore --ignore-glob --co --confcutdir -o --override-ini
-    --lf --last-failed --sw --stepwise --noconftest --setup-only --setup-plan --pyargs -h -V"""
-)
-_MANAGER = _words("--ignore-scripts --script-shell -h -n")
-_DIVERTS: dict[str, frozenset[str]] = {
-    "make": _MAKE,
-    "gmake": _MAKE,
-    "pytest": _PYTEST,
-    "py.test": _PYTEST,
-    "unittest": _words("-k -s -p -t --start-directory --pattern --top-level-directory -h"),
-    "npm": _MANAGER,
-    "pnpm": _MANAGER,
-    "yarn": _MANAGER,
-    "bun": _MANAGER | _words("-t --test-name-pattern"),
-    "node": _words("-c --check -h --test-name-pattern --test-skip-pattern"),
-    "jest": _words("-t --testNamePattern --testPathIgnorePatterns -c --config --rootDir -o --onlyChanged -h"),
-    "vitest": _words("-t --testNamePattern --exclude -c --config -r --root --changed -h list"),
-    "mocha": _words("-g --grep -f --fgrep -i --invert --config --exclude --ignore --dry-run -h"),
-    "cargo": _words("--manifest-path --exclude --config -Z -h -C"),
-    "go": _words("-run -skip -c -list -exec -n -C -overlay -modfile -toolexec -vettool -h"),
-    "ruff": _words(
-        """--config -e --exclude --extend-exclude --ignore --extend-ignore --select --per-file-ignores --add-noqa
-        --extend-per-file-ignores --show-files --show-settings --isolated --stdin-filename -h"""
-    ),
-    "mypy": _words("--config-file --exclude --disable-error-code --ignore-errors --follow-imports -h -V"),
-    "pyright": _words("-p --project -h"),
-    "basedpyright": _words("-p --project -h"),
-    "flake8": _words("--config --exclude --extend-exclude --ignore --extend-ignore --isolated -h"),
-    "eslint": _words("-c --config --ignore-pattern --ignore-path --no-eslintrc --quiet --rule --print-config -h"),
-    "tsc": _words("-p --project --noCheck --showConfig --listFilesOnly --init -h -v"),
-    "tox": _words("-c --conf --notest -n --root --workdir -l -h"),
-    "nox": _words("-f --noxfile -l --no-run -h"),
-}
-"""Programs (including Python modules), with options that select less, use another configuration, or run nothing."""
-_CLUSTERS_END = "rnWj"
-"""Letters of short options that may be joined to a value: letters after them are not options (`-rfE`, `-n4`)."""
-_ONE_DASH = ("go", "tsc")
-"""Programs whose long options begin with one dash, so short options cannot be joined."""
-_TAKES_ASSIGNMENTS = ("make", "gmake")
-"""Programs with which an argument `NAME=value` overrides a variable of the build file."""
-_OTHER_FOLDER = ("-C", "--chdir", "--directory", "--project", "--cwd", "--dir")
-"""Options of launchers that change the folder in which a program runs."""
-_CHANGES_FOLDER = ("cd", "pushd", "popd")
-
-
-class _Launcher(msgspec.Struct, frozen=True):
+class _Launcher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options that may be between a launcher and its program. After any other option, the program is unknown."""
 
+    words: list[str]
+    """The first words of the command."""
     flags: frozenset[str] = frozenset()
     """Options without a value."""
     valued: frozenset[str] = frozenset()
@@ -106,58 +58,41 @@ class _Launcher(msgspec.Struct, frozen=True):
     """Whether `NAME=value` may precede the program."""
 
 
-def _launcher(flags: str = "", valued: str = "", skip: int = 0, *, assigns: bool = False) -> _Launcher:
-    return _Launcher(_words(flags), _words(valued), skip, assigns)
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `required_commands.toml`."""
+
+    interpreter: list[_Interpreter]
+    program: list[_Program]
+    launcher: list[_Launcher]
+    no_work: frozenset[str]
+    """Options with which a program only prints something, or exits with 0 whatever it finds."""
+    no_work_alone: frozenset[str]
+    """Arguments with the same effect if there is no other argument."""
+
+    def interpreter_of(self, name: str) -> _Interpreter | None:
+        """Return the row of the interpreter with this name."""
+        return next((row for row in self.interpreter if re.fullmatch(row.name, name)), None)
+
+    def program_of(self, name: str) -> _Program:
+        """Return the row of the program with this name; an empty one if it is not listed."""
+        return next((row for row in self.program if name in row.names), _Program())
+
+    def launcher_of(self, words: Sequence[str]) -> tuple[_Launcher, int] | None:
+        """Return the launcher that a command begins with, and the number of its words."""
+        name = PurePosixPath(words[0]).name
+        for length in (2, 1):
+            first = [name, *words[1:length]]
+            found = next((row for row in self.launcher if first in map(str.split, row.words)), None)
+            if found is not None and len(words) > length:
+                return found, length
+        return None
 
 
-_LAUNCHERS: dict[tuple[str, ...], _Launcher] = {
-    ("timeout",): _launcher("-v --verbose --foreground", "-k -s --kill-after --signal", 1),
-    ("time",): _launcher("-p"),
-    ("nice",): _launcher("", "-n --adjustment"),
-    ("ionice",): _launcher("-t", "-c -n --class --classdata"),
-    ("stdbuf",): _launcher("", "-i -o -e --input --output --error"),
-    ("env",): _launcher(assigns=True),
-    ("nohup",): _launcher(),
-    ("command",): _launcher("-p"),
-    ("exec",): _launcher(),
-    ("chronic",): _launcher(),
-    ("unbuffer",): _launcher(),
-    ("xvfb-run",): _launcher("-a --auto-servernum", "-s --server-args"),
-    ("uv", "run"): _launcher(
-        "-q --quiet -v --frozen --locked --no-sync --offline --isolated --all-extras --all-groups --dev --no-dev",
-        "--with --extra --group -p --python --project --directory --package --with-requirements",
-    ),
-    ("uvx",): _launcher("-q --quiet --isolated --offline", "--with -p --python"),
-    ("poetry", "run"): _launcher(),
-    ("pipenv", "run"): _launcher(),
-    ("pdm", "run"): _launcher(),
-    ("hatch", "run"): _launcher(),
-    ("rye", "run"): _launcher(),
-    ("pixi", "run"): _launcher(),
-    ("bundle", "exec"): _launcher(),
-    ("mise", "exec"): _launcher(),
-    ("direnv", "exec"): _launcher("", "", 1),
-    ("npx",): _launcher("-y --yes --no --no-install"),
-    ("bunx",): _launcher(),
-    ("npm", "exec"): _launcher("-y --yes --no"),
-    ("pnpm", "exec"): _launcher(),
-    ("pnpm", "dlx"): _launcher(),
-    ("yarn", "exec"): _launcher(),
-    ("yarn", "dlx"): _launcher(),
-    ("coverage", "run"): _launcher("--branch -a --append -p --parallel-mode", "--source --rcfile --data-file --omit"),
-}
-"""Launchers by the first words of the command."""
-_MODULE_FLAGS = _words("-I -B -b -E -s -S -u -v -O -OO -q -P")
-_MODULE_VALUED = _words("-W -X")
-"""Options of Python that may precede `-m` or the script."""
-_NO_WORK_OPTIONS = _words(
-    """--help --version --collect-only --collectonly --co --fixtures --markers --setup-plan --dry-run --just-print
-    --recon --list-tests --listTests --list --if-present --exit-zero --print-config --showconfig --no-run
-    --passWithNoTests"""
-)
-"""Options with which a program only prints something, or exits with 0 whatever it finds."""
-_NO_WORK_ALONE = _words("-h -V -v -n help version")
-"""Arguments with the same effect if there is no other argument."""
+_CLUSTERS_END = "rnWj"
+"""Letters of short options that may be joined to a value: letters after them are not options (`-rfE`, `-n4`)."""
+_OTHER_FOLDER = ("-C", "--chdir", "--directory", "--project", "--cwd", "--dir")
+"""Options of launchers that change the folder in which a program runs."""
+_CHANGES_FOLDER = ("cd", "pushd", "popd")
 
 
 def has_run(wanted: SimpleCommand, line: str, root: Path, *, alone: bool = False) -> bool:
@@ -183,6 +118,11 @@ def part_that_ran(wanted: SimpleCommand, line: str, root: Path) -> str | None:
         return None
     given = [f"{name}={shlex.quote(value)}" for name, _, value in (one.partition("=") for one in known[-1].given)]
     return " ".join([*given, shlex.join(known[-1].words)])
+
+
+@cache
+def _table() -> _Table:
+    return msgspec.toml.decode(Path(__file__).with_name("required_commands.toml").read_bytes(), type=_Table)
 
 
 def _matching(wanted: SimpleCommand, commands: Sequence[SimpleCommand], root: Path, depth: int) -> list[SimpleCommand]:
@@ -221,28 +161,30 @@ def _matches(command_wanted: SimpleCommand, command: SimpleCommand, root: Path, 
 def _is_diverted(words: Sequence[str], wanted: Sequence[str]) -> bool:
     """Return whether the program got an option that is not in `wanted` and that diverts it."""
     program = PurePosixPath(words[0]).name
-    before = next((known for pattern, known in _INTERPRETERS if re.fullmatch(pattern, program)), None)
+    before = _table().interpreter_of(program)
     if before is not None and wanted and PurePosixPath(wanted[0]).name == program:
         return not _reaches_script(words[1:], wanted[1:], before)
-    options, replaces = _DIVERTS.get(program, frozenset[str]()), program in _TAKES_ASSIGNMENTS
-    unwanted = [word for word in words[1:] if word not in wanted]
-    return any(_options_in(word, program) & options or (replaces and _is_assignment(word)) for word in unwanted)
+    row, unwanted = _table().program_of(program), [word for word in words[1:] if word not in wanted]
+    return any(
+        _options_in(word, row) & row.diverted_by or (row.takes_assignments and _is_assignment(word))
+        for word in unwanted
+    )
 
 
 def _is_assignment(word: str) -> bool:
     return word.partition("=")[0].isidentifier() and "=" in word
 
 
-def _options_in(word: str, program: str) -> set[str]:
+def _options_in(word: str, program: _Program) -> set[str]:
     """Return the options that a word can contain, including joined ones (`-xk`, `-kname`, `--keyword=name`)."""
     name = word.partition("=")[0]
-    if not word.startswith("-") or word.startswith("--") or program in _ONE_DASH:
+    if not word.startswith("-") or word.startswith("--") or program.one_dash:
         return {name}
     ends = next((at for at, letter in enumerate(word[1:], 1) if letter in _CLUSTERS_END), len(word))
     return {name, *(f"-{letter}" for letter in word[1 : ends + 1])}
 
 
-def _reaches_script(given: Sequence[str], wanted: Sequence[str], before: _BeforeScript) -> bool:
+def _reaches_script(given: Sequence[str], wanted: Sequence[str], before: _Interpreter) -> bool:
     """Return whether there are only known options between the interpreter and the wanted script or module."""
     script = next((_plain(word) for word in wanted if not word.startswith("-")), None)
     if script is None:
@@ -268,10 +210,10 @@ def _after_launcher(words: list[str], allowed: Sequence[str]) -> list[str]:
     name = PurePosixPath(words[0]).name
     if name in _SHELLS and len(words) > 1 and not words[1].startswith("-"):
         return words[1:]  # a script
-    length = next((n for n in (2, 1) if (name, *words[1:n]) in _LAUNCHERS and len(words) > n), 0)
-    if not length:
+    found = _table().launcher_of(words)
+    if found is None:
         return []
-    launcher = _LAUNCHERS[(name, *words[1:length])]
+    launcher, length = found
     rest = words[length:]
     if name == "coverage" and "-m" in rest:
         return _after_python(["python", *[word for word in rest if word not in launcher.flags]])
@@ -288,7 +230,9 @@ def _after_launcher(words: list[str], allowed: Sequence[str]) -> list[str]:
 
 def _after_python(words: list[str]) -> list[str]:
     """Return the words after Python: pytest for `python -m pytest`, check.py for `python check.py`."""
-    rest = _without_options(words[1:], _MODULE_FLAGS, _MODULE_VALUED)
+    python = _table().interpreter_of("python")
+    assert python is not None  # the table has it
+    rest = _without_options(words[1:], python.flags, python.valued)
     if rest[:1] == ["-m"]:
         return rest[1:]
     return rest if rest and not rest[0].startswith("-") else []
@@ -331,9 +275,9 @@ def _has_arguments(given: Sequence[str], wanted: Sequence[str]) -> bool:
 
     So `npm run test` does not match `npm test`. An option that prevents the work must itself be in `wanted`.
     """
-    if any(word in _NO_WORK_OPTIONS and word not in wanted for word in given):
+    if any(word in _table().no_work and word not in wanted for word in given):
         return False
-    if len(given) == 1 and given[0] in _NO_WORK_ALONE and given[0] not in wanted:
+    if len(given) == 1 and given[0] in _table().no_work_alone and given[0] not in wanted:
         return False
     plain = [_plain(word) for word in given]
     first = next((_plain(word) for word in wanted if not word.startswith("-")), None)
