@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -77,14 +78,7 @@ def run_rule(rule: Rule) -> Rule:
 
 def command_rule(part: PlainCommand) -> Rule:
     """Return the rule that `always` writes for a plain command: these words and any that follow."""
-    return Rule(verdict="allow", tool="run_command", command=" ".join(quoted(text) for text in part.texts))
-
-
-def quoted(text: str) -> str:
-    """Quote the word so that bash reads it unchanged."""
-    import shlex
-
-    return shlex.quote(text)
+    return Rule(verdict="allow", tool="run_command", command=shlex.join(part.texts))
 
 
 @lru_cache(maxsize=256)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from ..protocol.text.effect_words import size_words
 from .layer_effects import MOST_EFFECTS, TooMuch, refuse_long
 from .open_below import FOLDER, open_below
 
@@ -115,7 +116,7 @@ class Watch:
         disk, limits = os.statvfs(self._uppers[0]), self._limits
         free = disk.f_bavail * disk.f_frsize
         if free < limits.kept_size:
-            self.reached = f"{_size(free)} are free on the disk, and {_size(limits.kept_size)} must stay free"
+            self.reached = f"{size_words(free)} are free on the disk, and {size_words(limits.kept_size)} must stay free"
         elif limits.kept_files and disk.f_favail < limits.kept_files:
             self.reached = (
                 f"the disk has room for {disk.f_favail:,} files, and for {limits.kept_files:,} it must stay free"
@@ -156,7 +157,7 @@ class Watch:
                     if files > self._limits.files:
                         raise TooMuch(f"it wrote more than {self._limits.files:,} files")
                     if size > self._limits.size:
-                        raise TooMuch(f"it wrote more than {_size(self._limits.size)}")
+                        raise TooMuch(f"it wrote more than {size_words(self._limits.size)}")
                     if files % _SLICE == 0:
                         yield True
             finally:
@@ -192,7 +193,3 @@ def _entries(folder: int) -> Iterator[os.stat_result]:
                         waiting.append(inner)
         finally:
             os.close(opened)
-
-
-def _size(number: int) -> str:
-    return f"{number / 1e9:,.1f} GB" if number >= 1e8 else f"{number / 1e6:,.1f} MB"

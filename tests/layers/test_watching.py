@@ -54,11 +54,11 @@ def watched(bench: Bench, script: str, limits: Limits) -> tuple[str, Finished]:
 CASES = {
     "files": (ENDLESS, msgspec.structs.replace(WIDE, files=3_000), "it wrote more than 3,000 files"),
     "files in a folder that changes": (CHURN, msgspec.structs.replace(WIDE, files=500), "it wrote more than 500 files"),
-    "bytes": ("yes > big", msgspec.structs.replace(WIDE, size=200_000_000), "it wrote more than 0.2 GB"),
+    "bytes": ("yes > big", msgspec.structs.replace(WIDE, size=200_000_000), "it wrote more than 200 MB"),
     "holes": (
         "truncate -s 8T big; sleep 100",
         msgspec.structs.replace(WIDE, size=1 << 40),
-        "it wrote more than 1,099.5",
+        "it wrote more than 1100 GB",
     ),
     "depth": (f"exec python3 -c '{DEEP}'", WIDE, "it has folders below more than 4,000 bytes of path"),
     "folders and links": (

@@ -50,14 +50,10 @@ def _mentioned(text: str) -> Sequence[Mention]:
 
 
 def _lines(text: str, root: Path) -> list[tuple[str, str]]:
-    from rundry.agent import UserError, attach
+    from rundry.agent import UserError, attach, size_words
 
     try:
         images = [one.ref for one in attach(text, root)]
     except UserError as error:
         return [(str(error), "$needs-you")]
-    return [(f"attaching {one.label[1:-1]}, {_size(one.size)}", "$dim") for one in images]
-
-
-def _size(count: int) -> str:
-    return f"{count / (1 << 20):.1f} MB" if count >= 1 << 20 else f"{max(1, round(count / 1024))} KB"
+    return [(f"attaching {one.label[1:-1]}, {size_words(one.size)}", "$dim") for one in images]
