@@ -80,7 +80,7 @@ class MainScreen(Screen[None]):
         self._progress, self._footer = ProgressLine(self._keymap if acts else None), Footer(self._keymap)
         self._ended = EndPanel(controller, self._keymap)
         self._notice = Notice()
-        self._follower = RunFollower(controller, self)
+        self._follower = RunFollower(controller, self, self.transcript)
         self.prompt = Prompt(self.message.box, self._notice, self._follower, keymap)
         self._services = Services(self, controller)
         self._areas = Areas(
@@ -102,10 +102,6 @@ class MainScreen(Screen[None]):
     def tell(self, text: str) -> None:
         """Show a notice to the person."""
         self.prompt.tell(text)
-
-    def refresh_text(self) -> None:
-        """Redraw only a growing streamed text."""
-        self.transcript.show(self.controller.state.blocks, self.controller.state.take_changes())
 
     @property
     def is_impatient(self) -> bool:

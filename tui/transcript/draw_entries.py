@@ -1,4 +1,4 @@
-"""The parts of each kind of block in the transcript."""
+"""The parts of each kind of block in the transcript, with the columns to the left of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ..lines.draw_runs import fold, marked, to_strip, width_of
 from ..lines.line_parts import Part
 from ..text.show_text import one_line, show, strip
 from .draw_markdown import MEASURE, draw_code, draw_markdown
-from .gutter import MARGIN, gutter_of, with_gutter
 from .headline import duration, fact_runs, headline, seconds_field, title_runs
 from .markdown_pieces import Pieces
 
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
     from .draw_markdown import Rows
     from .markdown_pieces import Piece
 
+MARGIN = 6
+"""Width of the gutter: a cursor, the number of the step, two blanks."""
+_SIGNS = {"task": "›", "say": "›", "steer": "»", "question": "?"}
 _SAID = ("task", "say", "steer", "question")
 _APART = (*_SAID, "outcome")
 LINE = 120
@@ -52,7 +54,7 @@ class Entries:
 
     def build(self, block: Block, before: Block | None, *, is_open: bool) -> list[Part]:
         """Return the parts of a block that follows `before`."""
-        gutter = gutter_of(block, before, self.palette)
+        gutter = _gutter_of(block, before, self.palette)
         lead = self._lead(block, before)
         match block.kind:
             case "text":
@@ -67,18 +69,18 @@ class Entries:
                 body = self._remark(block, is_open=is_open)
             case _:
                 body = self._happened(block, is_open=is_open)
-        return [*lead, *with_gutter(body, gutter)]
+        return [*lead, *_with_gutter(body, gutter)]
 
     def grown(self, block: Block, before: Block | None, pieces: Pieces, kept: list[Part]) -> list[Part]:
         """Return the parts of a growing text. `kept` has those that will not change again, and is extended."""
-        gutter = gutter_of(block, before, self.palette)
+        gutter = _gutter_of(block, before, self.palette)
         lead = self._lead(block, before)
         tail = pieces.feed(block.text)
         for index in range(len(kept), len(pieces.done)):
-            kept.extend(with_gutter([self._piece(pieces.done[index], index)], gutter if index == 0 else None))
+            kept.extend(_with_gutter([self._piece(pieces.done[index], index)], gutter if index == 0 else None))
         if tail is None:
             return [*lead, *kept]
-        growing = with_gutter([self._piece(tail, len(kept), grows=True)], gutter if not kept else None)
+        growing = _with_gutter([self._piece(tail, len(kept), grows=True)], gutter if not kept else None)
         return [*lead, *kept, *growing]
 
     def _lead(self, block: Block, before: Block | None) -> list[Part]:
@@ -86,7 +88,7 @@ class Entries:
         lead = [_given([Strip.blank(MARGIN)])] if _stands_apart(block, before) else []
         who = try_label(block.work) if block.kind in ("text", "reasoning") else ""
         if who:
-            lead += with_gutter([self._rows(lambda: [[(who, self.palette.dim)]], 1)], None)
+            lead += _with_gutter([self._rows(lambda: [[(who, self.palette.dim)]], 1)], None)
         return lead
 
     def _markdown(self, block: Block, pieces: Pieces) -> list[Part]:
@@ -277,3 +279,29 @@ def _pretty(text: str) -> str:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except ValueError:
         return text
+
+
+def _gutter_of(block: Block, before: Block | None, palette: Palette) -> list[Run] | None:
+    """Return the symbol or the number of the step for the first row of a block, or None if it stays blank."""
+    if block.kind in _SIGNS:
+        style = palette.needs_you if block.kind == "question" else palette.cursor
+        return [(f"   {_SIGNS[block.kind]}  ", style)]
+    if block.step is None or (before is not None and before.step == block.step and before.kind not in _SIGNS):
+        return None
+    number = str(block.step)
+    return [((number.rjust(4) + "  ") if len(number) < 5 else number + " ", palette.faint)]
+
+
+def _with_gutter(parts: list[Part], gutter: list[Run] | None) -> list[Part]:
+    """Return the parts with this gutter in the first row."""
+    if gutter is None or not parts:
+        return parts
+    first = parts[0]
+
+    def draw() -> list[Strip]:
+        rows = first.rows
+        if not rows:
+            return []
+        return [Strip.join([to_strip(gutter), rows[0].crop(MARGIN)]), *rows[1:]]
+
+    return [Part(draw, first.guess), *parts[1:]]

@@ -20,9 +20,8 @@ from ..keys.letters import LetterKeys
 from ..keys.lookup import keys_of
 from ..lines.line_parts import Line, Part, Place
 from ..lines.line_view import LineView
-from .draw_entries import Entries, can_unfold, guess
+from .draw_entries import MARGIN, Entries, can_unfold, guess
 from .draw_markdown import prepare
-from .gutter import MARGIN
 from .markdown_pieces import Pieces
 from .transcript_search import Found, Search
 

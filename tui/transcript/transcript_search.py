@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..lines.line_parts import Part, Place
 from ..text.show_text import show
-from .gutter import MARGIN
+from .draw_entries import MARGIN
 
 if TYPE_CHECKING:
     from rundry.agent import Block
