@@ -1,32 +1,31 @@
-"""The walks in docs/architecture.md are what the program does: two of them are followed while it runs."""
+"""The walks in docs/architecture.md are what the program does: they are followed while it runs."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.traced import Traced
-from fakes.layered_folder import layered_folder
+from fakes.in_process.inside import spec_of
+from fakes.in_process.traced import Called, Traced
+from fakes.layered import layered_place
+from fakes.models.minded import NOTHING, MindedModel, report
 from fakes.models.model import ScriptedModel
-from fakes.models.model_by_role import NOTHING, ModelByRole, report
-from fakes.played_events import spec
+from fakes.server import ScriptedServer
 from fakes.turns import call, say
-from fakes.views.board_screen import SIZE, Searching
-from fakes.views.lens_search import crawl
-from painted import shows, until
+from painted import painted, until
 
+from rundry.agent import Session
 from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import FinderSpec, ItemQueued, Lens, LoopKind
-from rundry.agent.search.items.frontier import Frontier
-from rundry.agent.search.items.item_state import Candidate
+from rundry.agent.protocol import FinderSpec, Lens, LoopKind, Stop
+from rundry.agent.run.process.in_process import run_in_process
+from rundry.tui.app.app import RundryApp
+from rundry.tui.control.run_controller import RunController
 
 from .walks import walks
 
-ITEM = "an item to a row on the board"
-SCREEN = "tui/control/run_follower.py"
-"""The first file of that walk in the process of the screen."""
 TEST = 'import subprocess\n\n\ndef test_calc():\n    assert subprocess.check_output(["sh", "calc.sh"]) == b"4\\n"\n'
 
 
@@ -36,7 +35,7 @@ def files_of(root: Path, title: str) -> list[str]:
 
 async def test_a_green_check_comes_to_its_grade_on_the_way_that_the_page_describes(pytestconfig: pytest.Config):
     walk = files_of(pytestconfig.rootpath, "a green check to its grade")
-    async with layered_folder(pytestconfig.rootpath) as folder:
+    async with layered_place(pytestconfig.rootpath) as folder:
         for name in ("work", "runs"):
             (folder / name).mkdir(mode=0o700)
         (folder / "work/calc.sh").write_text("echo 5\n")
@@ -50,12 +49,11 @@ async def test_a_green_check_comes_to_its_grade_on_the_way_that_the_page_describ
 
 
 async def test_an_item_comes_to_its_key_on_the_way_that_the_page_describes(pytestconfig: pytest.Config, tmp_path: Path):
-    walk = files_of(pytestconfig.rootpath, ITEM)
-    walk = walk[: walk.index(SCREEN)]
+    walk = files_of(pytestconfig.rootpath, "the key of an item")
     for name in ("place", "runs"):
         (tmp_path / name).mkdir(mode=0o700)
     (tmp_path / "place/a.txt").write_text("one\n")
-    model = ModelByRole({"one": [report(items=[("file", "a.txt")]), NOTHING]})
+    model = MindedModel({"one": [report(items=[("file", "a.txt")]), NOTHING]})
     spec = FinderSpec(lenses=[Lens(name="one", prompt="look")], sceptics=1, critic=False)
     run = Driven(tmp_path / "runs", tmp_path / "place", model, task="t", loop=LoopKind.UNTIL_DRY, finder=spec)
     with Traced(walk[0]) as traced:
@@ -64,26 +62,39 @@ async def test_an_item_comes_to_its_key_on_the_way_that_the_page_describes(pytes
     assert traced.faults(walk) == []
 
 
-async def test_an_item_comes_to_its_row_on_the_way_that_the_page_describes(pytestconfig: pytest.Config, tmp_path: Path):
-    walk = files_of(pytestconfig.rootpath, ITEM)
-    stage = Searching(crawl())
-    stage.link.journal = Journal.create(tmp_path / "run.db", spec(loop=LoopKind.UNTIL_DRY, finder=FinderSpec()))
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: stage.board.data is not None)
-        stage.board.go_to_tab(stage.board.number_of("queue"))
-        Frontier(stage.link.journal).surface([Candidate("value", "the first item")], "seed", tmp_path)
-        with Traced(SCREEN, starts=lambda: not stage.link.is_read) as traced:
-            stage.play(
-                ItemQueued(key="the first item", kind="value", value="the first item", source="seed", reason="seed")
-            )
-            await shows(pilot, "the first item")
-    stage.link.journal.close()
-    assert traced.faults(walk[walk.index(SCREEN) :]) == []
+async def test_a_text_comes_to_the_screen_on_the_way_that_the_page_describes(
+    pytestconfig: pytest.Config, tmp_path: Path
+):
+    walk = files_of(pytestconfig.rootpath, "a model's text to the screen")
+    for name in ("work", "runs"):
+        (tmp_path / name).mkdir(mode=0o700)
+    # the beginning of the answer is on the screen before anything is noted: what follows is only text
+    answer = say("The beginning of an answer,\n\nthen the **rest** of it.\n", hold_after=4, rate=30.0)
+    with ScriptedServer([answer]) as server:
+        spec = spec_of(server, tmp_path / "work", loop=LoopKind.CHAT, task="say it")
+        path = tmp_path / "runs" / f"{spec.run_id}.db"
+        Journal.create(path, spec).close()
+        running = asyncio.ensure_future(run_in_process(path, on_event=lambda stamped: None))
+        controller = RunController(Session.attach(path))
+        app = RundryApp(controller)
+        try:
+            async with app.run_test(size=(80, 24)) as pilot:
+                await until(pilot, lambda: "The beginning" in painted(app))
+                with Traced(walk[0]) as traced:
+                    server.release()
+                    await until(pilot, lambda: "then the rest" in painted(app))
+        finally:
+            controller.link.put(Stop(how="now"))
+            await running
+            controller.link.close()
+    assert traced.faults(walk) == []
 
 
 def test_a_walk_that_is_not_true_is_named():
     traced = Traced("a.py")
-    traced.called = {"a.py": [[]], "c.py": [["a.py"]], "d.py": [["x.py", "c.py"]]}
+    ways = {"a.py": [[]], "c.py": [["x.py", "a.py"], ["a.py"]], "d.py": [["x.py", "c.py"]], "e.py": [["c.py", "a.py"]]}
+    traced.called = {name: [Called(n, above) for above in ways[name]] for n, name in enumerate(ways)}
+    assert traced.faults(["a.py", "c.py", "e.py"]) == []
     assert traced.faults(["a.py", "c.py"]) == []
     assert traced.faults(["a.py", "b.py"]) == ["b.py was not called"]
     assert traced.faults(["c.py", "a.py"]) == ["c.py was called after a.py"]

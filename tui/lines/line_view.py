@@ -113,7 +113,7 @@ class LineView(Widget, can_focus=True):
         return cast("App[object]", self.app)
 
     def copy(self, text: str) -> None:
-        """Copy to the person's clipboard by OSC 52. The terminal may ignore it without an error."""
+        """Copy to the user's clipboard by OSC 52. The terminal may ignore it without an error."""
         self.owner.copy_to_clipboard(show(text))
 
     @property

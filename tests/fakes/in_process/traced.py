@@ -7,9 +7,18 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 _PACKAGE = "/rundry/"
+
+
+class Called(NamedTuple):
+    """The first of the calls that reach a module on one way."""
+
+    at: int
+    """Its number among these calls."""
+    above: list[str]
+    """The modules above it, the nearest first."""
 
 
 class Traced:
@@ -21,8 +30,9 @@ class Traced:
     def __init__(self, starts_with: str, starts: Callable[[], bool] = lambda: True) -> None:
         """`starts_with`: the module with whose first call the notes begin. `starts`: whether they may begin yet."""
         self._first, self._may_start = starts_with, starts
-        self.called: dict[str, list[list[str]]] = {}
-        """By module, in the order of first calls: the modules above each kind of call, the nearest first."""
+        self.called: dict[str, list[Called]] = {}
+        """By module: its calls, one for each way that led to it."""
+        self._count = itertools.count()
 
     def __enter__(self) -> Self:
         threading.setprofile(self._note)
@@ -45,25 +55,26 @@ class Traced:
                 above.append(module)
             outer = outer.f_back
         ways = self.called.setdefault(name, [])
-        if above not in ways:
-            ways.append(above)
+        if all(way.above != above for way in ways):
+            ways.append(Called(next(self._count), above))
 
     def faults(self, walk: Sequence[str]) -> list[str]:
         """Return what is wrong with a walk: what was not called, not in this order, or only through what it leaves out.
 
-        A call may begin outside of the walk (in a thread, a task, or the loop of the runner).
+        A call may begin outside of the walk (in a thread, a task, or the loop of the runner), and a module may also be
+        called earlier than the walk comes to it.
         """
-        order = [*self.called]
-        faults = [f"{name} was not called" for name in walk if name not in self.called]
-        found = [name for name in walk if name in self.called]
-        faults += [
-            f"{one} was called after {other}"
-            for one, other in itertools.pairwise(found)
-            if order.index(one) > order.index(other)
-        ]
-        for name in found[1:]:
-            between = [_until(above, walk) for above in self.called[name]]
-            if [] not in between:
+        faults, at, before = list[str](), 0, ""
+        for name in walk:
+            ways = self.called.get(name, [])
+            later = [way.at for way in ways if way.at >= at]
+            if later:
+                at, before = min(later), name
+            else:
+                faults.append(f"{before} was called after {name}" if ways else f"{name} was not called")
+        for name in walk[1:]:
+            between = [_until(way.above, walk) for way in self.called.get(name, [])]
+            if between and [] not in between:
                 faults.append(f"{name} is only reached through {' and '.join(min(between, key=len))}")
         return faults
 
