@@ -46,10 +46,11 @@ from ..live.run_hooks import run_end_hooks, run_start_hooks
 from ..loops.shared.loop_state import never_started
 from ..run_driver import RunDriver
 from ..start.assemble import assemble
-from ..start.beginning import Beginning, begin, resume
+from ..start.begin_run import Beginning, begin
 from ..start.damaged_journal import admit_damage
 from ..start.inputs import Inputs, ProcessContext
 from ..start.offered_tools import tools_of_run
+from ..start.resume_run import resume
 from ..start.search_of_run import check_executor, search_of, with_remote_tools
 from ..start.servers_of_run import record_servers
 from ..start.settle import settle_open

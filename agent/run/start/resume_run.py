@@ -1,22 +1,15 @@
-"""Record the beginning of a run, or resume the run of an earlier runner."""
+"""Resume the run of an earlier runner, which ended or died: record what changes, then settle what it left open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from ...budget.admission import replace_budget
 from ...protocol import (
-    AUTO_FORMAT,
     BUDGET,
-    FILE_FORMATS,
-    Budget,
     BudgetChanged,
     Charged,
-    EditFormatChosen,
     GateModeChanged,
     HandoffClosed,
     LimitsChanged,
@@ -26,123 +19,31 @@ from ...protocol import (
     Reason,
     RunEnded,
     RunResumed,
-    RunStarted,
     Said,
     Snapshotted,
-    StageBegan,
     Tokens,
     WorkResult,
     bill,
 )
-from ...step.formats.choose_format import choose_format
-from ...step.formats.format_offer import offer_at_start
-from ...step.prompt.system_prompt import system_prompt
-from ...verdict.scope.run_scope import record_scope
 from ..commands.control_report import end_manual_control
 from ..commands.reconfigure import model_switched
 from ..commands.undo_command import finish_undo
 from ..end.suspect_decisions import accept_result, send_suspects
 from ..loops.shared.loop_state import LoopState, suspect_handoff
 from ..units.item_unit import finish_left_items
+from .begin_run import enforceable_budget, is_direct, record_scope_read, record_stage
 from .concurrent_runs import concurrent_runs
 from .damaged_journal import note_damage, settle_spend
 from .sandbox_of_run import missing_guarantees
 from .settle import settle
 
 if TYPE_CHECKING:
-    from ...journal.integrity.damage import Damage
     from ...state.facts.run_facts import RunFacts
     from ...state.recorder import Recorder
-    from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.run_context import RunContext
-    from ...verdict.scope.scope import Scope
-    from ..client.start_request import Order, ResumeChanges
+    from ..client.start_request import ResumeChanges
     from ..live.live_run import LiveRun
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """The input of `begin` and `resume`."""
-
-    order: Order
-    notes: Sequence[str]
-    """Lines for the user about this machine."""
-    scope: Scope | None
-    """What the run may change, read from the workspace at its start. None means that it is in the journal, or nothing
-    decides."""
-    damage: Damage
-    """Damage of the journal, which the person accepted."""
-
-
-def begin(run: LiveRun, beginning: Beginning) -> None:
-    """Record the first events: the run, the system prompt, the task."""
-    ctx, spec = run.ctx, run.facts.spec
-    form, why = choose_format(spec, ctx.models.current)
-    ctx.events.record(
-        RunStarted(
-            run_id=spec.run_id,
-            loop=spec.loop,
-            task=spec.task,
-            workspace=spec.workspace,
-            model=ctx.models.current.name,
-            budget=enforceable_budget(ctx.facts, ctx.models),
-            journal=str(ctx.journal.path),
-            local=ctx.models.current.local,
-            window=ctx.models.current.window,
-            priced=ctx.models.current.price is not None,
-            effort=spec.model.effort,
-            sees_images=ctx.models.current.sees_images,
-            sandbox=ctx.sandbox.kind,
-            network=ctx.sandbox.network,
-            not_held=missing_guarantees(ctx.sandbox, ctx.gate.policy.rules),
-            direct=_is_direct(ctx),
-            gate=ctx.gate.policy.mode,
-            instructions=spec.instructions,
-            skills=[skill.name for skill in spec.skills],
-            finder=spec.finder,
-            fix=spec.fix,
-            repeat=spec.repeat,
-            parent=spec.parent,
-            interval=spec.interval,
-            paced=spec.paced,
-            improve=spec.improve,
-            restarts=spec.restarts,
-            edit_format=form,
-            edit_format_why=why,
-            notes=[*beginning.order.notes, *beginning.notes, *concurrent_runs(spec, ctx.journal.path, ctx.clock.now())],
-        )
-    )
-    _record_stage(ctx)
-    _record_scope(ctx, beginning.scope)
-    _record_prompts(run)
-    if run.finder is not None:
-        run.finder.begin()
-
-
-def _record_scope(ctx: RunContext, scope: Scope | None) -> None:
-    if scope is not None:
-        is_copied = ctx.views is not None and ctx.views.start is not None
-        record_scope(ctx.journal, ctx.events, scope, in_copy=is_copied, no_views=ctx.no_views)
-
-
-def _record_stage(ctx: RunContext) -> None:
-    """Record that what the run changes is staged, unless an earlier runner did."""
-    stage = ctx.stage
-    if stage is not None and ctx.facts.changes.stage != stage.unit.folder.name:
-        ctx.events.record(StageBegan(folder=stage.unit.folder.name))
-
-
-def _record_prompts(run: LiveRun) -> None:
-    """Record the edit format if the program chose it, the system prompt and the task."""
-    ctx, spec = run.ctx, run.facts.spec
-    form, why = choose_format(spec, ctx.models.current)
-    if form in FILE_FORMATS and spec.edit_format == AUTO_FORMAT:
-        ctx.events.record(EditFormatChosen(format=form, why=why))
-    if run.finder is None and run.children is None:
-        ctx.events.record(Prompted(kind="system", text=system_prompt(spec, form)))
-    offer_at_start(ctx)
-    if spec.task:
-        ctx.events.record(Said(text=spec.opening, kind="task", images=spec.images, by=spec.started_by))
+    from .begin_run import Beginning
 
 
 async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
@@ -164,8 +65,8 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     ctx.events.record(resumed, durable=bool(damage))
     if facts.changes.world is not None:
         ctx.events.record(Snapshotted(world=None))  # an earlier version took them
-    _record_stage(ctx)
-    _record_scope(ctx, beginning.scope)
+    record_stage(ctx)
+    record_scope_read(ctx, beginning.scope)
     _charge_lost_calls(ctx, arrived)
     settle_spend(ctx.facts, ctx.events, damage, resumed.notes[len(notes) :])
     _change_limits(ctx.facts, ctx.events, changes.limits, by=changes.by)
@@ -229,15 +130,9 @@ def _resumed_event(ctx: RunContext, notes: list[str], executor: str | None) -> R
         from_seq=facts.last_seq,
         notes=notes,
         not_held=not_held,
-        direct=_is_direct(ctx),
+        direct=is_direct(ctx),
         executor=executor,
     )
-
-
-def _is_direct(ctx: RunContext) -> bool:
-    """Return whether commands in the sandbox write to the workspace itself."""
-    is_apart = not (ctx.layers is None and ctx.units is None and ctx.stage is None)
-    return ctx.facts.spec.changes_files and ctx.sandbox.kind is not None and not is_apart
 
 
 def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None) -> bool:
@@ -268,12 +163,6 @@ def _change_limits(facts: RunFacts, events: Recorder, limits: Mapping[str, Limit
     others = {name: value for name, value in limits.items() if name not in BUDGET}
     if others:
         events.record(LimitsChanged(limits=others, by=by))
-
-
-def enforceable_budget(facts: RunFacts, models: ModelsInUse) -> Budget:
-    """Return the budget without a limit that cannot be enforced: USD, if the model has no price."""
-    budget = facts.budget
-    return budget if models.current.price is not None else msgspec.structs.replace(budget, usd=None)
 
 
 def _already_complete(before: RunEnded | None) -> list[str]:
