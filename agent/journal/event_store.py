@@ -186,7 +186,8 @@ class Store:
 class _EventWriter:
     """Writes the events of one handle, which holds the lock and opens the transactions.
 
-    Each event has the digest of the chain. A record next to the journal names the newest one.
+    Each event has the digest of the chain. A record next to the journal names the newest one. A view notices the write
+    (`write_watch.py`) and reads it by `Journal.read`.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:

@@ -45,7 +45,10 @@ _CHECK_SECONDS = 5.0
 
 
 class Lane(Protocol):
-    """A connection to a model server: directly, through litellm, or to the scripted model."""
+    """A connection to a model server.
+
+    `lanes/direct_lane.py` connects directly, `lanes/via_litellm/` through litellm, `demo/` to the scripted model.
+    """
 
     @property
     def fields(self) -> RequestFields | None:

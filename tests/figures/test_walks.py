@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
 import sys
 from pathlib import Path
 
@@ -10,19 +12,24 @@ import pytest
 from fakes.in_process.driven import Driven
 from fakes.in_process.inside import spec_of
 from fakes.in_process.traced import Called, Traced
+from fakes.in_process.traced_process import traced_python
 from fakes.layered import layered_place
 from fakes.models.minded import NOTHING, MindedModel, report
 from fakes.models.model import ScriptedModel
 from fakes.server import ScriptedServer
-from fakes.turns import call, say
+from fakes.turns import call, edit, say
+from msgspec.structs import replace
 from painted import painted, until
 
 from rundry.agent import Session
 from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import FinderSpec, Lens, LoopKind, Stop
+from rundry.agent.protocol import FinderSpec, GateMode, Lens, LoopKind, ModelSpec, Stop
 from rundry.agent.run.process.in_process import run_in_process
 from rundry.tui.app.app import RundryApp
+from rundry.tui.app.main_screen import MainScreen
+from rundry.tui.cli.open_screen import open_resumed
 from rundry.tui.control.run_controller import RunController
+from rundry.tui.gate.gate_panel import GatePanel
 
 from .walks import walks
 
@@ -62,6 +69,33 @@ async def test_an_item_comes_to_its_key_on_the_way_that_the_page_describes(pytes
     assert traced.faults(walk) == []
 
 
+async def test_a_keystroke_comes_to_the_disk_on_the_way_that_the_page_describes(
+    pytestconfig: pytest.Config, tmp_path: Path
+):
+    walk = files_of(pytestconfig.rootpath, "a keystroke to the disk")
+    for name in ("work", "runs"):
+        (tmp_path / name).mkdir(mode=0o700)
+    file = tmp_path / "work/a.txt"
+    file.write_text("one\n")
+    model = ScriptedModel([edit("a.txt", "one", "ONE")], then=say("done"))
+    run = Driven(tmp_path / "runs", tmp_path / "work", model, gate=GateMode.ASK)
+    running = asyncio.ensure_future(run.run(watched=True))
+    controller = RunController(Session.attach(run.path))
+    app = RundryApp(controller)
+    try:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: isinstance(app.screen, MainScreen))
+            gate = app.screen.query_one(GatePanel)
+            await until(pilot, lambda: gate.arming.painted is not None and gate.has_focus_within)
+            with Traced(walk[0]) as traced:
+                await pilot.press("y")
+                await until(pilot, lambda: file.read_text() == "ONE\n")
+            await running
+    finally:
+        controller.link.close()
+    assert traced.faults(walk) == []
+
+
 async def test_a_text_comes_to_the_screen_on_the_way_that_the_page_describes(
     pytestconfig: pytest.Config, tmp_path: Path
 ):
@@ -88,6 +122,36 @@ async def test_a_text_comes_to_the_screen_on_the_way_that_the_page_describes(
             await running
             controller.link.close()
     assert traced.faults(walk) == []
+
+
+@pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")  # the runner outlives its view
+def test_a_killed_run_is_resumed_on_the_way_that_the_page_describes(
+    pytestconfig: pytest.Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    walk = files_of(pytestconfig.rootpath, "kill and resume")
+    for name in ("work", "runs"):
+        (tmp_path / name).mkdir(mode=0o700)
+    run = Driven(
+        tmp_path / "runs", tmp_path / "work", ScriptedModel([call("run_command", command="true"), say("done")])
+    )
+    asyncio.run(run.run())
+    with ScriptedServer([say("done")]) as server:
+        served = ModelSpec(name="openai/fake", api_base=server.base_url, context=32_000)
+        run.spec = replace(run.spec, model=served)
+        killed = run.killed_at("tool_called")
+        notes, (reading, writing) = tmp_path / "notes.json", os.pipe()
+        monkeypatch.setattr(sys, "executable", str(traced_python(tmp_path, notes)))
+        os.close(writing)  # the view leaves as soon as the runner has its order
+        flags = {"plain": True, "runs_dir": str(killed.path.parent), "cwd": str(tmp_path / "work")}
+        with os.fdopen(reading) as typed, Traced(walk[0]) as traced:
+            monkeypatch.setattr(sys, "stdin", typed)
+            open_resumed(str(killed.path), flags, hint=None)
+        gc.collect()  # the view's handle of the runner, which is not told that it ended
+        server.wait_requests(1)
+        in_runner = Traced.of_process(notes, within=60.0)
+    at_runner = walk.index("agent/run/__main__.py")
+    assert traced.faults(walk[:at_runner]) == []
+    assert in_runner.faults(walk[at_runner:]) == []
 
 
 def test_a_walk_that_is_not_true_is_named():

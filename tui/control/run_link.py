@@ -32,7 +32,7 @@ READ_ONLY = "this view only shows the run: use `rundry watch` in a terminal to a
 
 
 class Link(Protocol):
-    """A view's side of a run: `agent.run.Session`, or a journal that is played."""
+    """A view's side of a run: the `Session` of `agent/run/client/run_session.py`, or a journal that is played."""
 
     @property
     def journal(self) -> Journal | None:

@@ -59,6 +59,7 @@ async def exchange(
 ) -> AsyncGenerator[Shown, None]:
     """Send the request and yield what can be shown, as it arrives; the rest is in `answer`. Raises ModelFault.
 
+    `reader`: of the server's wire format, such as the `ChatReader` of `chat_chunks.py`.
     Closing the generator closes the connection immediately.
     """
     response: aiohttp.ClientResponse | None = None

@@ -79,7 +79,10 @@ class Stream:
         )
 
     async def run(self, request: Request) -> Reply:
-        """Return the whole reply, charged and recorded. Raises ModelFault; what had arrived by then is recorded."""
+        """Return the whole reply, charged and recorded. Raises ModelFault; what had arrived by then is recorded.
+
+        The model is a `RemoteModel` (`models/remote_model.py`), except in tests and for a run without one.
+        """
         end, opaque = await self._receive(self._ctx.models.current.stream(request))
         self.charge(None, is_cut=self._is_ended and not self._ctx.models.current.local)
         self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NamedTuple, Self
 
 _PACKAGE = "/rundry/"
+_LOOK = 0.02
+"""Seconds between two looks for the notes of a process."""
 
 
 class Called(NamedTuple):
@@ -27,8 +32,11 @@ class Traced:
     As a context manager. A module is named by its path in the repository.
     """
 
-    def __init__(self, starts_with: str, starts: Callable[[], bool] = lambda: True) -> None:
-        """`starts_with`: the module with whose first call the notes begin. `starts`: whether they may begin yet."""
+    def __init__(self, starts_with: str | None, starts: Callable[[], bool] = lambda: True) -> None:
+        """`starts_with`: the module with whose first call the notes begin; None: with any.
+
+        `starts`: whether they may begin yet.
+        """
         self._first, self._may_start = starts_with, starts
         self.called: dict[str, list[Called]] = {}
         """By module: its calls, one for each way that led to it."""
@@ -46,7 +54,7 @@ class Traced:
     def _note(self, frame: FrameType, event: str, _: object) -> None:
         if event != "call" or (name := _module(frame)) is None:
             return
-        if not self.called and not (name == self._first and self._may_start()):
+        if not self.called and not (self._first in (None, name) and self._may_start()):
             return
         above, outer = list[str](), frame.f_back
         while outer is not None:
@@ -57,6 +65,18 @@ class Traced:
         ways = self.called.setdefault(name, [])
         if all(way.above != above for way in ways):
             ways.append(Called(next(self._count), above))
+
+    @staticmethod
+    def of_process(notes: Path, within: float) -> Traced:
+        """Return what a process has noted at its end, which comes within some seconds; see `traced_process.py`."""
+        end = time.monotonic() + within
+        while not notes.exists():
+            assert time.monotonic() < end, f"no process wrote {notes.name}"
+            time.sleep(_LOOK)
+        traced = Traced(None)
+        rows: dict[str, list[tuple[int, list[str]]]] = json.loads(notes.read_text())
+        traced.called = {name: [Called(*row) for row in found] for name, found in rows.items()}
+        return traced
 
     def faults(self, walk: Sequence[str]) -> list[str]:
         """Return what is wrong with a walk: what was not called, not in this order, or only through what it leaves out.
