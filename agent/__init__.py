@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from .layers.left_layers import LeftUnit, left_units
     from .layers.workspace_copies import cost_of_copies
     from .models.demo.project_copy import copy_project
-    from .models.discovery import KeyMissing, ModelLine, Survey, discover
+    from .models.discovery import discover
+    from .models.found_models import KeyMissing, ModelLine, Survey
     from .models.images.attach import attach, can_be_attached, looks_like_picture
     from .models.images.image_words import no_images_message
     from .models.images.mentions import Mention, dropped_paths, mention_of, mentions
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from .settings.option_table import OPTIONS
     from .settings.option_values import parse_deadline, parse_duration, parse_money, parse_number
     from .settings.remembered import GATE_IS_EFFECTS, is_new_to_user, remember_model
+    from .settings.scope_globs import scope_problem
     from .settings.search.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
     from .settings.search.search_file import read_finder
     from .settings.search.search_recipes import SearchRequest, migration_concurrency, search_request, with_search_limits
@@ -158,7 +160,6 @@ if TYPE_CHECKING:
     from .state.view.view_state import RebaseResult, ViewState
     from .state.view.waits_for import SHOW_WAIT_SECONDS, waiting_for
     from .step.formats.model_trial import FormatResult, ModelTrial, Trial, open_trial
-    from .verdict.scope.run_scope import scope_problem
 
 
 @cache

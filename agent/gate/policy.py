@@ -14,9 +14,9 @@ from ..host.file_errors import PathRefused
 from ..host.files.quick_spec import QuickSpec
 from ..host.real_paths import real_path
 from ..host.workspace_paths import Workspace
-from ..layers.effect_classes import EXECUTABLE
 from ..layers.surroundings import why_edit_asks
 from ..protocol import IN_PLACE, GateMode, Rule
+from ..protocol.effects import EXECUTABLE
 from ..protocol.text.shorten_text import end_cut
 from ..shell.command_line import ParsedLine, PlainCommand
 from ..shell.flags import base, hides, risk, script_of, unknown_word

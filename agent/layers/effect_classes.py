@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
+from ..protocol.effects import EXECUTABLE
 from ..host.protected_names import folded_name, why_cautioned, why_forbidden
 from ..protocol.text.counts import first_names, plural
 from ..protocol.text.path_text import quoted_path
@@ -34,7 +35,6 @@ Class = Literal["protected", "git", "install", "ignored_existed", "ordinary", "b
 - `ignored_new`: ignored, and new or made by this run: applied
 - `bytecode`: never applied
 """
-EXECUTABLE = "it is executable"
 CACHE_TAG = "CACHEDIR.TAG"
 """The file that marks a cache folder (https://bford.info/cachedir/)."""
 STORED = 1_000_000

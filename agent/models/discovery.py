@@ -6,11 +6,10 @@ import asyncio
 import datetime
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
-from ..protocol import FREE, Price, ServerKind, UserError
+from ..protocol import FREE, UserError
 from .ask_servers import NoServer, Served, ServerInfo, ask_server, list_ollama, show_ollama
 from .endpoint import USUAL_BASES, base_of, is_local_server
+from .found_models import KeyFound, KeyMissing, ModelLine, ServerFound, Survey
 from .key_rule import KEY_NAMES
 from .lanes.connections import borrowed_pool
 from .litellm_use.credentials import unset_groups
@@ -23,59 +22,6 @@ _SECONDS = 1.0
 """Time-out for a server on this machine."""
 _MOST = 40
 """Most models of one Ollama server whose context window is requested."""
-
-
-class ModelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One usable model, with its context window and price."""
-
-    name: str
-    """Name as `--model` takes it."""
-    context: int | None = None
-    """Context window in tokens."""
-    price: Price | None = None
-    """None means that the price is unknown."""
-
-
-class KeyFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider whose key is set. This object does not include the key."""
-
-    provider: str
-    variable: str
-    models: list[ModelLine] = []
-
-
-class KeyMissing(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider that needs a variable that is not set."""
-
-    provider: str
-    needs: list[list[str]]
-    """Groups of variables; one variable of each group must be set."""
-    direct: bool
-    """rundry connects to it directly; other providers go through litellm."""
-
-
-class ServerFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A model server that answered."""
-
-    kind: ServerKind
-    api_base: str
-    """Address as `--api-base` takes it; not needed for a server on its usual port."""
-    models: list[ModelLine] = []
-
-
-class Survey(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was found, and where rundry looked."""
-
-    keys: list[KeyFound] = []
-    servers: list[ServerFound] = []
-    variables_asked: list[str] = []
-    addresses_asked: list[str] = []
-    missing: list[KeyMissing] = []
-    """Providers that could be used with a key."""
-
-    def suggest(self) -> ModelLine | None:
-        """Return the model to use if none is configured: the first one of a local server, else None."""
-        return next((m for s in self.servers for m in s.models), None)
 
 
 async def discover(env: Mapping[str, str], *, addresses: Sequence[str] | None = None) -> Survey:

@@ -14,7 +14,7 @@ from ..protocol import ModelSpec, Price
 from .endpoint import is_local_server
 
 if TYPE_CHECKING:
-    from .discovery import KeyFound, ModelLine, Survey
+    from .found_models import KeyFound, ModelLine, Survey
 
 _SUGGESTED = Path(__file__).with_name("suggested.toml")
 

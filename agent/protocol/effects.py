@@ -18,6 +18,8 @@ EntryChange = Literal["added", "changed", "deleted"]
 ExecuteBit = Literal["", "executable", "not executable"]
 GIT_HELD = "a file is not applied as the command left it"
 """Why a repository gains nothing: its commits have that file."""
+EXECUTABLE = "it is executable"
+"""Why a change of a file that was executable before the command asks."""
 IN_PLACE = "it writes to the workspace itself: changes of files that neither git nor this run has cannot be undone"
 """What a person should know of a command where there are no layers."""
 

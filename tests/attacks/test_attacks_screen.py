@@ -15,7 +15,7 @@ from painted import shows, strips
 
 import rundry.tui
 from rundry.agent import ModelLine, ProposalDecided, ProposalOpened, RunLine, Survey
-from rundry.agent.models.discovery import ServerFound
+from rundry.agent.models.found_models import ServerFound
 from rundry.tui.text.show_text import bare, in_place, one_line, show, strip
 
 SIZE = (160, 200)

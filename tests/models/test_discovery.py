@@ -10,7 +10,8 @@ import msgspec
 from aiohttp import web
 from fakes.server import ScriptedServer
 
-from rundry.agent.models.discovery import ModelLine, ServerFound, Survey, discover
+from rundry.agent.models.discovery import discover
+from rundry.agent.models.found_models import ModelLine, ServerFound, Survey
 from rundry.agent.models.model_choices import candidates
 from rundry.agent.protocol import FREE
 

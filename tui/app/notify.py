@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rundry.agent import Journal, LoopKind, RundryError, ViewState, start_notify_hook
+from rundry.agent import Journal, LoopKind, RundryError, ViewState
 
 BELL = "\x07"
 SAVE_TITLE = "\x1b[22;2t"
@@ -100,6 +100,10 @@ class Notifier:
         if not focused:
             write(terminal_call(fresh[0].words, tmux=bool(self._env.get("TMUX"))))
         if self._hook is not None and self._is_first(journal, fresh[0]) and not focused:
+            from rundry.agent import (
+                start_notify_hook,  # 11 modules that start processes: only a view with a hook needs them
+            )
+
             about = {"why": fresh[0].why, "text": f"rundry {fresh[0].words}", "run": state.run_id}
             about["journal"] = state.journal
             start_notify_hook(self._hook, env=self._env, about=about, workspace=Path(state.workspace or "."))

@@ -40,11 +40,12 @@ from ...protocol import (
 )
 from ...protocol.tools.traits import TOOL_TRAITS
 from ...settings.default_limits import read_limit
+from ...settings.scope_globs import scope_problem
 from ...step.formats.choose_format import CHOSEN, choose_format
 from ...step.model_call.images_shown import with_accepted_images
 from ...step.prompt.system_prompt import system_prompt
 from ...tools.tool_table import tool_specs
-from ...verdict.scope.run_scope import record_scope, scope_problem
+from ...verdict.scope.run_scope import record_scope
 from ..start.small_window import refuse_window
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from ...protocol import LoopKind, RunSpec, UserError
 from ...protocol.tools.mcp import McpServer, server_of
 from ...protocol.tools.traits import TOOL_TRAITS
 from ...settings.default_limits import did_you_mean
+from ...settings.scope_globs import scope_problem
 from ...tools.reading.fetching import Fetcher
 from ...verdict.predicates.validate_predicates import validate_predicates
-from ...verdict.scope.run_scope import scope_problem
 from .offered_tools import tools_of_run
 from .usable_commands import require_usable_commands
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ...layers.effect_classes import EXECUTABLE
 from ...protocol import (
     Event,
     ProposalDecided,
@@ -23,6 +22,7 @@ from ...protocol import (
     ToolFinished,
     is_client,
 )
+from ...protocol.effects import EXECUTABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import msgspec
 from ...journal.journal import Journal
 from ...protocol import JournalError, RunEnded
 from ..common.void_end import after_changes
-from ..facts.decided_files import changed_since
 
 if TYPE_CHECKING:
     from .run_line import RunLine
@@ -53,6 +52,8 @@ def _line_as_of_now(line: RunLine, blob: str) -> RunLine:
 
 def _changed(journal: Journal, blob: str) -> list[str]:
     """Return the judged files that are different now, or no files if they cannot be compared."""
+    from ..facts.decided_files import changed_since  # reads files as layers do: the screen needs that only after an end
+
     try:
         return changed_since(journal.blobs.load(blob), Path(journal.spec.workspace))
     except (OSError, ValueError, KeyError):

@@ -22,13 +22,14 @@ from ...gate.policy import GUARDED
 from ...host.protected_names import why_forbidden
 from ...journal.encoding import recorded_text
 from ...layers.direct_comparison import PathEntry, Tree, bytes_of, changes, digest_of_file
-from ...layers.effect_classes import CACHE_TAG, EXECUTABLE, Class, Group, Surroundings, classify
+from ...layers.effect_classes import CACHE_TAG, Class, Group, Surroundings, classify
 from ...layers.effect_rows import EffectRow, encode_rows, new_name
 from ...layers.layer_effects import IN_MEMORY, Effect, Side, is_same, status_at
 from ...layers.open_below import FOLDER
 from ...layers.surroundings import read_surroundings
 from ...layers.workspace_copies import and_above
 from ...protocol import ChangedBy, EffectsAccepted, EffectsApplied, OutputsWritten, Snapshotted
+from ...protocol.effects import EXECUTABLE
 from ...protocol.text.counts import plural
 from ...repo.protected_places import read_only_places
 from ...sandbox.visible_programs import program_places

@@ -15,13 +15,13 @@ from ...gate.text_diff import split_bytes
 from ...host.file_errors import UnreadableFile
 from ...host.files.file_content import text_format_of
 from ...host.files.file_states import FileState, read_state
-from ...layers.effect_classes import EXECUTABLE
 from ...layers.effect_rows import EffectRow
 from ...layers.git.apply_git_rows import name_of
 from ...layers.git.git_rows import StateRow
 from ...layers.git.git_words import git_lines, names_of, repository_of
 from ...layers.layer_effects import IN_MEMORY, Effect
 from ...protocol import EffectEntry, EntryChange, EntryKind, ExecuteBit
+from ...protocol.effects import EXECUTABLE
 from ...protocol.text.counts import plural
 from ...state.facts.standing_changes import GIT_WORDS
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from ...host.files.quick_spec import QuickSpec
 from ...journal.encoding import recorded_text
 from ...protocol import Event, ScopeSet
 from .scope import Scope
@@ -57,14 +56,6 @@ def _scope(stored: bytes, outputs: str, root: Path) -> Scope:
     return msgspec.json.decode(stored, type=Scope).with_first_output(outputs, root)
 
 
-def scope_problem(globs: Sequence[str]) -> str | None:
-    """Return why these globs cannot be added to a scope, or None if they can."""
-    for glob in globs:
-        if not glob.strip() or glob.startswith("!") or not _compiles(glob):
-            return f"{glob!r} is not a glob of files: use a path or a glob, such as docs/**"
-    return None
-
-
 def scope_option(path: str) -> str:
     """Return the option that adds exactly this file to a scope: `--scope /package.json`, `--scope tests/test_a.py`.
 
@@ -73,11 +64,3 @@ def scope_option(path: str) -> str:
     glob = re.sub(r"([\\*?\[\]]| $)", r"\\\1", recorded_text(path))
     is_anchored = "/" in glob and not glob.startswith(("!", "#"))
     return f"--scope {shlex.quote(glob if is_anchored else f'/{glob}')}"
-
-
-def _compiles(glob: str) -> bool:
-    try:
-        QuickSpec([glob])
-    except (ValueError, re.error):
-        return False
-    return True

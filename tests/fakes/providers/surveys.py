@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rundry.agent import FREE, KeyMissing, ModelLine, Price, Survey
-from rundry.agent.models.discovery import KeyFound, ServerFound
+from rundry.agent.models.found_models import KeyFound, ServerFound
 
 PRICE = Price(input=2e-6, output=1e-5, cached=2e-7, worst_input=2e-6, worst_output=1e-5)
 LOCAL = ServerFound(

@@ -12,7 +12,7 @@ from painted import shows, until
 
 import rundry.agent.models
 from rundry.agent import CheckFinished, ModelSpec, RundryError, RunLine, RunSpec, candidates, discover, remember_model
-from rundry.agent.models.discovery import ModelLine, ServerFound, Survey
+from rundry.agent.models.found_models import ModelLine, ServerFound, Survey
 from rundry.agent.settings.settings import load_settings
 from rundry.tui.pages.first_choices import UseModel, model_section
 

@@ -11,7 +11,8 @@ import pytest
 from verdict.scope.test_projects import made, scope_in
 
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, Predicates, Recipe, RunSpec
-from rundry.agent.verdict.scope.run_scope import scope_option, scope_problem
+from rundry.agent.settings.scope_globs import scope_problem
+from rundry.agent.verdict.scope.run_scope import scope_option
 from rundry.agent.verdict.scope.scope import Scope
 from rundry.agent.verdict.scope.start_scope import module_names_of, scope_of
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from rundry.agent import ModelSpec, RundryError, find_run, list_runs, newest_as_of_now
+from rundry.agent import ModelSpec, RundryError
 
 from ...pages.first_choices import Choice, Continue, PickModel, RunDemo, Try, UseModel
 
@@ -32,6 +32,8 @@ class ChoiceHandlers:
 
     def continue_newest(self) -> None:
         """Resume the newest unfinished run of this folder. Raises RundryError if there is none."""
+        from rundry.agent import find_run
+
         path = find_run(None, self._folder(), self._controller.root)
         self._host.leave_for(f"resume {path.stem}")
 
@@ -73,6 +75,8 @@ class ChoiceHandlers:
             self._prompt.tell(f"asking {model.name}", asked=asked)
 
     def _sessions(self, _argument: str) -> None:
+        from rundry.agent import list_runs, newest_as_of_now
+
         from ...pages.session_picker import SessionPicker
 
         folder, root = self._folder(), self._controller.root

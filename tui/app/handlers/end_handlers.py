@@ -10,7 +10,6 @@ from rundry.agent import RundryError
 
 from ...control.commit_changes import Commit, message_for
 from ...control.resume_command import raised
-from ...export.formats import ExportFormat
 from ...start.read_limit import parse_limit
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ class EndHandlers:
             self._view.to_gate(argument)
 
     def _export(self, argument: str) -> None:
+        from ...export.formats import ExportFormat
         from ...export.writing import export_next_to
 
         journal = self._controller.link.journal

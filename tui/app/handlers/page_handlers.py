@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rundry.agent import Reason, RundryError, config_file, handoff_after_end
+from rundry.agent import Reason, RundryError, config_file
 
 from ...head.header_title import home_relative
 from ...keys.lookup import keys_of
@@ -75,6 +75,8 @@ class DialogHandlers:
 
     def handoff(self, _argument: str) -> None:
         """Open the page of the hand-off. Raises RundryError if the run has none."""
+        from rundry.agent import handoff_after_end
+
         from ...pages.handoff_page import HandoffPage
 
         state, journal = self._controller.state, self._controller.link.journal
