@@ -90,8 +90,9 @@ async def test_a_keystroke_comes_to_the_disk_on_the_way_that_the_page_describes(
             with Traced(walk[0]) as traced:
                 await pilot.press("y")
                 await until(pilot, lambda: file.read_text() == "ONE\n")
-            await running
     finally:
+        controller.link.put(Stop(how="now"))
+        await running
         controller.link.close()
     assert traced.faults(walk) == []
 
@@ -156,7 +157,12 @@ def test_a_killed_run_is_resumed_on_the_way_that_the_page_describes(
 
 def test_a_walk_that_is_not_true_is_named():
     traced = Traced("a.py")
-    ways = {"a.py": [[]], "c.py": [["x.py", "a.py"], ["a.py"]], "d.py": [["x.py", "c.py"]], "e.py": [["c.py", "a.py"]]}
+    ways = {
+        "a.py": [[]],
+        "c.py": [["x.py", "a.py"], ["a.py"]],
+        "d.py": [["x.py", "c.py"], []],
+        "e.py": [["c.py", "a.py"]],
+    }
     traced.called = {name: [Called(n, above) for above in ways[name]] for n, name in enumerate(ways)}
     assert traced.faults(["a.py", "c.py", "e.py"]) == []
     assert traced.faults(["a.py", "c.py"]) == []
