@@ -78,23 +78,26 @@ async def test_a_keystroke_comes_to_the_disk_on_the_way_that_the_page_describes(
     file = tmp_path / "work/a.txt"
     file.write_text("one\n")
     model = ScriptedModel([edit("a.txt", "one", "ONE")], then=say("done"))
-    run = Driven(tmp_path / "runs", tmp_path / "work", model, gate=GateMode.ASK)
-    running = asyncio.ensure_future(run.run(watched=True))
-    controller = RunController(Session.attach(run.path))
-    app = RundryApp(controller)
-    try:
-        async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, lambda: isinstance(app.screen, MainScreen))
-            gate = app.screen.query_one(GatePanel)
-            await until(pilot, lambda: gate.arming.painted is not None and gate.has_focus_within)
-            with Traced(walk[0]) as traced:
+    run, is_pressed = Driven(tmp_path / "runs", tmp_path / "work", model, gate=GateMode.ASK), False
+    with Traced(walk[0], starts=lambda: is_pressed) as traced:
+        running = asyncio.ensure_future(run.run(watched=True))
+        controller = RunController(Session.attach(run.path))
+        app = RundryApp(controller)
+        try:
+            async with app.run_test(size=(80, 24)) as pilot:
+                await until(pilot, lambda: isinstance(app.screen, MainScreen))
+                gate = app.screen.query_one(GatePanel)
+                await until(pilot, lambda: gate.arming.painted is not None and gate.has_focus_within)
+                is_pressed = True
                 await pilot.press("y")
                 await until(pilot, lambda: file.read_text() == "ONE\n")
-    finally:
-        controller.link.put(Stop(how="now"))
-        await running
-        controller.link.close()
-    assert traced.faults(walk) == []
+        finally:
+            controller.link.put(Stop(how="now"))
+            await running
+            controller.link.close()
+    at_runner = walk.index("agent/run/commands/handle_commands.py")  # it also looks at the inbox before the key
+    assert traced.faults(walk[:at_runner]) == []
+    assert traced.faults(walk[at_runner:]) == []
 
 
 async def test_a_text_comes_to_the_screen_on_the_way_that_the_page_describes(
@@ -104,7 +107,8 @@ async def test_a_text_comes_to_the_screen_on_the_way_that_the_page_describes(
     for name in ("work", "runs"):
         (tmp_path / name).mkdir(mode=0o700)
     # the beginning of the answer is on the screen before anything is noted: what follows is only text
-    answer = say("The beginning of an answer,\n\nthen the **rest** of it.\n", hold_after=4, rate=30.0)
+    text = f"The beginning of an answer,\n\n{'then the **rest** of it, ' * 40}\n\nto its end.\n"
+    answer = say(text, hold_after=4, rate=30.0)
     with ScriptedServer([answer]) as server:
         spec = spec_of(server, tmp_path / "work", loop=LoopKind.CHAT, task="say it")
         path = tmp_path / "runs" / f"{spec.run_id}.db"
@@ -117,7 +121,8 @@ async def test_a_text_comes_to_the_screen_on_the_way_that_the_page_describes(
                 await until(pilot, lambda: "The beginning" in painted(app))
                 with Traced(walk[0]) as traced:
                     server.release()
-                    await until(pilot, lambda: "then the rest" in painted(app))
+                    # on a busy machine, whole redraws come between those of text alone
+                    await until(pilot, lambda: not traced.faults(walk) or "to its end" in painted(app))
         finally:
             controller.link.put(Stop(how="now"))
             await running
