@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
-from fakes.in_process.inside import spec_of
+from fakes.in_process.headless_run import spec_of
 from fakes.in_process.traced import Called, Traced
 from fakes.in_process.traced_process import traced_python
-from fakes.layered import layered_place
-from fakes.models.minded import NOTHING, MindedModel, report
+from fakes.layered_folder import layered_folder
 from fakes.models.model import ScriptedModel
+from fakes.models.model_by_role import NOTHING, ModelByRole, report
 from fakes.server import ScriptedServer
 from fakes.turns import call, edit, say
 from msgspec.structs import replace
@@ -42,7 +42,7 @@ def files_of(root: Path, title: str) -> list[str]:
 
 async def test_a_green_check_comes_to_its_grade_on_the_way_that_the_page_describes(pytestconfig: pytest.Config):
     walk = files_of(pytestconfig.rootpath, "a green check to its grade")
-    async with layered_place(pytestconfig.rootpath) as folder:
+    async with layered_folder(pytestconfig.rootpath) as folder:
         for name in ("work", "runs"):
             (folder / name).mkdir(mode=0o700)
         (folder / "work/calc.sh").write_text("echo 5\n")
@@ -60,7 +60,7 @@ async def test_an_item_comes_to_its_key_on_the_way_that_the_page_describes(pytes
     for name in ("place", "runs"):
         (tmp_path / name).mkdir(mode=0o700)
     (tmp_path / "place/a.txt").write_text("one\n")
-    model = MindedModel({"one": [report(items=[("file", "a.txt")]), NOTHING]})
+    model = ModelByRole({"one": [report(items=[("file", "a.txt")]), NOTHING]})
     spec = FinderSpec(lenses=[Lens(name="one", prompt="look")], sceptics=1, critic=False)
     run = Driven(tmp_path / "runs", tmp_path / "place", model, task="t", loop=LoopKind.UNTIL_DRY, finder=spec)
     with Traced(walk[0]) as traced:

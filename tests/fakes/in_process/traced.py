@@ -33,7 +33,7 @@ class Traced:
     """
 
     def __init__(self, starts_with: str | None, starts: Callable[[], bool] = lambda: True) -> None:
-        """`starts_with`: the module with whose first call the notes begin; None: with any.
+        """`starts_with`: the module with whose first call the notes begin, or None if they begin with any.
 
         `starts`: whether they may begin yet.
         """
