@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from ..protocol.effects import EXECUTABLE
 from ..host.protected_names import folded_name, why_cautioned, why_forbidden
+from ..protocol.effects import EXECUTABLE
 from ..protocol.text.counts import first_names, plural
 from ..protocol.text.path_text import quoted_path
 from ..repo.checkout.dependency_folders import FolderKind, dependency_kinds, output_kinds

@@ -16,15 +16,20 @@ from fakes.in_process.traced_process import traced_python
 from fakes.layered_folder import layered_folder
 from fakes.models.model import ScriptedModel
 from fakes.models.model_by_role import NOTHING, ModelByRole, report
+from fakes.played_events import spec
 from fakes.server import ScriptedServer
 from fakes.turns import call, edit, say
+from fakes.views.board_screen import SIZE, Searching
+from fakes.views.lens_search import crawl
 from msgspec.structs import replace
-from painted import painted, until
+from painted import painted, shows, until
 
 from rundry.agent import Session
 from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import FinderSpec, GateMode, Lens, LoopKind, ModelSpec, Stop
+from rundry.agent.protocol import FinderSpec, GateMode, ItemQueued, Lens, LoopKind, ModelSpec, Stop
 from rundry.agent.run.process.in_process import run_in_process
+from rundry.agent.search.items.frontier import Frontier
+from rundry.agent.search.items.item_state import Candidate
 from rundry.tui.app.app import RundryApp
 from rundry.tui.app.main_screen import MainScreen
 from rundry.tui.cli.open_screen import open_resumed
@@ -33,6 +38,9 @@ from rundry.tui.gate.gate_panel import GatePanel
 
 from .walks import walks
 
+ITEM = "an item to a row on the board"
+SCREEN = "tui/control/run_follower.py"
+"""The first file of that walk in the process of the screen."""
 TEST = 'import subprocess\n\n\ndef test_calc():\n    assert subprocess.check_output(["sh", "calc.sh"]) == b"4\\n"\n'
 
 
@@ -56,7 +64,8 @@ async def test_a_green_check_comes_to_its_grade_on_the_way_that_the_page_describ
 
 
 async def test_an_item_comes_to_its_key_on_the_way_that_the_page_describes(pytestconfig: pytest.Config, tmp_path: Path):
-    walk = files_of(pytestconfig.rootpath, "the key of an item")
+    walk = files_of(pytestconfig.rootpath, ITEM)
+    walk = walk[: walk.index(SCREEN)]
     for name in ("place", "runs"):
         (tmp_path / name).mkdir(mode=0o700)
     (tmp_path / "place/a.txt").write_text("one\n")
@@ -67,6 +76,23 @@ async def test_an_item_comes_to_its_key_on_the_way_that_the_page_describes(pytes
         outcome = await run.run(within=100.0)
     assert outcome.reason == "dry" and len(run.of("item_queued")) == 1, run.story()
     assert traced.faults(walk) == []
+
+
+async def test_an_item_comes_to_its_row_on_the_way_that_the_page_describes(pytestconfig: pytest.Config, tmp_path: Path):
+    walk = files_of(pytestconfig.rootpath, ITEM)
+    stage = Searching(crawl())
+    stage.link.journal = Journal.create(tmp_path / "run.db", spec(loop=LoopKind.UNTIL_DRY, finder=FinderSpec()))
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: stage.board.data is not None)
+        stage.board.go_to_tab(stage.board.number_of("queue"))
+        Frontier(stage.link.journal).surface([Candidate("value", "the first item")], "seed", tmp_path)
+        with Traced(SCREEN, starts=lambda: not stage.link.is_read) as traced:
+            stage.play(
+                ItemQueued(key="the first item", kind="value", value="the first item", source="seed", reason="seed")
+            )
+            await shows(pilot, "the first item")
+    stage.link.journal.close()
+    assert traced.faults(walk[walk.index(SCREEN) :]) == []
 
 
 async def test_a_keystroke_comes_to_the_disk_on_the_way_that_the_page_describes(
@@ -165,7 +191,7 @@ def test_a_walk_that_is_not_true_is_named():
     ways = {
         "a.py": [[]],
         "c.py": [["x.py", "a.py"], ["a.py"]],
-        "d.py": [["x.py", "c.py"], []],
+        "d.py": [["x.py", "c.py"]],
         "e.py": [["c.py", "a.py"]],
     }
     traced.called = {name: [Called(n, above) for above in ways[name]] for n, name in enumerate(ways)}

@@ -81,8 +81,8 @@ class Traced:
     def faults(self, walk: Sequence[str]) -> list[str]:
         """Return what is wrong with a walk: what was not called, not in this order, or only through what it leaves out.
 
-        A module may also be called earlier than the walk comes to it. A call that begins outside of the walk (in a
-        thread, a task, or the loop of the runner) only counts if nothing earlier in the walk leads to the module.
+        A call may begin outside of the walk (in a thread, a task, or the loop of the runner), and a module may also be
+        called earlier than the walk comes to it.
         """
         faults, at, before = list[str](), 0, ""
         for name in walk:
@@ -92,10 +92,9 @@ class Traced:
                 at, before = min(later), name
             else:
                 faults.append(f"{before} was called after {name}" if ways else f"{name} was not called")
-        for at, name in enumerate(walk):
-            ways = [way.above for way in self.called.get(name, [])]
-            between = [_until(above, walk) for above in [above for above in ways if _leads(above, walk, at)] or ways]
-            if at and between and [] not in between:
+        for name in walk[1:]:
+            between = [_until(way.above, walk) for way in self.called.get(name, [])]
+            if between and [] not in between:
                 faults.append(f"{name} is only reached through {' and '.join(min(between, key=len))}")
         return faults
 
@@ -106,11 +105,6 @@ def _until(above: Sequence[str], walk: Sequence[str]) -> list[str]:
         if module in walk:
             return list(above[:n])
     return []
-
-
-def _leads(above: Sequence[str], walk: Sequence[str], at: int) -> bool:
-    """Return whether the next module of the walk above a call comes earlier in the walk."""
-    return next((module for module in above if module in walk), None) in walk[:at]
 
 
 def _module(frame: FrameType) -> str | None:
