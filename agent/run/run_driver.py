@@ -31,8 +31,8 @@ from .end.outcome_of_run import outcome_of
 from .end.suspect_decisions import ask_about_suspects
 from .end.unapproved import handed_over
 from .end.undecided import note_at_end
+from .live.hooks_of_run import withhold_messages
 from .live.live_run import LiveRun, check_predicates
-from .live.run_hooks import withhold_messages
 from .loops.shared.loop_state import not_prepared, undecided_handoff
 from .staging.end_of_stage import end_in_stage
 from .start.concurrent_runs import concurrent_runs

@@ -41,8 +41,8 @@ from ..drive import drive
 from ..end.outcome_of_run import ended_event, outcome_of, outcome_of_parked
 from ..end.undecided import note_at_end
 from ..handoff.tiers import HandoffTiers
+from ..live.hooks_of_run import run_end_hooks, run_start_hooks
 from ..live.live_run import LiveRun, check_predicates, live_run, prepare_for_judge
-from ..live.run_hooks import run_end_hooks, run_start_hooks
 from ..loops.shared.loop_state import never_started
 from ..run_driver import RunDriver
 from ..start.assemble import assemble
