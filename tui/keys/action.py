@@ -14,7 +14,7 @@ Place = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that the person can do. Its handler has the same name in `handlers`."""
+    """Something that the person can do. A `table()` in `tui/app/handlers/` has its handler under its name."""
 
     name: str
     label: str

@@ -35,7 +35,7 @@ class RemoteTools:
     async def read(self, name: str, arguments: msgspec.Struct, ctx: ToolContext) -> ToolResult | None:
         """Return the result of a tool, or None if the caller must run it in the runner."""
         if not isinstance(arguments, (ReadFile, ListFiles, Search)):
-            return None  # it reads a page, for which the runner keeps the allowed hosts
+            return None  # only these three run on workers: the runner keeps the allowed hosts of a page
         path = arguments.path
         if isinstance(arguments, ReadFile) and arguments.path.startswith((OUTPUT, SKILL)):
             return None  # it is in the journal, or in a folder that only this machine has

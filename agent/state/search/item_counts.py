@@ -27,6 +27,7 @@ class ItemCounts:
     duplicates: int = 0
     retries: int = 0
     set_aside: int = 0
+    """Items that failed permanently."""
     skipped: int = 0
     unread: dict[Unread, int] = field(default_factory=dict[Unread, int])
     """Number of done items that were not read, by the reason."""
