@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..host.crash import crash_point
-from ..protocol import Event, JournalError, RunSpec, Stamped, event_type
+from ..protocol import Event, JournalError, RunSpec, Spent, Stamped, event_type
 from . import database
 from .blobs import StoredBlobs
 from .integrity.chain import Chain, Row, add_chain
@@ -21,9 +21,6 @@ from .integrity.journal_tail import TAIL_META, TailWriter, open_tail
 from .journal_handle import Handle
 from .redact import Redactor
 from .sqlite_errors import Broken
-
-if TYPE_CHECKING:
-    from ..protocol.budget import Used
 
 _APPEND = "INSERT INTO events(seq, at, step, work, type, body, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
@@ -44,8 +41,9 @@ class Store:
         self.now: Callable[[], float] = time.time
         """The clock for timestamps, in Unix seconds."""
         self._db = connection
-        self._handle = Handle(path, connection)
-        self.blobs = StoredBlobs(self._handle)
+        self.handle = Handle(path, connection)
+        """The connection, for tables that other processes write, too."""
+        self.blobs = StoredBlobs(self.handle)
         self._writer = _EventWriter(path, connection)
         self.rollbacks = 0
         """Number of transactions that an exception ended: data that was read in them may not exist."""
@@ -61,7 +59,7 @@ class Store:
     @contextlib.contextmanager
     def transaction(self) -> Generator[None]:
         """Write everything inside in one commit, or nothing after an exception. Can be nested. Do not await inside."""
-        with self._handle:
+        with self.handle:
             mark = f"level{self._depth}"
             if not self._wrote:
                 self._begin_writing()
@@ -96,7 +94,7 @@ class Store:
 
     def changed(self) -> bool:
         """Return whether any process wrote anything since the last call. Takes microseconds."""
-        return self._handle.changed()
+        return self.handle.changed()
 
     @property
     def has_written(self) -> bool:
@@ -105,33 +103,33 @@ class Store:
 
     def use_little_memory(self) -> None:
         """Use little memory: for a view, which reads each event once."""
-        with self._handle:
+        with self.handle:
             self._db.execute(f"PRAGMA cache_size = -{database.VIEW_CACHE_KIB}")
 
     def meta(self, key: str) -> str | None:
         """Return a value stored next to the events."""
-        with self._handle:
+        with self.handle:
             row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a value, replacing an earlier one."""
-        with self._handle:
+        with self.handle:
             with self.transaction():
                 self._db.execute(database.SET_META, (key, value))
                 rows = self._db.execute("SELECT key, value FROM meta").fetchall()
                 if META_DIGEST in dict(rows):
                     self._db.execute(database.SET_META, (META_DIGEST, meta_digest(rows)))
-            self._handle.note_change()
+            self.handle.note_change()
 
     def add_function(self, name: str, arguments: int, function: Callable[..., int]) -> None:
         """Make a function available to queries through this handle."""
-        with self._handle:
+        with self.handle:
             self._db.create_function(name, arguments, function, deterministic=True)
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Query a table next to the events."""
-        with self._handle:
+        with self.handle:
             return self._db.execute(sql, values).fetchall()
 
     def write(self, sql: str, rows: Iterable[Sequence[object]] = ((),)) -> int:
@@ -139,7 +137,7 @@ class Store:
 
         Return the number of changed rows.
         """
-        with self._handle:
+        with self.handle:
             if not self._wrote:
                 self._begin_writing()
             if self._depth:
@@ -156,7 +154,7 @@ class Store:
 
     def _flush_log(self) -> None:
         """Flush the log after a commit: in WAL mode, `synchronous = NORMAL` leaves it in the system's cache."""
-        self._handle.note_change()
+        self.handle.note_change()
         is_durable, self._durable = self._durable, False
         try:
             if is_durable:  # before the record of the end, which must not name an event that a power failure removes
@@ -196,7 +194,7 @@ class _EventWriter:
         """Events of the open transaction: writing all of them at its end takes a third of the time."""
         self._chain = Chain()
         self._tail: TailWriter | None = None
-        self._used: Used | None = None
+        self._spent: Spent | None = None
         self.bytes_written = 0
 
     def begin(self) -> None:
@@ -239,14 +237,14 @@ class _EventWriter:
             rows, self._held = self._held, []
             self._db.executemany(_APPEND, rows)
 
-    def note_used(self, used: Used) -> None:
+    def note_spent(self, spent: Spent) -> None:
         """Set the usage that the next record contains."""
-        self._used = used
+        self._spent = spent
 
     def write_tail(self, *, sync: bool = False) -> None:
         """Record the newest event and the usage next to the journal; `sync`: on the disk when this returns."""
         if self._tail is not None and self._chain.seq > 0:
-            self._tail.write(self._chain.seq, self._chain.digest, self._used, sync=sync)
+            self._tail.write(self._chain.seq, self._chain.digest, self._spent, sync=sync)
 
     def drop(self) -> None:
         """Forget the events of a transaction that was rolled back."""

@@ -12,10 +12,9 @@ import msgspec
 
 from ..host.crash import crash_point
 from ..host.process_names import is_process_gone
-from ..protocol import Event, JournalError, KnownEvent, RunSpec, Stamped, event_name, event_type
+from ..protocol import Event, JournalError, KnownEvent, RunSpec, Spent, Stamped, event_name, event_type
 from ..protocol.text.broken_json import BROKEN_JSON
 from . import database
-from .budget_ledger import BudgetLedger
 from .claim import holder
 from .encoding import decode, encode, encode_all
 from .event_store import Entry, Store, redactor_of
@@ -25,7 +24,6 @@ from .integrity.unfinished import remove_unfinished, unfinished_path
 from .sqlite_errors import Broken, explain
 
 if TYPE_CHECKING:
-    from ..protocol.budget import Used
     from .journal_handle import Handle
 
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ?{} ORDER BY seq LIMIT ?"
@@ -48,9 +46,8 @@ class Journal(Store):
         super().__init__(path, connection, spec)
         if spec.finder is not None:
             connection.execute(f"PRAGMA cache_size = -{database.SEARCH_CACHE_KIB}")
-        self.inbox = Inbox(self, self._handle)
-        self.views = AttachedViews(self, self._handle)
-        self.ledger = BudgetLedger(self._handle)
+        self.inbox = Inbox(self, self.handle)
+        self.views = AttachedViews(self, self.handle)
         self._damaged = frozenset[int]()
         self.on_read: Callable[[int, str], None] | None = None
         """Receives the end of each batch of events, and whether they are read (`reading`) or verified (`checking`)."""
@@ -122,7 +119,7 @@ class Journal(Store):
         After this returns (or the transaction around it ends) it survives a kill, and if `durable` a power failure.
         """
         event, body = encode(event, self.redactor)
-        with self._handle:
+        with self.handle:
             self._durable = self._durable or durable
             if self._depth:
                 (stamped,) = self._writer.hold(self.now(), [(event, step, work)], [(event, body)])
@@ -139,7 +136,7 @@ class Journal(Store):
     def append_all(self, entries: Sequence[Entry]) -> list[Stamped]:
         """Record several events in order, all or none. For many events this takes half the time of `append`."""
         encoded = encode_all([event for event, _, _ in entries], self.redactor)
-        with self._handle:
+        with self.handle:
             if self._depth:
                 return self._writer.hold(self.now(), entries, encoded)
             with self.transaction():
@@ -155,7 +152,7 @@ class Journal(Store):
         """
         names = [event_name(kind) for kind in without]
         query = _READ.format(f" AND type NOT IN ({', '.join('?' * len(names))})" if names else "")
-        with self._handle:
+        with self.handle:
             self._writer.flush()
             cursor = self._db.execute(query, (after, *names, -1 if limit is None else limit))
             rows = cursor.fetchall() if limit is None else _up_to(cursor, READ_BYTES)
@@ -167,7 +164,7 @@ class Journal(Store):
         """Return the events of these types after that one, oldest first, without reading the others' content."""
         names = [event_name(kind) for kind in kinds]
         query = _READ.format(f" AND type IN ({', '.join('?' * len(names))})")
-        with self._handle:
+        with self.handle:
             self._writer.flush()
             rows = self._db.execute(query, (after, *names, -1)).fetchall()
         return self._stamped(rows)
@@ -175,31 +172,31 @@ class Journal(Store):
     def landmarks(self) -> list[Stamped]:
         """Return starts, resumes, ends, steps and charges, oldest first, without reading the other events."""
         query = f"SELECT seq, at, step, work, type, body FROM events WHERE {database.LANDMARKS} ORDER BY seq"
-        with self._handle:
+        with self.handle:
             rows = self._db.execute(query).fetchall()
         return self._stamped(rows)
 
     def last_seq(self) -> int:
         """Return the number of the newest event; 0 if there is none."""
-        with self._handle:
+        with self.handle:
             self._writer.flush()
             return int(self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
 
-    def note_used(self, used: Used, *, with_next: bool = False) -> None:
+    def note_spent(self, spent: Spent, *, with_next: bool = False) -> None:
         """Record the usage of the run next to the journal; `with_next`: together with the next event."""
-        self._writer.note_used(used)
+        self._writer.note_spent(spent)
         if not (with_next or self._depth):
-            with self._handle:
+            with self.handle:
                 self._writer.write_tail()
 
     @property
     def is_read_only(self) -> bool:
         """Whether this handle cannot write, because of how it was opened or where the file is."""
-        return self._handle.is_read_only
+        return self.handle.is_read_only
 
     def copy_to(self, target: sqlite3.Connection) -> None:
         """Copy all pages of this journal into another database, in one step. Raises JournalError."""
-        with self._handle as db:
+        with self.handle as db:
             db.backup(target)
 
     def mark_damaged(self, damaged: frozenset[int]) -> None:
@@ -210,7 +207,7 @@ class Journal(Store):
 
     def close(self) -> None:
         """Close the file. Appended events are already safe; a second call does nothing."""
-        with self._handle:
+        with self.handle:
             try:
                 if self._wrote or not (self.is_read_only or holder(self.path) is not None):
                     database.mark_single_file(self._db)

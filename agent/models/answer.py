@@ -20,7 +20,7 @@ from ..protocol import (
     UsagePart,
 )
 from .call_fragments import Calls
-from .reported_usage import Usage
+from .reported_usage import ReportedUsage
 
 if TYPE_CHECKING:
     from .written_calls.call_reader import CallReader
@@ -48,9 +48,9 @@ class Answer:
         self.calls = Calls()
         self.finish: Finish | None = None
         """How the answer ended, or None if the provider did not report it."""
-        self.usage = Usage()
+        self.usage = ReportedUsage()
         """What the provider has reported so far."""
-        self.usage_so_far = Usage()
+        self.usage_so_far = ReportedUsage()
         """What a server that reports in each piece has counted up to the newest one. It does not show an end."""
         self.pieces = 0
         """Number of pieces that arrived, without those that only keep the connection alive."""

@@ -37,7 +37,7 @@ from .written_calls.call_reader import CallReader
 
 if TYPE_CHECKING:
     from .own_server import OwnServer
-    from .reported_usage import Usage
+    from .reported_usage import ReportedUsage
     from .request_fields import RequestFields
     from .server_tokenizer import SampleSizes
 
@@ -227,7 +227,7 @@ class RemoteModel:
         first = max(self._timeouts.first, min(2 * self._timeouts.first, self._timeouts.kept_alive))
         self._timeouts = msgspec.structs.replace(self._timeouts, first=first)
 
-    async def _learn(self, usage: Usage, timer: Timer) -> None:
+    async def _learn(self, usage: ReportedUsage, timer: Timer) -> None:
         """Remember the speeds of an answer, and the request fields that the server accepted."""
         if self.own_server is not None and usage:
             self.own_server.measure(usage.part().tokens, timer, time.monotonic())

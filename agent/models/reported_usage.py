@@ -30,7 +30,7 @@ _COST_HEADERS = ("x-litellm-response-cost",)
 """Headers with the cost in USD (https://docs.litellm.ai/docs/proxy/response_headers). It is empty for most streams."""
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
+class ReportedUsage(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one or several reports about the same call.
 
     0 means that the provider did not report the figure.
@@ -46,12 +46,12 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Part of the output, or not: OpenAI includes reasoning in the output, xAI leaves it out."""
     usd: float | None = None
 
-    def __or__(self, later: Usage) -> Usage:
+    def __or__(self, later: ReportedUsage) -> ReportedUsage:
         """Return the figures after a later report of the same stream. What it does not report keeps its value."""
         inputs = later if later.prompt or later.cached or later.written else self
         outputs = later if later.output or later.reasoning else self
         costs = [usd for usd in (self.usd, later.usd) if usd is not None]
-        return Usage(
+        return ReportedUsage(
             prompt=inputs.prompt,
             cached=inputs.cached,
             written=inputs.written,
@@ -125,10 +125,10 @@ def cost_in(holder: object) -> float | None:
     return cost
 
 
-def cost_in_headers(headers: Mapping[str, str]) -> Usage:
+def cost_in_headers(headers: Mapping[str, str]) -> ReportedUsage:
     """Return the cost that the headers of an answer report. Names of headers are compared without case."""
     found = [_usd(value) for name, value in headers.items() if name.lower() in _COST_HEADERS]
-    return Usage(usd=max((usd for usd in found if usd is not None), default=None))
+    return ReportedUsage(usd=max((usd for usd in found if usd is not None), default=None))
 
 
 def _usd(value: object) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -29,15 +29,6 @@ class Exhausted(msgspec.Struct, frozen=True, kw_only=True):
     resource: LimitName
     detail: str
     """Text for people, such as `cost budget: 0.498 of 0.500 USD, the next call could cost 0.011`."""
-
-
-class Used(NamedTuple):
-    """Usage of a run's limits: spent, held, and the worst case of admitted calls."""
-
-    steps: int = 0
-    tokens: int = 0
-    usd: float = 0.0
-    seconds: float = 0.0
 
 
 class Tokens(msgspec.Struct, frozen=True, rename={"in_": "in"}):
@@ -120,6 +111,16 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     def counted_usd(self) -> float:
         """The amount in USD to compare with the dollar limit."""
         return self.usd + self.held_usd
+
+    @property
+    def figures(self) -> tuple[int, int, float, float]:
+        """Steps, tokens, USD and seconds as the limits count them. They are stored next to a journal."""
+        return self.steps, self.counted_tokens, self.counted_usd, self.seconds
+
+    @staticmethod
+    def of_figures(steps: int, tokens: int, usd: float, seconds: float) -> Spent:
+        """Return a usage of which only these figures are known: its tokens and USD count as held."""
+        return Spent(steps=steps, held_tokens=tokens, held_usd=usd, seconds=seconds)
 
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):

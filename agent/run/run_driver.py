@@ -68,7 +68,7 @@ class RunDriver:
             await check_predicates(run)
 
     def _may_continue(self) -> bool:
-        return not self._facts.paused or self._ctx.activity.one_step or self._ctx.usage.deadline_passed()
+        return not self._facts.paused or self._ctx.activity.one_step or self._ctx.limits.deadline_passed()
 
     async def _give_control(self) -> None:
         """Give control to the person if they asked for it, and wait until they return it."""
@@ -142,7 +142,7 @@ class RunDriver:
             facts,
             decision,
             answer=answer,
-            seconds=self._ctx.usage.uncounted(),
+            seconds=self._ctx.limits.uncounted(),
             journal=self._ctx.journal.path,
             failed_items=run.finder.failed_items() if run.finder is not None else (),
             evidence=evidence_of(facts, self._ctx.not_held),

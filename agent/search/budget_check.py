@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..budget.admission import admit
+from ..budget.admission import CallRequest, admit
 from ..budget.count_margin import Margin
+from ..budget.ledger import Left
 from ..budget.reserve import reserve_for
 from ..protocol import Exhausted, Spent
 
@@ -22,16 +23,9 @@ def no_room(ctx: RunContext, more: int = 0) -> Exhausted | None:
 
     `more`: steps that begin now and are not recorded yet.
     """
-    budget = msgspec.structs.replace(ctx.facts.budget, tokens=None, usd=None)
-    end = admit(
-        budget,
-        ctx.usage.spent() + Spent(steps=more),
-        0,
-        price=ctx.models.current.price,
-        margin=Margin([]),
-        reserve=reserve_for(budget, ctx.models.current.price, ctx.models.current.window),
-        window=ctx.models.current.window,
-        max_output=None,
-        now=ctx.clock.now(),
-    )
+    budget, model = msgspec.structs.replace(ctx.facts.budget, tokens=None, usd=None), ctx.models.current
+    reserve = reserve_for(budget, model.price, model.window)
+    left = Left(budget=budget, spent=ctx.limits.spent() + Spent(steps=more), reserve=reserve)
+    request = CallRequest(prompt_tokens=0, margin=Margin([]), window=model.window, max_output=None, now=ctx.clock.now())
+    end = admit([left], model.price, request)
     return end if isinstance(end, Exhausted) else None

@@ -103,8 +103,8 @@ class FileScan:
         events, tally = self._ctx.events.bound(None, work.work), _Tally()
         events.record(WorkStarted(kind=SCAN, about=SCAN))
         try:
-            with self._ctx.usage.running():
-                async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
+            with self._ctx.limits.running():
+                async with asyncio.timeout(self._ctx.limits.seconds_for_work()):
                     await self._ctx.activity.interruptible(self._check_all(events, tally))
         except (PersonInterrupted, TimeoutError) as how:
             events.record(

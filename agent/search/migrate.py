@@ -97,7 +97,7 @@ class Migrate:
     ) -> WorkResult | int:
         """Run steps in a worktree until its changes are merged. Returns the number of steps so far, or the end."""
         assert self._trees is not None  # the caller checked it
-        async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
+        async with asyncio.timeout(self._ctx.limits.seconds_for_work()):
             tree = await self._trees.acquire(item.key, path, work.work)
         why = "its work was interrupted"
         try:
@@ -153,8 +153,8 @@ class Migrate:
         return _of_file(checked, path, self._ctx.workspace.root)
 
     async def _run_check(self, ctx: RunContext, path: str, events: Events) -> CheckFinished:
-        with ctx.usage.running():
-            async with asyncio.timeout(ctx.usage.seconds_for_work()):
+        with ctx.limits.running():
+            async with asyncio.timeout(ctx.limits.seconds_for_work()):
                 return await ctx.activity.interruptible(check(ctx, self._command, path, events, checks=self._checks))
 
     def _order(self, ctx: RunContext, work: Work, prompt: str) -> Work:

@@ -96,7 +96,7 @@ class Recorder:
         event = self._placed(event)
         durable, work = durable or must_be_flushed(event), work or self._work
         if isinstance(event, CallAdmitted):  # the worst case is on the disk before the call
-            self._journal.note_used(self._facts.spending.used_with(event, work), with_next=True)
+            self._journal.note_spent(self._facts.ledger.counted(event, work), with_next=True)
         stamped = self._journal.append(event, step=step, work=work, durable=durable)
         if self._open.events is None:
             self._publish(stamped)
@@ -146,6 +146,6 @@ class Recorder:
         if self._work is None:
             free_memory(self._journal, self._facts, stamped)
         if isinstance(stamped.event, USAGE_EVENTS):
-            self._journal.note_used(self._facts.spending.used)
+            self._journal.note_spent(self._facts.ledger.counted())
         for listener in (*self._own, *self._listeners):
             listener(stamped)

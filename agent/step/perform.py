@@ -181,7 +181,7 @@ async def _step(
         events.record(Interrupted(what=runs, detail=str(how)))
         return WorkResult(work=work.work, steps=1, interrupted=True)
     finally:
-        events.record(StepFinished(number=number, seconds=ctx.usage.count_seconds(), world=ctx.facts.world))
+        events.record(StepFinished(number=number, seconds=ctx.limits.count_seconds(), world=ctx.facts.world))
 
 
 def _handed_off(quotas: Quotas, work: Work, outcome: CallResults) -> WorkResult | None:

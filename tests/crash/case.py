@@ -163,7 +163,7 @@ class Case:
         finally:
             journal.close()
         billed = sum(one.usage.get("total_tokens", 0) for one in self.server.requests)
-        return billed, facts.spending.used.tokens
+        return billed, facts.ledger.counted().counted_tokens
 
     def litter(self) -> list[str]:
         """What a crash left and nobody removed."""

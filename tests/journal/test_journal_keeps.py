@@ -19,9 +19,11 @@ from rundry.agent.protocol import (
     LoopKind,
     RunSpec,
     RunStarted,
+    Spent,
     Stamped,
     StepStarted,
     TextArrived,
+    Tokens,
     ToolCalled,
     ToolFinished,
     Undone,
@@ -31,7 +33,6 @@ from rundry.agent.protocol import (
     event_type,
     to_json_line,
 )
-from rundry.agent.protocol.budget import Used
 
 
 @pytest.mark.parametrize(
@@ -79,17 +80,18 @@ def test_a_reopened_journal_has_the_spec_and_continues_with_the_next_seq(
 def test_the_use_that_is_recorded_next_to_a_journal_stays_until_another_is_noted(
     tmp_path: Path, make_spec: Callable[..., RunSpec]
 ) -> None:
-    path, used = tmp_path / "runs" / "a.db", Used(3, 1_000, 0.5, 9.0)
+    path, spent = tmp_path / "runs" / "a.db", Spent(steps=3, held_tokens=1_000, held_usd=0.5, seconds=9.0)
     made = Journal.create(path, make_spec())
     made.append(StepStarted(number=1))
-    made.note_used(used)
+    made.note_spent(spent)
     made.close()
     again = Journal.open(path)
     again.append(StepStarted(number=2))
-    assert (tail := read_tail(path)) is not None and (tail.seq, tail.used) == (2, used)
-    again.note_used(more := Used(4, 2_000, 0.6, 11.0), with_next=True)
+    assert (tail := read_tail(path)) is not None and (tail.seq, tail.spent) == (2, spent)
+    more = Spent(steps=4, tokens=Tokens(900, 100), usd=0.5, held_tokens=1_000, held_usd=0.125, seconds=11.0)
+    again.note_spent(more, with_next=True)
     again.append(StepStarted(number=3))
-    assert (tail := read_tail(path)) is not None and (tail.seq, tail.used) == (3, more)
+    assert (tail := read_tail(path)) is not None and (tail.seq, tail.spent.figures) == (3, (4, 2_000, 0.625, 11.0))
     again.close()
 
 
@@ -273,19 +275,3 @@ def test_a_closed_journal_can_be_closed_again_and_names_itself_when_it_is_used(j
                 run_id="r", loop=LoopKind.GOAL, task="", workspace="/", model="m", budget=Limits(), journal="/x.db"
             )
         )
-
-
-def test_the_ledger_of_a_tree_counts_each_run_once_and_keeps_nothing_that_was_refused(journal: Journal) -> None:
-    ledger, sums = journal.ledger, list[tuple[int | None, Used]]()
-    ledger.set_budget(Limits(tokens=100))
-    ledger.note("own", Used(1, 10))
-    ledger.note("child", Used(2, 20))
-
-    def check(budget: Limits, used: Used) -> str | None:
-        sums.append((budget.tokens, used))
-        return "too much" if used.tokens > 100 else None
-
-    assert ledger.hold("child", Used(3, 50), check) is None
-    assert ledger.hold("child", Used(4, 95), check) == "too much"
-    assert sums == [(100, Used(4, 60)), (100, Used(5, 105))]
-    assert (ledger.others("child"), ledger.others("own")) == (Used(1, 10), Used(3, 50))

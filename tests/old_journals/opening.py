@@ -85,5 +85,5 @@ def _move_journal(journal: Path, place: str) -> None:
         raw.commit()
     if (tail := read_tail(journal)) is not None:
         writer = open_tail(journal)
-        writer.write(tail.seq, digests[tail.seq], tail.used, sync=False)
+        writer.write(tail.seq, digests[tail.seq], tail.spent, sync=False)
         writer.close()

@@ -63,35 +63,35 @@ def test_what_became_of_a_call_that_a_dead_runner_began_is_reported_at_the_call(
 def test_money_and_tokens_add_up_with_what_is_held():
     charged = Charged(tokens_in=100, tokens_out=20, usd=0.01, held_tokens=5, held_usd=0.002, estimated=True)
     state = seen(ADMITTED, charged, ADMITTED, Charged(tokens_in=1, tokens_out=1, usd=None))
-    assert state.common.spending.limited.counted_tokens == 127
-    assert state.common.spending.limited.counted_usd == 0.012
-    assert state.common.spending.limited.estimated
-    assert state.common.spending.limited.unpriced
+    assert state.common.ledger.limited.counted_tokens == 127
+    assert state.common.ledger.limited.counted_usd == 0.012
+    assert state.common.ledger.limited.estimated
+    assert state.common.ledger.limited.unpriced
 
 
 def test_what_is_held_is_shown_apart_and_released_once():
     cut = Charged(tokens_in=100, tokens_out=20, held_tokens=5_000, held_usd=0.2, held_until=700.0, estimated=True)
     release = HoldReleased(charge=3, tokens=5_000, usd=0.2)
-    assert seen(ADMITTED, cut).common.spending.limited.counted_tokens == 5_120
-    assert seen(ADMITTED, cut, release).common.spending.limited.counted_tokens == 120
-    assert seen(ADMITTED, cut, release, release).common.spending.limited.counted_tokens == 120
+    assert seen(ADMITTED, cut).common.ledger.limited.counted_tokens == 5_120
+    assert seen(ADMITTED, cut, release).common.ledger.limited.counted_tokens == 120
+    assert seen(ADMITTED, cut, release, release).common.ledger.limited.counted_tokens == 120
     said = seen(ADMITTED, cut, Said(text="next"), release, loop=LoopKind.CHAT)
-    assert said.common.spending.limited.counted_tokens == 0
+    assert said.common.ledger.limited.counted_tokens == 0
 
 
 def test_a_call_that_a_dead_runner_left_counts_once_at_its_worst_case():
     lost = Charged(tokens_in=3_000, tokens_out=0, usd=0.04, held_tokens=1_500, held_usd=0.06, held_until=700.0)
     state = seen(ADMITTED, RunResumed(run_id="r1", from_seq=2), lost)
-    spent = state.common.spending.limited
+    spent = state.common.ledger.limited
     assert (spent.counted_tokens, spent.counted_usd, state.admitted) == (4_500, 0.1, {})
     charged = seen(ADMITTED, Charged(tokens_in=1, tokens_out=1), RunResumed(run_id="r1", from_seq=3))
-    assert charged.common.spending.limited.held_usd == 0
+    assert charged.common.ledger.limited.held_usd == 0
 
 
 def test_a_chats_budget_is_for_each_message():
     charged = (StepStarted(number=1), Charged(tokens_in=100, tokens_out=0), StepFinished(number=1, seconds=4.0))
-    assert seen(*charged, Said(text="next"), loop=LoopKind.CHAT).common.spending.limited.steps == 0
-    assert seen(*charged, Said(text="next"), loop=LoopKind.GOAL).common.spending.limited.steps == 1
+    assert seen(*charged, Said(text="next"), loop=LoopKind.CHAT).common.ledger.limited.steps == 0
+    assert seen(*charged, Said(text="next"), loop=LoopKind.GOAL).common.ledger.limited.steps == 1
     assert seen(*charged, Said(text="next"), loop=LoopKind.CHAT).busy.read(0) == 0
 
 
@@ -241,7 +241,7 @@ def test_a_child_run_that_waits_is_shown_with_its_command_until_it_spends_again(
     assert (waiting.phase, waiting.blocks[-1].status) == ("search 1 waits for you", "waiting")
     assert waiting.blocks[-1].open and waiting.blocks[-1].detail == "rundry watch c1"
     again = seen(begun, waits, ChildSpent(run_id="c1", spent=Spent(steps=1)))
-    assert (again.phase, again.blocks[-1].status, again.common.spending.limited.steps) == ("search 1", "running", 1)
+    assert (again.phase, again.blocks[-1].status, again.common.ledger.limited.steps) == ("search 1", "running", 1)
 
 
 def _made(hint: object) -> object:

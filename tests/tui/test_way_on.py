@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from rundry.agent.budget.admission import admit
+from rundry.agent.budget.admission import CallRequest, admit
 from rundry.agent.budget.count_margin import Margin
-from rundry.agent.budget.reserve import Reserve
+from rundry.agent.budget.ledger import Left
 from rundry.agent.protocol import Budget, Exhausted, Price, Reason, RunEnded, Spent, Tokens
 from rundry.tui.control.resume_command import way_on
 
@@ -32,9 +32,8 @@ def ended(reason: Reason, detail: str = "why", *, complete: bool = False) -> Run
 )
 def test_after_a_budget_the_option_that_raises_it_is_named(budget: Budget, spent: Spent, option: str):
     price = Price(input=3e-6, output=15e-6, cached=0.3e-6, worst_input=3e-6, worst_output=15e-6)
-    end = admit(
-        budget, spent, 1_000, price=price, margin=Margin(), reserve=Reserve(), window=200_000, max_output=None, now=1e3
-    )
+    request = CallRequest(prompt_tokens=1_000, margin=Margin(), window=200_000, max_output=None, now=1e3)
+    end = admit([Left(budget=budget, spent=spent)], price, request)
     assert isinstance(end, Exhausted)
     old = ended(Reason.BUDGET, end.detail)
     new = msgspec.structs.replace(ended(Reason.BUDGET, "in other words"), limit=end.resource)

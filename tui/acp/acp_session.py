@@ -255,7 +255,7 @@ class EditorSession:
 
     def _usage(self) -> list[UsageUpdate]:
         state = self.controller.state
-        spent = state.common.spending.spent
+        spent = state.common.ledger.spent
         if not state.window:
             return []
         cost = None if spent.unpriced else Cost(amount=round(spent.usd, 6), currency="USD")

@@ -164,12 +164,12 @@ class EndPanel(Widget, can_focus=True):
         rows += self._proof(ended, palette)
         if found := search_words(state, ended):
             rows.append(shorten([*lead, (found, none)], width))
-        cost = "   ".join(cost_words(ended, estimated=state.common.spending.spent.estimated))
+        cost = "   ".join(cost_words(ended, estimated=state.common.ledger.spent.estimated))
         changed = changed_words(self._changed, ended, is_brief=width < _NARROW)
         rows.append(
             shorten([*lead, (cost, none), ("   " if width < _NARROW else "      ", none), (changed, none)], width)
         )
-        if held := held_words(state.common.spending.spent.held):
+        if held := held_words(state.common.ledger.spent.held):
             rows += fold([*lead, (held, none)], width, hang=indent)
         if not self._controller.is_read_only:
             words = next_words(state, ended, has_changes=self._has_changes(ended))

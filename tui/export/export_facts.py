@@ -44,7 +44,7 @@ def facts_of_run(run: Recorded) -> Iterator[tuple[str, str]]:
 
 def spent_words(state: ViewState) -> str:
     """Describe what the whole run cost: `9 steps, 61k tokens, 0.0400 USD`."""
-    spent = state.common.spending.spent
+    spent = state.common.ledger.spent
     usd = "no price known" if spent.unpriced else f"{spent.usd:.4f} USD"
     held = f"; {held_words(spent.held)}" if spent.held else ""
     return f"{plural(spent.steps, 'step')}, {short(spent.tokens.total)} tokens, {usd}{held}"

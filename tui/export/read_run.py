@@ -88,7 +88,7 @@ class MeterSamples:
             case CheckFinished() | RunEnded():
                 self._add(_sample(state, stamped.at))
             case ScoreMeasured(score=score):
-                self.scores.append((state.common.spending.spent.steps, score))
+                self.scores.append((state.common.ledger.spent.steps, score))
             case _:
                 return
         if len(self.points) >= _MOST_POINTS:
@@ -103,7 +103,7 @@ class MeterSamples:
 
 
 def _sample(state: ViewState, at: float) -> Sample:
-    spent = state.common.spending.spent
+    spent = state.common.ledger.spent
     return Sample(
         step=spent.steps,
         tokens=spent.tokens.total,

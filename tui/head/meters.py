@@ -60,7 +60,7 @@ class Piece:
 
 def meters(state: ViewState, now: float) -> list[Meter]:
     """Return the meters for steps, tokens, dollars, seconds and context, with their limits."""
-    budget, spent = state.budget, state.common.spending.limited
+    budget, spent = state.budget, state.common.ledger.limited
     if budget is None:
         return []
     seconds = state.busy.read(now)

@@ -175,7 +175,7 @@ def _waits_for(state: ViewState, status: Status) -> str:
 
 
 def _limits(state: ViewState) -> Iterator[Limit]:
-    spent, budget = state.common.spending.limited, state.budget
+    spent, budget = state.common.ledger.limited, state.budget
     yield Limit(name="steps", used=spent.steps, limit=budget.steps if budget else None)
     yield Limit(name="tokens", used=spent.tokens.total + spent.held_tokens, limit=budget.tokens if budget else None)
     used = None if spent.unpriced else round(spent.usd + spent.held_usd, 6)

@@ -164,9 +164,7 @@ async def _changed(followed: Follower, asked: WaitForRun, call: Call) -> bool:
 
 def _progress_words(followed: Follower) -> str:
     state = followed.state
-    return one_line(f"step {state.step or 0}: {state.phase}, {state.common.spending.limited.tokens.total} tokens")[
-        :_LINE
-    ]
+    return one_line(f"step {state.step or 0}: {state.phase}, {state.common.ledger.limited.tokens.total} tokens")[:_LINE]
 
 
 def _row(line: RunLine) -> RunRow:

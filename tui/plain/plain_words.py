@@ -35,7 +35,7 @@ def budget_lines(state: ViewState, now: float) -> Iterator[str]:
 
 def status_line(state: ViewState, phase: str) -> str:
     """Return the state of the run: `step 7, running: pytest -q. Gate: ask. Model: qwen3:8b.`"""
-    steps = state.common.spending.limited.steps
+    steps = state.common.ledger.limited.steps
     words = [f"step {steps}, {phase}" if steps else phase]
     if state.try_words:
         words.append(state.try_words)

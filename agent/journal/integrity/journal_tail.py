@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...host.crash import crash_point
-from ...protocol import JournalError
-from ...protocol.budget import Used
+from ...protocol import JournalError, Spent
 from .unfinished import sync_folder
 
 _FORM = struct.Struct("<8sq16sqqdd")
@@ -28,7 +27,8 @@ class Tail(NamedTuple):
     """Number of the newest event."""
     digest: bytes
     """Digest of the newest event."""
-    used: Used
+    spent: Spent
+    """What the run has used; only its figures are known."""
 
 
 def tail_path(journal: Path) -> Path:
@@ -46,8 +46,8 @@ def read_tail(journal: Path, stored: str | None = None) -> Tail | None:
         return None
     if len(raw) != _SIZE or _check(raw[: _FORM.size]) != raw[_FORM.size :]:
         raise ValueError("its checksum is wrong")
-    _, seq, digest, *used = _FORM.unpack(raw[: _FORM.size])
-    return Tail(seq, digest, Used(*used))
+    _, seq, digest, *figures = _FORM.unpack(raw[: _FORM.size])
+    return Tail(seq, digest, Spent.of_figures(*figures))
 
 
 def _raw_tail(journal: Path, stored: str | None) -> bytes:
@@ -69,16 +69,16 @@ def tail_for_backup(journal: Path, stored: str | None) -> str:
 class TailWriter:
     """Writes the record of a journal to which this process appends."""
 
-    def __init__(self, descriptor: int, used: Used) -> None:
+    def __init__(self, descriptor: int, spent: Spent) -> None:
         """For internal use: call `open_tail` to create a writer."""
         self._descriptor = descriptor
-        self._used = used
+        self._spent = spent
         self._written = b""
 
-    def write(self, seq: int, digest: bytes, used: Used | None, *, sync: bool) -> None:
+    def write(self, seq: int, digest: bytes, spent: Spent | None, *, sync: bool) -> None:
         """Record the newest event. It survives a kill, and with `sync` a power failure. Raises OSError."""
-        self._used = used or self._used
-        raw = _FORM.pack(_MAGIC, seq, digest, *self._used)
+        self._spent = spent or self._spent
+        raw = _FORM.pack(_MAGIC, seq, digest, *self._spent.figures)
         if raw != self._written:
             os.pwrite(self._descriptor, raw + _check(raw), 0)
             self._written = raw
@@ -102,7 +102,7 @@ def open_tail(journal: Path, stored: str | None = None) -> TailWriter:
         if found is None or not tail_path(journal).exists():
             _make(tail_path(journal), bytes(_SIZE) if found is None else _raw_tail(journal, stored))
         descriptor = os.open(tail_path(journal), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        return TailWriter(descriptor, found.used if found is not None else Used())
+        return TailWriter(descriptor, found.spent if found is not None else Spent())
     except OSError as error:
         raise JournalError(f"{tail_path(journal)} cannot be written: {error.strerror}") from error
 

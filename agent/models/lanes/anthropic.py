@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..reported_usage import Usage, as_mapping, cost_in, figure
+from ..reported_usage import ReportedUsage, as_mapping, cost_in, figure
 from .server_sent_events import ErrorInStream, ReadEvents
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class AnthropicReader:
             self._inputs |= {name: figure(given, name) for name in _INPUTS if given.get(name) is not None}
         plain, written, cached = (self._inputs.get(name, 0) for name in _INPUTS)
         output = figure(given, "output_tokens")
-        self._answer.usage |= Usage(
+        self._answer.usage |= ReportedUsage(
             prompt=plain + written + cached, output=output, cached=cached, written=written, usd=cost_in(given)
         )
 

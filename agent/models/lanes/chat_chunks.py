@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import msgspec
 
 from ...protocol import PromptReadPart
-from ..reported_usage import Usage, as_mapping, cost_in, figure
+from ..reported_usage import ReportedUsage, as_mapping, cost_in, figure
 from .chat_request import USAGE_SO_FAR
 from .server_sent_events import BrokenStream, ErrorInStream, EventStream, decode
 
@@ -153,7 +153,7 @@ class ChatReader:
             for usage in (chunk.usage, chunk.x_groq.usage if chunk.x_groq else None):
                 self._answer.usage |= chat_usage(usage)
         if chunk.cost is not None:  # OpenCode Zen reports the cost in a last chunk of its own
-            self._answer.usage |= Usage(usd=cost_in({"cost": chunk.cost}))
+            self._answer.usage |= ReportedUsage(usd=cost_in({"cost": chunk.cost}))
         if chunk.prompt_progress is not None:
             yield from _read_so_far(chunk.prompt_progress)
         else:
@@ -171,7 +171,7 @@ class ChatReader:
         if delta is None:
             return
         if delta.provider_metadata is not None:  # Vercel
-            self._answer.usage |= Usage(usd=cost_in(as_mapping(delta.provider_metadata).get("gateway")))
+            self._answer.usage |= ReportedUsage(usd=cost_in(as_mapping(delta.provider_metadata).get("gateway")))
         yield from self._reason(delta)
         if delta.content:
             yield from self._say(delta.content)
@@ -238,10 +238,10 @@ def _decoder() -> msgspec.json.Decoder[Chunk]:
     return msgspec.json.Decoder(Chunk)
 
 
-def _usage_by(timings: _Timings) -> Usage:
+def _usage_by(timings: _Timings) -> ReportedUsage:
     cached = figure({"n": timings.cache_n}, "n")
     read, written = figure({"n": timings.prompt_n}, "n"), figure({"n": timings.predicted_n}, "n")
-    return Usage(prompt=cached + read, cached=cached, output=written)
+    return ReportedUsage(prompt=cached + read, cached=cached, output=written)
 
 
 def _read_so_far(reading: _Reading) -> Iterator[Shown]:
@@ -255,11 +255,11 @@ def as_dicts(value: object) -> list[dict[str, Any]]:
     return [cast(dict[str, Any], i) for i in items if isinstance(i, dict)]
 
 
-def chat_usage(usage: object) -> Usage:
+def chat_usage(usage: object) -> ReportedUsage:
     """Return the figures of a `usage`, of which some servers fill only a part."""
     given = as_mapping(usage)
     inputs, outputs = given.get("prompt_tokens_details"), given.get("completion_tokens_details")
-    return Usage(
+    return ReportedUsage(
         prompt=figure(given, "prompt_tokens", "input_tokens"),
         output=figure(given, "completion_tokens", "output_tokens"),
         total=figure(given, "total_tokens"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..reported_usage import Usage, figure
+from ..reported_usage import ReportedUsage, figure
 from .chat_request import own_opaque, tools_to_wire
 from .server_sent_events import BOM, LONGEST_EVENT, BrokenStream, ErrorInStream, decode
 from .wire_texts import arguments_object, encodable, tool_name
@@ -148,7 +148,9 @@ class OllamaReader:
             self.done = True
             self._answer.finish = _FINISHES.get(line.done_reason or "stop", "stop")
             counts = msgspec.structs.asdict(line)
-            self._answer.usage |= Usage(prompt=figure(counts, "prompt_eval_count"), output=figure(counts, "eval_count"))
+            self._answer.usage |= ReportedUsage(
+                prompt=figure(counts, "prompt_eval_count"), output=figure(counts, "eval_count")
+            )
 
 
 @cache

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from ...budget.ledger import SPENDING_EVENTS, USAGE_EVENTS, Spending
-from ...journal.budget_ledger import OWN
+from ...budget.ledger import LEDGER_EVENTS, USAGE_EVENTS, Ledger
+from ...budget.shared_ledger import SharedLedger
 from ...journal.integrity.unfinished import rename_complete
 from ...journal.journal import Journal
 from ...protocol import (
@@ -79,6 +79,7 @@ class ChildRuns:
         self._running: Journal | None = None
         self._requests: UserRequests | None = None
         self._hold = _Hold()
+        self._shared = SharedLedger.of_runs_below(ctx.journal, ctx.facts.ledger)
         ctx.events.follow(self._on_event)
 
     def follow_stops_of(self, requests: UserRequests) -> None:
@@ -108,7 +109,7 @@ class ChildRuns:
                 continue
             journal = Journal.open_for_reading(Path(child.journal))
             try:
-                self._note_spent(child, _spending_of(journal))
+                self._note_spent(child, _ledger_of(journal))
                 ended = last_end(journal)
                 new = new_findings(self._ctx.facts, child, journal)
             finally:
@@ -120,8 +121,8 @@ class ChildRuns:
     async def perform(self, work: Work) -> WorkResult:
         """Start or resume the child run of this work order, and drive it to its end."""
         number = int((work.work or "").partition(":")[2])
-        self._ctx.journal.ledger.set_budget(self._ctx.facts.budget)
-        self._ctx.journal.ledger.note(OWN, self._ctx.facts.spending.own_used)
+        self._shared.set_budget(self._ctx.facts.budget)
+        self._shared.note()
         try:
             return await self._drive(self._child(number), work)
         except RundryError as error:
@@ -159,19 +160,19 @@ class ChildRuns:
                 linger=False,
                 headless=self._ctx.headless,
             )
-            spending, hold = _spending_of(journal), _hold_of(journal)
+            ledger, hold = _ledger_of(journal), _hold_of(journal)
             self._running, self._hold = journal, hold
 
             def on_event(stamped: Stamped) -> None:
                 hold.apply(stamped.event)
-                if type(stamped.event) in SPENDING_EVENTS:
-                    spending.apply(stamped)
+                if type(stamped.event) in LEDGER_EVENTS:
+                    ledger.apply(stamped)
                 if isinstance(stamped.event, USAGE_EVENTS):
-                    self._note_spent(child, spending)
+                    self._note_spent(child, ledger)
                 elif isinstance(stamped.event, Waiting | Paused):
                     self._note_wait(child, stamped.event)
 
-            self._note_spent(child, spending)
+            self._note_spent(child, ledger)
             await note_at_end(self._ctx)  # a child run must not take it for changes of the user
             await self._runner.run(order, on_event)
             return self._note_end(child, journal, last_end(journal), work)
@@ -211,10 +212,10 @@ class ChildRuns:
         limits = raised_limits(share, child.spent)
         return ResumeChanges(limits={name: value for name, value in limits.items() if value is not None})
 
-    def _note_spent(self, child: Child, spending: Spending) -> None:
+    def _note_spent(self, child: Child, ledger: Ledger) -> None:
         known = self._ctx.facts.common.children.by_number[child.number]
-        if spending.spent != known.spent:
-            spent = ChildSpent(run_id=child.run_id, spent=spending.spent)
+        if ledger.spent != known.spent:
+            spent = ChildSpent(run_id=child.run_id, spent=ledger.spent)
             self._ctx.events.record(spent, work=child_name(child.number))
 
     def _note_wait(self, child: Child, event: Waiting | Paused) -> None:
@@ -253,7 +254,7 @@ class ChildRuns:
 
     def _on_event(self, stamped: Stamped) -> None:
         if isinstance(stamped.event, BudgetChanged):
-            self._ctx.journal.ledger.set_budget(self._ctx.facts.budget)
+            self._shared.set_budget(self._ctx.facts.budget)
 
 
 class _Hold:
@@ -281,11 +282,11 @@ def _hold_of(journal: Journal) -> _Hold:
     return hold
 
 
-def _spending_of(journal: Journal) -> Spending:
-    spending = Spending()
-    for stamped in journal.read_types(SPENDING_EVENTS - {Unknown}):
-        spending.apply(stamped)
-    return spending
+def _ledger_of(journal: Journal) -> Ledger:
+    ledger = Ledger()
+    for stamped in journal.read_types(LEDGER_EVENTS - {Unknown}):
+        ledger.apply(stamped)
+    return ledger
 
 
 def _finished(child: Child, ended: RunEnded, *, resumes: bool) -> ChildFinished:

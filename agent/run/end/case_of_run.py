@@ -47,7 +47,7 @@ def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit 
         base = layers_folder(ctx)
     except OSError as error:
         raise ViewFailed(f"what the run changed cannot be read: {error}") from error
-    left = ctx.usage.seconds_for_work()
+    left = ctx.limits.seconds_for_work()
     return Case(
         facts=facts or ctx.facts,
         journal=ctx.journal,
@@ -59,7 +59,7 @@ def case_of(ctx: RunContext, *, facts: RunFacts | None = None, unit: JudgedUnit 
         sandbox=ctx.sandbox,
         env=ctx.env,
         scope=scope,
-        state=state_of_run(facts or ctx.facts, ctx.usage),
+        state=state_of_run(facts or ctx.facts, ctx.limits),
         background=ctx.background.names(),
         until=None if left is None else time.monotonic() + left,
         events=ctx.events.bound(None, None),
@@ -134,7 +134,7 @@ async def prepare_planted(ctx: RunContext, items: Sequence[str] = ()) -> None:
 async def _interruptible(ctx: RunContext, preparing: Coroutine[Any, Any, None]) -> None:
     """Prepare one thing, which counts as time of the run, and record if a person interrupts it."""
     try:
-        with ctx.usage.running():
+        with ctx.limits.running():
             await ctx.activity.interruptible(preparing)
     except PersonInterrupted as how:
         ctx.events.record(Interrupted(what="check", detail=str(how)))

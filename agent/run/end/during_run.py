@@ -41,7 +41,7 @@ async def confirm(run: LiveRun) -> None:
                 await ctx.activity.interruptible(ctx.start_checks.ready())
                 await confirm_result(ctx)
             except PersonInterrupted:
-                if ctx.usage.deadline_passed():
+                if ctx.limits.deadline_passed():
                     _finish(ctx, Trial(result=Confirmed.NOT_CONFIRMED, detail="the deadline passed"), 0.0)
                 else:
                     run.pauses.after_interrupt()
@@ -72,10 +72,10 @@ async def confirm_result(ctx: RunContext) -> None:
         is_live=True,
         content=content,
     )
-    left = ctx.usage.seconds_for_work()
+    left = ctx.limits.seconds_for_work()
     seconds = wanted.timeout if left is None else max(1.0, min(wanted.timeout, left))
     began = time.monotonic()
-    with ctx.usage.running():
+    with ctx.limits.running():
         trying = run_trial(result, _commands(ctx.facts), seconds, any_=wanted.any, events=ctx.events.bound(None, None))
         trial = await ctx.activity.interruptible(trying)
     took = time.monotonic() - began

@@ -32,13 +32,13 @@ async def judge_result(run: LiveRun) -> None:
             try:
                 events = ctx.events.bound(None, None)
                 async with background_suspended(ctx, events):
-                    with ctx.usage.running():
+                    with ctx.limits.running():
                         found = await ctx.activity.interruptible(_judgement(run))
                 events.record(found)
                 if found.why == "holdout":  # else the model would not know why the person resumes the run
                     events.record(Prompted(kind="check", text=judged_feedback(found)))
             except PersonInterrupted:
-                if ctx.usage.deadline_passed():
+                if ctx.limits.deadline_passed():
                     late = Judged(grade="passed", passed=False, why="budget", detail="the deadline passed")
                     ctx.events.record(late)
                 else:

@@ -83,7 +83,7 @@ def handoff_record(facts: RunFacts, reason: str, blobs: Blobs) -> HandoffRecord:
         tried=_tried(facts),
         spent=facts.spent,
         budget=facts.budget,
-        shares=list(facts.spending.shares.values()),
+        shares=list(facts.ledger.shares.values()),
     )
 
 

@@ -158,7 +158,7 @@ class HandoffTiers:
         run, clock = self._run, self._run.ctx.clock
 
         def is_over() -> bool:
-            return self._is_taken() or given_up() or run.ctx.usage.deadline_passed()
+            return self._is_taken() or given_up() or run.ctx.limits.deadline_passed()
 
         with run.waits.for_person(only=until is None):
             if until is None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...step.resources.program_messages import ProgramMessages
     from ...step.resources.run_context import RunContext
     from ...step.resources.stall_watches import StallWatches
-    from ...step.resources.used_limits import Usage
+    from ...step.resources.used_limits import UsedLimits
     from ..children.child_runs import ChildRuns
     from ..units.passes import Passes
 
@@ -112,8 +112,8 @@ def live_run(
         states=_LoopStates(ctx, finder, pool),
         requests=requests,
         waits=waits,
-        sleeper=Sleeper(ctx.facts, ctx.events, ctx.usage, ctx.clock, waits),
-        pauses=_Pauses(ctx.facts, ctx.events, ctx.usage, requests),
+        sleeper=Sleeper(ctx.facts, ctx.events, ctx.limits, ctx.clock, waits),
+        pauses=_Pauses(ctx.facts, ctx.events, ctx.limits, requests),
         messages=messages,
         queue=_MessageQueue(ctx.facts, ctx.events, ctx.stalls, messages),
         shells=set(),
@@ -192,8 +192,8 @@ class _MessageQueue:
 class _Pauses:
     """Pauses and continues one run."""
 
-    def __init__(self, facts: RunFacts, events: Recorder, usage: Usage, requests: UserRequests) -> None:
-        self._facts, self._events, self._usage, self._requests = facts, events, usage, requests
+    def __init__(self, facts: RunFacts, events: Recorder, limits: UsedLimits, requests: UserRequests) -> None:
+        self._facts, self._events, self._limits, self._requests = facts, events, limits, requests
 
     def pause(self, why: str, *, by: str) -> None:
         """Pause the run, unless it is paused. `by`: `person`, `program` or a client."""
@@ -211,7 +211,7 @@ class _Pauses:
         The run is not paused either if a message, a stop or a deadline arrived with the interrupt.
         """
         facts, requests = self._facts, self._requests
-        if requests.stop is not None or facts.queue or self._usage.deadline_passed():
+        if requests.stop is not None or facts.queue or self._limits.deadline_passed():
             return
         if facts.spec.loop is not LoopKind.CHAT and not requests.wants_control:
             self.pause("interrupted", by="person")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...state.facts.run_facts import RunFacts
     from ...state.recorder import Recorder
     from ...step.resources.activity import Activity
-    from ...step.resources.used_limits import Usage
+    from ...step.resources.used_limits import UsedLimits
     from .person_requests import UserRequests
 
 
@@ -61,8 +61,8 @@ class Waits:
 class Sleeper:
     """Sleeps between two passes or steps."""
 
-    def __init__(self, facts: RunFacts, events: Recorder, usage: Usage, clock: Clock, waits: Waits) -> None:
-        self._facts, self._events, self._usage, self._clock, self._waits = facts, events, usage, clock, waits
+    def __init__(self, facts: RunFacts, events: Recorder, limits: UsedLimits, clock: Clock, waits: Waits) -> None:
+        self._facts, self._events, self._limits, self._clock, self._waits = facts, events, limits, clock, waits
         self._asleep = self._woken = False
 
     @property
@@ -99,7 +99,7 @@ class Sleeper:
                 return "person"
             if self._facts.queue:
                 return "message"
-            if self._usage.deadline_passed():
+            if self._limits.deadline_passed():
                 return "deadline"
             return "clock" if timer.done() else None
 

@@ -201,7 +201,7 @@ async def _close(ctx: RunContext) -> None:
     await ctx.tools.mcp.close()
     await close_places(ctx.stage, ctx.layers, ctx.units, ctx.views)
     await ctx.activity.close()
-    ctx.ancestors.close()
+    ctx.shared.close()
 
 
 @asynccontextmanager
@@ -325,7 +325,7 @@ async def _drive_until_left(
         await run.ctx.background.end_all("the run ended")
         await run_end_hooks(run, outcome)
         run.ctx.events.record(ended_event(outcome), durable=True)
-        run.ctx.usage.count_seconds()
+        run.ctx.limits.count_seconds()
         notify_of_end(run.ctx, env)
         if not (order.linger and await driver.continued_after_end()):
             return outcome
@@ -349,7 +349,7 @@ async def _baseline(run: LiveRun) -> None:
 
 def _ended(ctx: RunContext, end: Finish) -> Outcome:
     """Record the end of the run, and return its outcome."""
-    outcome = outcome_of(ctx.facts, end, answer=None, seconds=ctx.usage.uncounted(), journal=ctx.journal.path)
+    outcome = outcome_of(ctx.facts, end, answer=None, seconds=ctx.limits.uncounted(), journal=ctx.journal.path)
     ctx.events.record(ended_event(outcome), durable=True)
     return outcome
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...budget.quota import OVER_QUOTA, Quotas
+from ...budget.shared_ledger import SharedLedger
 from ...repo.old_snapshots.snapshots import Snapshots
 from ...sandbox.git_hooks import CommitHooks
 from ...state.recorder import Recorder
 from ...step.model_call.outages import Outages
 from ...step.resources.activity import Activity
-from ...step.resources.ancestors import Ancestors
 from ...step.resources.change_tracker import Fingerprint
 from ...step.resources.program_messages import ProgramMessages
 from ...step.resources.prompt_limits import PromptLimits
 from ...step.resources.run_context import RunContext
 from ...step.resources.run_world import RunWorld
 from ...step.resources.stall_watches import StallWatches
-from ...step.resources.used_limits import Usage
+from ...step.resources.used_limits import UsedLimits
 from ...step.tool_calls.background import Background
 from ...step.tool_calls.commit_edits import Commits
 from ..end.dependencies import Dependencies
@@ -73,8 +73,8 @@ class _Core:
     """The objects that most others need."""
 
     models: ModelsInUse
-    usage: Usage
-    ancestors: Ancestors
+    limits: UsedLimits
+    shared: SharedLedger
     activity: Activity
     events: Recorder
     messages: ProgramMessages
@@ -84,18 +84,18 @@ class _Core:
 def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> Assembled:
     """Build the objects of the run."""
     journal, facts = inputs.journal, inputs.facts
-    ancestors = Ancestors.of(facts)
-    if ancestors.parent is not None:
-        journal.views.include(ancestors.parent.views)
-    usage = Usage(facts, inputs.process.clock, models, ancestors)
-    activity = Activity(facts, usage)
-    listeners = [*([] if git.commits is None else [git.commits.on_event]), inputs.on_event, ancestors.on_event]
+    shared = SharedLedger.of_runs_above(facts.spec, facts.ledger)
+    if shared.nearest is not None:
+        journal.views.include(shared.nearest.views)
+    limits = UsedLimits(facts, inputs.process.clock, models, shared)
+    activity = Activity(facts, limits)
+    listeners = [*([] if git.commits is None else [git.commits.on_event]), inputs.on_event, shared.on_event]
     events = Recorder(journal, facts, listeners)
     events.stages = tree.stage is not None
     core = _Core(
         models=models,
-        usage=usage,
-        ancestors=ancestors,
+        limits=limits,
+        shared=shared,
         activity=activity,
         events=events,
         messages=ProgramMessages(events, activity),
@@ -117,15 +117,15 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         events=events,
         messages=core.messages,
     )
-    tools = tool_context(tree, journal, facts, core.models, background, core.usage)
+    tools = tool_context(tree, journal, facts, core.models, background, core.limits)
     return RunContext(
         journal=journal,
         facts=facts,
         clock=clock,
         events=events,
         activity=core.activity,
-        usage=core.usage,
-        ancestors=core.ancestors,
+        limits=core.limits,
+        shared=core.shared,
         models=core.models,
         gate=tree.gate,
         workspace=tree.workspace,

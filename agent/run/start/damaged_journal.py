@@ -105,12 +105,12 @@ def settle_spend(facts: RunFacts, events: Recorder, damage: Damage, notes: list[
 
     `notes`: lines about files that differ from the journal.
     """
-    used = facts.spending.used
+    spent = facts.ledger.counted()
     if not damage:
         return
     if damage.tail is not None:
-        tokens = max(0, damage.tail.used.tokens - used.tokens)
-        usd = max(0.0, damage.tail.used.usd - used.usd)
+        tokens = max(0, damage.tail.spent.counted_tokens - spent.counted_tokens)
+        usd = max(0.0, damage.tail.spent.counted_usd - spent.counted_usd)
         if tokens or usd > 1e-9:
             events.record(
                 Charged(tokens_in=0, tokens_out=0, estimated=True, is_cut=True, held_tokens=tokens, held_usd=usd)
@@ -126,8 +126,8 @@ def _unrecorded(facts: RunFacts, damage: Damage) -> tuple[int, float]:
     """Return the steps and the seconds that only the file next to the journal contains (`.tail`)."""
     if damage.tail is None:
         return 0, 0.0
-    used, known = damage.tail.used, facts.spending.used
-    return max(0, used.steps - known.steps), max(0.0, used.seconds - known.seconds)
+    spent, known = damage.tail.spent, facts.ledger.counted()
+    return max(0, spent.steps - known.steps), max(0.0, spent.seconds - known.seconds)
 
 
 def _file_notes(facts: RunFacts, workspace: Workspace, newest: float) -> list[str]:

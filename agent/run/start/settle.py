@@ -75,7 +75,7 @@ async def settle(run: LiveRun, *, said: str | None = None, by: str = PERSON) -> 
         return ()
     finally:
         if number is not None:
-            events.record(StepFinished(number=number, seconds=ctx.usage.count_seconds(), world=facts.world))
+            events.record(StepFinished(number=number, seconds=ctx.limits.count_seconds(), world=facts.world))
 
 
 async def settle_open(run: LiveRun) -> Sequence[WorkResult]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...step.formats.text_edits import TextEdits
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.run_tree_files import Tree
-    from ...step.resources.used_limits import Usage
+    from ...step.resources.used_limits import UsedLimits
     from ...step.tool_calls.background import Background
 
 
@@ -28,7 +28,7 @@ def tool_context(
     facts: RunFacts,
     models: ModelsInUse,
     background: Background,
-    usage: Usage,
+    limits: UsedLimits,
 ) -> ToolContext:
     """Return the context for the tools of one tree."""
     finder = facts.spec.finder
@@ -38,7 +38,7 @@ def tool_context(
         sandbox=tree.sandbox,
         blobs=journal.blobs,
         mcp=no_servers(),  # `with_servers` adds them
-        seconds_left=usage.seconds_for_work,
+        seconds_left=limits.seconds_for_work,
         limit=_result_limit(models.of_run.window),
         command_seconds=lambda: facts.spec.command_timeout,
         fetcher=Fetcher(finder.hosts) if finder is not None and finder.hosts else None,

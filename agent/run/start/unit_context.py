@@ -94,14 +94,14 @@ async def drop_context_of_try(ctx: RunContext, made: RunContext, facts: TryFacts
 
 def _with_tree(ctx: RunContext, tree: Tree, facts: TryFacts, events: Recorder, work: str) -> RunContext:
     """Return a copy of the run's context for the tree of a try."""
-    usage = ctx.usage.for_try(facts)
+    limits = ctx.limits.for_try(facts)
     background = Background(tree, ctx.journal, ctx.clock, events=events)
-    tools = tool_context(tree, ctx.journal, facts, ctx.models, background, usage)
+    tools = tool_context(tree, ctx.journal, facts, ctx.models, background, limits)
     return replace(
         ctx,
         facts=facts,
         events=events,
-        usage=usage,
+        limits=limits,
         gate=tree.gate,
         workspace=tree.workspace,
         files=tree.files,

@@ -214,11 +214,11 @@ async def _output(
 
     Returns its number and its output, or why there is no number; and the seconds taken.
     """
-    own, left = ctx.facts.spec.predicates.timeout, ctx.usage.seconds_for_work()
+    own, left = ctx.facts.spec.predicates.timeout, ctx.limits.seconds_for_work()
     seconds = own if left is None else max(1.0, min(own, left))
 
     async def run(environment: CheckEnvironment) -> Finished:
-        with ctx.usage.running():
+        with ctx.limits.running():
             running = environment.sandbox.run(
                 spec.score,
                 ctx.workspace.root,
@@ -233,7 +233,7 @@ async def _output(
     try:
         if case is not None and view is not None:
             uncounted = None
-            with ctx.usage.running():
+            with ctx.limits.running():
                 done = await ctx.activity.interruptible(_run_in_view(case, view, spec.score, seconds))
         else:
             events = ctx.events.bound(None, None)

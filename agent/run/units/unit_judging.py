@@ -34,7 +34,7 @@ def case_of_try(attempt: Attempt, listed: Listed) -> Case:
 
 async def judge_unit(ctx: RunContext, case: Case) -> Judged:
     """Judge a result whose predicates hold, and record the judgement. Raises PersonInterrupted."""
-    with ctx.usage.running():
+    with ctx.limits.running():
         found = await ctx.activity.interruptible(judge(case))
     case.events.record(found)
     return found

@@ -79,7 +79,7 @@ class ItemWorks:
 
     async def _by_worker(self, step: _Step, worker: Worker) -> WorkResult:
         try:
-            with self._ctx.usage.running():
+            with self._ctx.limits.running():
                 worked = await self._worked(worker, step.item)
         except PersonInterrupted:
             await self._ends.ask(_End(step, None))
@@ -91,7 +91,7 @@ class ItemWorks:
         end = _End(step, worked, last=worked.items)
         if len(worked.items) > CHUNK:
             events = self._ctx.events.bound(step.number, step.work)
-            with self._ctx.usage.running():  # writing a million items takes a minute
+            with self._ctx.limits.running():  # writing a million items takes a minute
                 end.recorded = await self._intake.add_items_in_chunks(worked.items[:-CHUNK], step.item.key, events)
             end.last = worked.items[-CHUNK:]
         await self._ends.ask(end)
@@ -101,7 +101,7 @@ class ItemWorks:
         """Return the result, or None if the run's time ended first."""
         order = WorkItem(kind=item.kind, value=item.value, key=item.key, attempt=item.attempts + 1, source=item.source)
         try:
-            async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
+            async with asyncio.timeout(self._ctx.limits.seconds_for_work()):
                 return await self._ctx.activity.interruptible(worker.work(order))
         except TimeoutError:
             return None
@@ -200,7 +200,7 @@ class _Ends(CommitBatch[_End, None]):
                     error=worked.error,
                 )
             )
-        step.record(StepFinished(number=step.number, seconds=self._ctx.usage.count_seconds()))
+        step.record(StepFinished(number=step.number, seconds=self._ctx.limits.count_seconds()))
         return new
 
     def _is_final(self, item: Item, worked: ItemResult) -> bool:

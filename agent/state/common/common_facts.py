@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...budget.ledger import SPENDING_EVENTS, Spending
+from ...budget.ledger import LEDGER_EVENTS, Ledger
 from ...protocol import Stamped, has_own_tree
 from .child_facts import CHILDREN_EVENTS, Children
 from .handoff_facts import HANDOFF_EVENTS, HandoffFacts
@@ -17,7 +17,7 @@ from .person_requests import REQUEST_EVENTS, PersonRequests
 class CommonFacts:
     """Usage, proposals and questions, queue, hand-off, manual control and child runs, derived from events only."""
 
-    spending: Spending = field(default_factory=Spending)
+    ledger: Ledger = field(default_factory=Ledger)
     requests: PersonRequests = field(default_factory=PersonRequests)
     queue: MessageQueue = field(default_factory=MessageQueue)
     handoff: HandoffFacts = field(default_factory=HandoffFacts)
@@ -27,8 +27,8 @@ class CommonFacts:
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event of the types in `COMMON_EVENTS`."""
         kind = type(stamped.event)
-        if kind in SPENDING_EVENTS:
-            self.spending.apply(stamped)
+        if kind in LEDGER_EVENTS:
+            self.ledger.apply(stamped)
         if kind in REQUEST_EVENTS:
             self.requests.apply(stamped)
         if has_own_tree(stamped.work):  # of these, only usage, proposals and questions concern the run
@@ -43,5 +43,5 @@ class CommonFacts:
             self.children.apply(stamped)
 
 
-COMMON_EVENTS = SPENDING_EVENTS | REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS | CHILDREN_EVENTS
+COMMON_EVENTS = LEDGER_EVENTS | REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS | CHILDREN_EVENTS
 """The events that change `CommonFacts`; all others are ignored."""

@@ -148,7 +148,7 @@ def made_by() -> str:
     """Return the version of the stored form. A checkpoint with another version is ignored."""
     folds = (
         "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, "
-        "undecided, unreviewed, costs, void, stages, approvals, refused files, look first"
+        "undecided, unreviewed, costs, void, stages, approvals, refused files, look first, ledger"
     )
     return f"{VERSION} with {folds}"
 

@@ -58,7 +58,7 @@ from .tool_actions import close_action, paths_read
 from .verdicts import VERDICT_EVENTS, Verdicts
 
 if TYPE_CHECKING:
-    from ...budget.ledger import Spending
+    from ...budget.ledger import Ledger
     from ..common.manual_facts import ManualControl
     from ..common.person_requests import PersonRequests
 
@@ -124,9 +124,9 @@ class RunFacts(Conversations):
         return self.spec.finder
 
     @property
-    def spending(self) -> Spending:
+    def ledger(self) -> Ledger:
         """The usage of the run."""
-        return self.common.spending
+        return self.common.ledger
 
     @property
     def requests(self) -> PersonRequests:
@@ -156,21 +156,21 @@ class RunFacts(Conversations):
     @property
     def spent(self) -> Spent:
         """The usage of the whole run."""
-        return self.spending.spent
+        return self.ledger.spent
 
     @property
     def margins(self) -> list[tuple[int, int]]:
         """(our count, billed) of prompts whose usage the provider reported."""
-        return self.spending.margins
+        return self.ledger.margins
 
     def newest_prompt(self, model: str) -> tuple[int, int] | None:
         """(our count, the provider's) of the newest prompt of this model, or None if nothing was reported yet."""
-        return self.spending.newest_prompts.get(model)
+        return self.ledger.newest_prompts.get(model)
 
     @property
     def admitted(self) -> dict[str | None, CallAdmitted]:
         """Admitted calls that were neither charged nor abandoned yet, by work."""
-        return self.spending.admitted
+        return self.ledger.admitted
 
     @property
     def files_changed(self) -> list[str]:

@@ -109,10 +109,10 @@ def _lost_spend(journal: Journal, damage: Damage) -> Iterator[str]:
     while events := journal.read(facts.last_seq, _BATCH):
         for stamped in events:
             facts.apply(stamped)
-    known, recorded = facts.spending.used, damage.tail.used
+    known, recorded = facts.ledger.counted(), damage.tail.spent
     if recorded.steps > known.steps:
         yield f"{recorded.steps} steps were recorded, but the events add up to {known.steps}"
-    if recorded.tokens > known.tokens:
-        yield f"{recorded.tokens} tokens were recorded, but the events add up to {known.tokens}"
-    if recorded.usd > known.usd + 1e-6:
-        yield f"{recorded.usd:.4f} USD were recorded, but the events add up to {known.usd:.4f}"
+    if recorded.counted_tokens > known.counted_tokens:
+        yield f"{recorded.counted_tokens} tokens were recorded, but the events add up to {known.counted_tokens}"
+    if recorded.counted_usd > known.counted_usd + 1e-6:
+        yield f"{recorded.counted_usd:.4f} USD were recorded, but the events add up to {known.counted_usd:.4f}"

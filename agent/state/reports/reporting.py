@@ -147,7 +147,7 @@ class _Run:
 
     def share(self, limit: str) -> float | None:
         given = getattr(self.tally.budget, limit)
-        if not given or (limit == "usd" and self.tally.spending.spent.unpriced):
+        if not given or (limit == "usd" and self.tally.ledger.spent.unpriced):
             return None
         return self.tally.used[limit] / float(given)
 
@@ -167,7 +167,7 @@ def report(folder: Path, days: float, now: float) -> Report:
             except JournalError:
                 unreadable += 1
                 newer += line.state == "newer"
-    parts = [GroupPart(run.line.started, run.line.loop, run.tally.spending.spent, run.line.complete) for run in runs]
+    parts = [GroupPart(run.line.started, run.line.loop, run.tally.ledger.spent, run.line.complete) for run in runs]
     return Report(
         days=days,
         since=since,
@@ -263,7 +263,7 @@ def _handoffs(runs: Sequence[_Run]) -> list[HandoffCount]:
 def _models(runs: Sequence[_Run]) -> list[ModelSpend]:
     usages: dict[str, ModelUsage] = defaultdict(ModelUsage)
     for run in runs:
-        for model, usage in run.tally.spending.by_model.items():
+        for model, usage in run.tally.ledger.by_model.items():
             usages[model].add(usage.calls, usage.spent)
     found = [
         ModelSpend(

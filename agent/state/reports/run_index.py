@@ -23,7 +23,7 @@ from .run_line import RunLine, line_of_run
 from .run_tally import RunTally, tally_of
 
 _NAME = "runs.index"
-_FORMAT = 13
+_FORMAT = 14
 """Format version of entries. Increase it when the meaning of an entry changes."""
 _LARGEST = 64 << 20
 _RACY = 2.0

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from ...budget.ledger import SPENDING_EVENTS, Spending
+from ...budget.ledger import LEDGER_EVENTS, Ledger
 from ...journal.claim import holder
 from ...journal.journal import Journal
 from ...protocol import (
@@ -166,7 +166,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
         staged=len(_staged(journal, ended)),
     )
     if ended is None and line.state == "interrupted":  # also the calls that its runner was waiting for
-        events = journal.read_types(SPENDING_EVENTS - {Unknown})
+        events = journal.read_types(LEDGER_EVENTS - {Unknown})
     elif ended is None and spec.has_children:
         events = [*events, *journal.read_types([ChildSpent])]
     if ended is None:
@@ -206,12 +206,12 @@ def _staged(journal: Journal, ended: tuple[int, RunEnded] | None) -> set[str]:
 
 def _with_usage(line: RunLine, events: Sequence[Stamped]) -> RunLine:
     """Add the usage of a run that has not ended."""
-    spending = Spending()
+    ledger = Ledger()
     for stamped in events:
-        spending.apply(stamped)
-    spent = spending.spent
+        ledger.apply(stamped)
+    spent = ledger.spent
     if line.state == "interrupted":  # nothing will charge the calls that its runner was waiting for
-        spent += spending.cut
+        spent += ledger.cut
     return replace(line, steps=spent.steps, usd=None if spent.unpriced else spent.usd, held=spent.held)
 
 

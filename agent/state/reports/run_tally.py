@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...budget.ledger import SPENDING_EVENTS, Spending
+from ...budget.ledger import LEDGER_EVENTS, Ledger
 from ...protocol import (
     Budget,
     BudgetChanged,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
 
 LIMITS = ("steps", "tokens", "usd", "seconds")
-_COUNTED = (SPENDING_EVENTS | {BudgetChanged, HandoffOpened, HookRan, StallDetected}) - {Unknown}
+_COUNTED = (LEDGER_EVENTS | {BudgetChanged, HandoffOpened, HookRan, StallDetected}) - {Unknown}
 """The types of events to read, without `Unknown`, as which damaged events are read."""
 
 
@@ -56,7 +56,7 @@ class RunTally(msgspec.Struct):
 
     budget: Budget
     seq: int = 0
-    spending: Spending = msgspec.field(default_factory=Spending)
+    ledger: Ledger = msgspec.field(default_factory=Ledger)
     stalls: list[RunStallCount] = []
     handoffs: list[str] = []
     """The reason of each hand-off."""
@@ -71,12 +71,12 @@ class RunTally(msgspec.Struct):
     @property
     def used(self) -> dict[str, float]:
         """The usage, by the name of the limit."""
-        return dict(zip(LIMITS, self.spending.used, strict=True))
+        return dict(zip(LIMITS, self.ledger.counted().figures, strict=True))
 
     def apply(self, run_id: str, stamped: Stamped) -> None:
         """Fold the next event into the totals."""
-        if type(stamped.event) in SPENDING_EVENTS:
-            self.spending.apply(stamped)
+        if type(stamped.event) in LEDGER_EVENTS:
+            self.ledger.apply(stamped)
         match stamped.event:
             case RunStarted(budget=budget) | BudgetChanged(budget=budget):
                 self.budget = budget

@@ -268,12 +268,12 @@ class ViewState(Shown):
     @property
     def shares(self) -> Mapping[str, ModelShare]:
         """Usage of the whole run by model."""
-        return self.common.spending.shares
+        return self.common.ledger.shares
 
     @property
     def admitted(self) -> Mapping[str | None, CallAdmitted]:
         """Calls that were neither charged nor failed yet, by work."""
-        return self.common.spending.admitted
+        return self.common.ledger.admitted
 
     @property
     def proposals(self) -> Mapping[str, ProposalOpened]:

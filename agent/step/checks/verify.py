@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...verdict.checks.check_environment import CheckEnvironment
     from ..resources.change_tracker import ChangeTracker
     from ..resources.run_context import RunContext
-    from ..resources.used_limits import Usage
+    from ..resources.used_limits import UsedLimits
 
 MOST_MISSING = 50
 """Missing tests that one event names; the blob of the check has all of them."""
@@ -173,12 +173,12 @@ async def _check(ctx: RunContext, command: str, events: Events, *, baseline: boo
     events.record(CheckStarted(command=command))
 
     async def run(environment: CheckEnvironment) -> CheckResult:
-        with ctx.usage.running(), output_reported(events, command) as report:
+        with ctx.limits.running(), output_reported(events, command) as report:
             checking = run_check(
                 command,
                 ctx.workspace,
                 env=environment.env,
-                timeout=_seconds(ctx.facts, ctx.usage),
+                timeout=_seconds(ctx.facts, ctx.limits),
                 sandbox=environment.sandbox,
                 access=environment.access,
                 on_output=report,
@@ -241,13 +241,13 @@ def _reference(journal: Journal, facts: RunFacts, command: str) -> Counted | Non
 
 async def _judge_python(ctx: RunContext, path: str, events: Events) -> None:
     async def run(environment: CheckEnvironment) -> PredicateVerdict:
-        with ctx.usage.running():
+        with ctx.limits.running():
             judging = judge_python(
                 path,
                 ctx.workspace,
-                state_of_run(ctx.facts, ctx.usage),
+                state_of_run(ctx.facts, ctx.limits),
                 env=environment.env,
-                timeout=_seconds(ctx.facts, ctx.usage),
+                timeout=_seconds(ctx.facts, ctx.limits),
                 sandbox=environment.sandbox,
                 approved=await _approved(ctx, path),
                 access=environment.access,
@@ -267,13 +267,13 @@ async def _approved(ctx: RunContext, script: str) -> dict[str, str]:
 
 async def _judge_schema(ctx: RunContext, path: str, events: Events) -> None:
     async def run(environment: CheckEnvironment) -> PredicateVerdict:
-        with ctx.usage.running():
+        with ctx.limits.running():
             judging = judge_schema(
                 path,
                 ctx.facts.answer,
                 ctx.workspace,
                 env=environment.env,
-                timeout=_seconds(ctx.facts, ctx.usage),
+                timeout=_seconds(ctx.facts, ctx.limits),
                 sandbox=environment.sandbox,
                 access=environment.access,
             )
@@ -297,9 +297,9 @@ async def _judge_in_place(
     _judged(verdict, events, answer)
 
 
-def _seconds(facts: RunFacts, usage: Usage) -> float:
+def _seconds(facts: RunFacts, limits: UsedLimits) -> float:
     """Return the check's own time-out, or the rest of the run's time if that is shorter."""
-    own, left = facts.spec.predicates.timeout, usage.seconds_for_work()
+    own, left = facts.spec.predicates.timeout, limits.seconds_for_work()
     return own if left is None else max(1.0, min(own, left))
 
 
@@ -326,7 +326,7 @@ def _run_actions(ctx: RunContext) -> RunActions:
     )
 
 
-def state_of_run(facts: RunFacts, usage: Usage) -> dict[str, object]:
+def state_of_run(facts: RunFacts, limits: UsedLimits) -> dict[str, object]:
     """Return the data for a predicate of the person: the outcome's fields so far, the last answer, the actions."""
     return {
         "run_id": facts.spec.run_id,
@@ -336,7 +336,7 @@ def state_of_run(facts: RunFacts, usage: Usage) -> dict[str, object]:
         "steps": facts.spent.steps,
         "tokens": msgspec.to_builtins(facts.spent.tokens),
         "usd": None if facts.spent.unpriced else facts.spent.usd,
-        "seconds": usage.spent().seconds,
+        "seconds": limits.spent().seconds,
         "files_changed": facts.files_changed,
         "actions": [
             {"step": a.step, "tool": a.tool, "arguments": a.arguments, "ok": a.ok, "result": a.result}

@@ -58,7 +58,7 @@ async def run_hooks(ctx: RunContext, event: HookEvent, events: Events) -> list[H
     ran: list[HookRan] = []
     for hook in fitting(ctx.facts.spec.hooks, event):
         async with ctx.hook_lock:
-            with ctx.usage.running():
+            with ctx.limits.running():
                 done = await ctx.activity.interruptible(_run(ctx, hook, event, events))
         events.record(done)
         ran.append(done)

@@ -9,11 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ...budget.admission import Grant, admit, tighter
+from ...budget.admission import CallRequest, Grant, admit
 from ...budget.count_margin import Margin, expected, with_surcharge
-from ...budget.reserve import Reserve
 from ...protocol import (
-    Budget,
     CallAdmitted,
     ContextTrimmed,
     Exhausted,
@@ -22,21 +20,18 @@ from ...protocol import (
     Message,
     ModelFault,
     Request,
-    Spent,
     ToolSpec,
     duration,
 )
 from ..formats.format_words import SCHEMA
 from ..prompt.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
-from ..resources.ancestors import with_run_id
 from .images_shown import is_about_images
 from .outages import BY_ITSELF, TRIES, is_away
 from .stream import Reply, Stream
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
-    from ...protocol import Price
     from ...state.recorder import Events
     from ..formats.text_edits import TextEdits
     from ..prompt.fit_conversation import Fitted
@@ -79,18 +74,21 @@ def prepare_call(
 def admit_call(
     ctx: RunContext, prompt_tokens: int, *, wrap_up: bool = False, retry: bool = False, edits: TextEdits | None = None
 ) -> Grant | Exhausted:
-    """Ask the budget of the run, and those of all runs above it, for a call with a prompt of this size."""
-    reserve = ctx.usage.reserve()
-    longest = _longest(ctx, edits)
-    found = _admit(
-        ctx, ctx.facts.budget, ctx.usage.spent(), reserve, prompt_tokens, longest, wrap_up=wrap_up, retry=retry
+    """Ask the limits of the run, and those of all runs above it, for a call with a prompt of this size."""
+    model, ledger = ctx.models.current, ctx.facts.ledger
+    request = CallRequest(
+        prompt_tokens=prompt_tokens,
+        expected_tokens=expected(prompt_tokens, ledger.newest_prompts.get(model.name)),
+        margin=Margin(ledger.margins),
+        window=model.window,
+        max_output=_longest(ctx, edits),
+        limits_output=model.limits_output,
+        wrap_up=wrap_up,
+        retry=retry,
+        now=ctx.clock.now(),
     )
-    for run_id, budget, spent in ctx.ancestors.limits(ctx.usage.uncounted()):
-        if isinstance(found, Exhausted):
-            return found
-        above = _admit(ctx, budget, spent, Reserve(), prompt_tokens, longest, wrap_up=wrap_up, retry=retry)
-        found = with_run_id(run_id, above) if isinstance(above, Exhausted) else tighter(found, above)
-    return found
+    price = with_surcharge(model.price, ledger.costs.get(model.name, []))
+    return admit(ctx.limits.left(), price, request)
 
 
 def _longest(ctx: RunContext, edits: TextEdits | None) -> int | None:
@@ -99,41 +97,6 @@ def _longest(ctx: RunContext, edits: TextEdits | None) -> int | None:
         return ctx.models.current.max_output
     limits = [ctx.models.current.max_output, None if edits is None else edits.longest]
     return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _admit(
-    ctx: RunContext,
-    budget: Budget,
-    spent: Spent,
-    reserve: Reserve,
-    prompt_tokens: int,
-    max_output: int | None,
-    *,
-    wrap_up: bool,
-    retry: bool,
-) -> Grant | Exhausted:
-    model = ctx.models.current
-    return admit(
-        budget,
-        spent,
-        prompt_tokens,
-        price=_price(ctx),
-        margin=Margin(ctx.facts.margins),
-        reserve=reserve,
-        window=model.window,
-        max_output=max_output,
-        limits_output=model.limits_output,
-        expected_tokens=expected(prompt_tokens, ctx.facts.newest_prompt(model.name)),
-        wrap_up=wrap_up,
-        retry=retry,
-        now=ctx.clock.now(),
-    )
-
-
-def _price(ctx: RunContext) -> Price | None:
-    """Return the price of the current model, with what its provider has reported in addition."""
-    model = ctx.models.current
-    return with_surcharge(model.price, ctx.facts.spending.costs.get(model.name, []))
 
 
 async def call(
@@ -189,10 +152,12 @@ class _Attempts:
         _note_trim(ctx.models, ctx.prompts, fitted, events)
         while True:
             admitted = _admitted(ctx.models, fitted, grant, wrap_up=wrap_up)
-            if (refused := ctx.ancestors.hold(admitted, self.work or ctx.work)) is not None:
+            if (refused := ctx.shared.hold(admitted, self.work or ctx.work)) is not None:
                 return refused
             events.record(admitted)
-            fault = await _attempt(ctx, events, fitted, grant, self.edits, forbids_calls=self.forbids_calls)
+            fault = await _attempt(
+                ctx, events, fitted, admitted, grant.seconds, self.edits, forbids_calls=self.forbids_calls
+            )
             if isinstance(fault, Reply) or not is_away(fault):
                 ctx.outages.end(ctx.models.current.name)
             if isinstance(fault, Reply):
@@ -232,7 +197,7 @@ class _Attempts:
         if self.wrap_up and attempt >= TRIES:
             return None  # the end of a run does not wait for an answer that it can do without
         is_attended = self.wrap_up or (self.may_ask and ctx.journal.views.is_attended())
-        left = ctx.usage.seconds_left()
+        left = ctx.limits.seconds_left()
         return ctx.outages.seconds_to_wait(ctx.models.current.name, fault, attempt, left, is_attended=is_attended)
 
     async def _rest(self) -> None:
@@ -261,7 +226,8 @@ async def _attempt(
     ctx: RunContext,
     events: Events,
     fitted: Fitted,
-    grant: Grant,
+    admitted: CallAdmitted,
+    seconds: float | None,
     edits: TextEdits | None,
     *,
     forbids_calls: bool,
@@ -270,19 +236,19 @@ async def _attempt(
 
     Raises PersonInterrupted.
     """
-    stream = Stream(ctx, events, fitted, grant, edits)
+    stream = Stream(ctx, events, admitted, edits)
     request = Request(
         messages=fitted.messages if edits is None else edits.as_sent(fitted.messages),
         tools=fitted.fixed.tools,
         forbids_calls=forbids_calls,
         schema=SCHEMA if edits is not None and edits.asks_for_json else None,
         temperature=None if edits is None else edits.temperature,
-        max_tokens=grant.max_tokens,
-        seconds=grant.seconds,
+        max_tokens=admitted.max_tokens,
+        seconds=seconds,
         blobs=_blobs(ctx.journal, fitted.messages),
     )
     try:
-        with ctx.usage.running():
+        with ctx.limits.running():
             return await ctx.activity.interruptible(stream.run(request))
     except ModelFault as fault:
         if fault.kind in _BILLED or stream.began or fault.usage is not None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...budget.ledger import charged_for
 from ...models.server_tokenizer import SAMPLE_TEXT
 from ...protocol import CallAdmitted, Exhausted, Message, ModelFault, Request, ServerKind, Tokens, UsagePart
 from ..prompt.next_prompt import MOST_SECONDS
 from .call import admit_call
-from .charging import charged_for
 
 if TYPE_CHECKING:
     from ..resources.run_context import RunContext
@@ -71,7 +71,7 @@ async def _measure(ctx: RunContext) -> None:
         worst_tokens=grant.worst_tokens,
         model=model.name,
     )
-    if ctx.ancestors.hold(admitted, ctx.work) is not None:
+    if ctx.shared.hold(admitted, ctx.work) is not None:
         return
     events.record(admitted)
     request = Request(messages=messages, max_tokens=limit, seconds=grant.seconds)
@@ -83,10 +83,10 @@ async def _measure(ctx: RunContext) -> None:
                 usage.append(part)
 
     try:
-        with ctx.usage.running():
+        with ctx.limits.running():
             await ctx.activity.interruptible(ask())
     except ModelFault:
         pass  # the step that follows meets the same fault, and shows it
     finally:
         own, reported = Tokens(tokens, _ANSWER_TOKENS), usage[-1] if usage else None
-        events.record(charged_for(own, reported, grant, model, is_cut=reported is None))
+        events.record(charged_for(own, reported, admitted, model, is_cut=reported is None))

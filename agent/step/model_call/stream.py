@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...budget.ledger import charged_for
 from ...journal.stream_redactor import StreamRedactor
 from ...protocol import (
     CallPart,
@@ -32,13 +33,11 @@ from ...protocol import (
     UsagePart,
 )
 from ..resources.growing_pauses import GrowingPauses
-from .charging import charged_for
 
 if TYPE_CHECKING:
-    from ...budget.admission import Grant
+    from ...protocol import CallAdmitted
     from ...state.recorder import Events
     from ..formats.text_edits import TextEdits
-    from ..prompt.fit_conversation import Fitted
     from ..resources.run_context import RunContext
 
 FLUSH_SECONDS = 1 / 30
@@ -57,11 +56,9 @@ class Reply:
 class Stream:
     """One attempt at a model call: it merges and records the parts of the answer, and charges what it cost."""
 
-    def __init__(
-        self, ctx: RunContext, events: Events, fitted: Fitted, grant: Grant, edits: TextEdits | None = None
-    ) -> None:
+    def __init__(self, ctx: RunContext, events: Events, admitted: CallAdmitted, edits: TextEdits | None = None) -> None:
         """`edits` makes calls of the answer's text, in a file format."""
-        self._ctx, self._events, self._fitted, self._grant = ctx, events, fitted, grant
+        self._ctx, self._events, self._admitted = ctx, events, admitted
         self._edits = edits
         self._is_ended = False
         """The stream was ended before its end, because the answer was complete."""
@@ -166,8 +163,8 @@ class Stream:
         model = self._ctx.models.current
         calls = "".join(call.tool + call.arguments for call in self._reply.calls)
         arrived = model.count_text(self._reply.text + self._reasoning + calls)
-        own = Tokens(self._fitted.tokens, arrived)
-        self._events.record(charged_for(own, reported or self._usage, self._grant, model, is_cut=is_cut))
+        own = Tokens(self._admitted.prompt_tokens, arrived)
+        self._events.record(charged_for(own, reported or self._usage, self._admitted, model, is_cut=is_cut))
 
 
 class Merger:

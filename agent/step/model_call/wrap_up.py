@@ -64,7 +64,7 @@ def _room(ctx: RunContext) -> tuple[Sequence[ToolSpec], Fitted, Grant] | None:
     model, budget = ctx.models.current, ctx.facts.budget
     room = model.window * 3 // 4
     if budget.tokens is not None:
-        room = min(room, max(budget.tokens - ctx.usage.spent().counted_tokens, 0) * 2 // 3)
+        room = min(room, max(budget.tokens - ctx.limits.spent().counted_tokens, 0) * 2 // 3)
     shown = with_accepted_images(model, ctx.facts, ctx.facts.main)
     best: tuple[Fitted, Grant] | None = None
     while room >= _SMALLEST:

@@ -12,7 +12,7 @@ from ...protocol import Paused
 if TYPE_CHECKING:
     from ...state.facts.run_facts import RunFacts
     from ...state.recorder import Recorder
-    from .used_limits import Usage
+    from .used_limits import UsedLimits
 
 T = TypeVar("T")
 
@@ -33,8 +33,8 @@ class CommandEnded(PersonInterrupted):
 class Activity:
     """The work that is running now, in a run and its tries."""
 
-    def __init__(self, facts: RunFacts, usage: Usage) -> None:
-        self._facts, self._usage = facts, usage
+    def __init__(self, facts: RunFacts, limits: UsedLimits) -> None:
+        self._facts, self._limits = facts, limits
         self._news = asyncio.Event()
         self._interrupted: str | None = None
         """How a person interrupted the running work, until that has ended."""
@@ -132,7 +132,7 @@ class Activity:
         ended.add_done_callback(lambda _: self.wake())
 
         def may_retry() -> bool:
-            return ended.done() or self._facts.paused or is_enough() or self._usage.deadline_passed()
+            return ended.done() or self._facts.paused or is_enough() or self._limits.deadline_passed()
 
         try:
             await self.interruptible(self.until(may_retry))
@@ -154,7 +154,7 @@ class Activity:
 
         def may_continue() -> bool:
             may_step = not self._facts.paused or self._one_step
-            return may_step or self._interrupted is not None or self._usage.deadline_passed()
+            return may_step or self._interrupted is not None or self._limits.deadline_passed()
 
         if not may_continue():
             self._resting += 1

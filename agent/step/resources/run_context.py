@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from ...budget.quota import Quotas
+    from ...budget.shared_ledger import SharedLedger
     from ...gate.gate import Gate
     from ...gate.guarded_paths import GuardedPaths
     from ...gate.ruling import Ruling
@@ -35,13 +36,12 @@ if TYPE_CHECKING:
     from ..tool_calls.call_results import CallResults, Endings, GateResult
     from ..tool_calls.commit_edits import Commits
     from .activity import Activity
-    from .ancestors import Ancestors
     from .change_tracker import ChangeTracker, Fingerprint
     from .models_in_use import ModelsInUse
     from .prompt_limits import PromptLimits
     from .run_stage import Stage
     from .stall_watches import StallWatches
-    from .used_limits import Usage
+    from .used_limits import UsedLimits
 
 
 class ToolCalls(Protocol):
@@ -96,10 +96,10 @@ class RunContext:
     """Writes events."""
     activity: Activity
     """What is running, and how a person interrupts it. Tries share it with their run."""
-    usage: Usage
-    """How much of the limits was used."""
-    ancestors: Ancestors
-    """The runs above a child run, whose budgets hold for it too."""
+    limits: UsedLimits
+    """How much of its limits the run uses."""
+    shared: SharedLedger
+    """Where a child run counts for the runs above it, whose limits it keeps as well."""
     models: ModelsInUse
     gate: Gate
     workspace: Workspace

@@ -1,4 +1,4 @@
-"""Compute what a run has used of its limits, and what is left."""
+"""What a run uses of its limits now, with the seconds that no event has recorded yet, and what is left."""
 
 from __future__ import annotations
 
@@ -10,39 +10,45 @@ from ...budget.reserve import Reserve, reserve_for
 from ...protocol import FILE_FORMATS, Clock, Spent
 
 if TYPE_CHECKING:
+    from ...budget.ledger import Left
+    from ...budget.shared_ledger import SharedLedger
     from ...state.facts.run_facts import RunFacts
-    from .ancestors import Ancestors
     from .models_in_use import ModelsInUse
 
 
-class Usage:
-    """What a run, or one of its tries, has used. A run and its tries share the stopwatch."""
+class UsedLimits:
+    """The limits of a run or of one of its tries, and those of the runs above. A run and its tries share the time."""
 
     def __init__(
         self,
         facts: RunFacts,
         clock: Clock,
         models: ModelsInUse,
-        ancestors: Ancestors,
+        shared: SharedLedger,
         stopwatch: _Stopwatch | None = None,
     ) -> None:
-        self._facts, self._clock, self._models, self._ancestors = facts, clock, models, ancestors
+        """`shared`: the ledger in which the run counts for the runs above it."""
+        self._facts, self._clock, self._models, self._shared = facts, clock, models, shared
         self._stopwatch = _Stopwatch(clock) if stopwatch is None else stopwatch
 
-    def for_try(self, facts: RunFacts) -> Usage:
-        """Return the usage of a try: the same time, with its facts."""
-        return Usage(facts, self._clock, self._models, self._ancestors, self._stopwatch)
+    def for_try(self, facts: RunFacts) -> UsedLimits:
+        """Return those of a try: the same time, with its facts."""
+        return UsedLimits(facts, self._clock, self._models, self._shared, self._stopwatch)
 
     def running(self) -> AbstractContextManager[None]:
         """Count the seconds of the block as busy."""
         return self._stopwatch.running()
 
+    def left(self) -> list[Left]:
+        """Return what the limits leave now: first those of this run, then those of each run above."""
+        return self._left(self.reserve())
+
     def spent(self) -> Spent:
-        """Return what counts against the limits now, with the seconds that no event has recorded yet.
+        """Return what counts against the limits of this run now.
 
         A running call counts with the amounts with which it was admitted.
         """
-        return self._facts.spending.limited_with_calls + Spent(seconds=self.uncounted())
+        return self._own(Reserve()).spent
 
     def uncounted(self) -> float:
         """Return busy seconds that no `StepFinished` has recorded yet."""
@@ -55,16 +61,11 @@ class Usage:
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit or the deadline of this run or of one above, whichever is sooner.
 
-        Returns None if no run has either.
+        Returns None if no run has either. The reserve for the wrap-up is included.
         """
-        left: list[float] = []
-        above = [(budget, spent) for _, budget, spent in self._ancestors.limits(self.uncounted())]
-        for budget, spent in ((self._facts.budget, self.spent()), *above):
-            if budget.seconds is not None:
-                left.append(budget.seconds - spent.seconds)
-            if budget.deadline is not None:
-                left.append(budget.deadline - self._clock.now())
-        return min(left, default=None)
+        now = self._clock.now()
+        all_left = [left.seconds(now) for left in self._left(Reserve())]
+        return min((seconds for seconds in all_left if seconds is not None), default=None)
 
     def seconds_for_work(self) -> float | None:
         """Return the seconds that a tool or a check may take, without the reserve for the wrap-up (3.3, 3.5)."""
@@ -85,6 +86,12 @@ class Usage:
         """Whether the run's deadline has passed."""
         deadline = self._facts.budget.deadline
         return deadline is not None and self._clock.now() >= deadline
+
+    def _left(self, reserve: Reserve) -> list[Left]:
+        return [self._own(reserve), *self._shared.left(self.uncounted())]
+
+    def _own(self, reserve: Reserve) -> Left:
+        return self._facts.ledger.left(self._facts.budget, reserve, self.uncounted())
 
 
 class _Stopwatch:

@@ -168,7 +168,7 @@ async def _call_mcp_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, event
 
 async def _carry_out_mcp_call(ctx: RunContext, draft: McpDraft, ruling: Ruling) -> ToolResult:
     try:
-        with ctx.usage.running():
+        with ctx.limits.running():
             return await ctx.activity.interruptible(carry_out(draft, ruling, ctx.tools))
     except PersonInterrupted as how:
         raise CommandEnded(how, _MCP_INTERRUPTED) from how
@@ -177,7 +177,7 @@ async def _carry_out_mcp_call(ctx: RunContext, draft: McpDraft, ruling: Ruling) 
 async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, events: Events) -> ToolResult:
     crash_point("change: approved")
     folders = missing_folders(ctx.workspace.root, draft.path) if isinstance(draft, FileDraft) else None
-    with ctx.usage.running():
+    with ctx.limits.running():
         result = await carry_out(draft, ruling, ctx.tools)
     crash_point("change: made")
     if result.files:

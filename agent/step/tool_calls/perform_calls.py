@@ -332,7 +332,7 @@ async def _run(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallR
         return refused
     match traits_of(one.call.tool).effect:
         case "read":
-            with ctx.usage.running():
+            with ctx.limits.running():
                 return await ctx.activity.interruptible(
                     run_reading_tool(one.call.tool, one.parsed.arguments, ctx.tools)
                 )

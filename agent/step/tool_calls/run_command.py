@@ -132,7 +132,7 @@ async def _attempt_in_layer(
     printed, watch = Tail(), None
     try:
         watch = layer.watch()
-        with ctx.usage.running(), output_reported(events, draft.command, call_id, printed) as report:
+        with ctx.limits.running(), output_reported(events, draft.command, call_id, printed) as report:
             access = replace(layer.access, begin=watch.begin)
             running = carry_out(draft, ruling, ctx.tools, report, access)
             result = await ctx.activity.interruptible(running)
@@ -159,7 +159,7 @@ async def _attempt_to_read(
         events.record(Snapshotted(world=None, layer=True))
     printed = Tail()
     try:
-        with ctx.usage.running(), output_reported(events, draft.command, call_id, printed) as report:
+        with ctx.limits.running(), output_reported(events, draft.command, call_id, printed) as report:
             running = carry_out(draft, ruling, ctx.tools, report, keeps_workspace=True)
             result = await ctx.activity.interruptible(running)
     except PersonInterrupted as how:
@@ -269,7 +269,7 @@ async def _run(
     before, reach = await look_before(ctx, events), await reach_of(ctx, draft)
     printed = Tail()
     try:
-        with ctx.usage.running(), output_reported(events, draft.command, call_id, printed) as report:
+        with ctx.limits.running(), output_reported(events, draft.command, call_id, printed) as report:
             result = await ctx.activity.interruptible(_carried_out(ctx, draft, ruling, report))
     except PersonInterrupted as how:
         changed = await record_changes(ctx, before, draft.command, events, reach=reach)

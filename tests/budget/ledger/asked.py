@@ -1,7 +1,8 @@
 """Questions to a budget."""
 
-from rundry.agent.budget.admission import Grant, admit
+from rundry.agent.budget.admission import CallRequest, Grant, admit
 from rundry.agent.budget.count_margin import Margin
+from rundry.agent.budget.ledger import Left
 from rundry.agent.budget.reserve import Reserve
 from rundry.agent.protocol import Budget, Exhausted, Price, Spent
 
@@ -24,18 +25,11 @@ def ask(
     now=1_000.0,
     **kind,
 ) -> Grant | Exhausted:
-    return admit(
-        budget,
-        spent or Spent(),
-        prompt,
-        price=price,
-        margin=margin or Margin(),
-        reserve=reserve or Reserve(),
-        window=window,
-        max_output=max_output,
-        now=now,
-        **kind,
+    left = Left(budget=budget, spent=spent or Spent(), reserve=reserve or Reserve())
+    request = CallRequest(
+        prompt_tokens=prompt, margin=margin or Margin(), window=window, max_output=max_output, now=now, **kind
     )
+    return admit([left], price, request)
 
 
 def limits(**given) -> Budget:

@@ -1,9 +1,9 @@
 import pytest
-from budget.ledger.asked import PRICE, UNLIMITED, ask, limits
+from budget.ledger.asked import PRICE, ask, limits
 from hypothesis import given, settings, strategies as st
 from sampling import examples
 
-from rundry.agent.budget.admission import Grant, share
+from rundry.agent.budget.admission import Grant
 from rundry.agent.budget.count_margin import Margin
 from rundry.agent.budget.reserve import reserve_for
 from rundry.agent.protocol import FREE, Budget, Exhausted, Price, Spent, Tokens
@@ -215,17 +215,3 @@ class TestReserve:
             spent += Spent(usd=grant.worst_usd)
         assert spent.usd <= 1.0 - reserve.usd
         assert isinstance(ask(budget, spent, 300, reserve=reserve, wrap_up=True), Grant)
-
-
-class TestShare:
-    def test_held_amounts_count(self):
-        shares = share(
-            Budget(), Spent(steps=10, tokens=Tokens(40_000, 10_000), held_tokens=50_000, usd=0.25, seconds=60.0)
-        )
-        assert (shares.steps, shares.tokens, shares.usd, shares.seconds) == (0.25, 0.5, 0.5, 0.1)
-
-    def test_no_limit_has_no_share(self):
-        assert share(UNLIMITED, Spent(steps=3)).steps is None
-
-    def test_a_limit_of_nothing_is_used_up(self):
-        assert share(limits(steps=0), Spent()).steps == 1.0

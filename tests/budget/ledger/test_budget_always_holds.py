@@ -4,10 +4,22 @@ from budget.ledger.asked import ask, limits
 from hypothesis import given, settings, strategies as st
 from sampling import examples
 
-from rundry.agent.budget.admission import Grant, admit
-from rundry.agent.budget.count_margin import Margin
-from rundry.agent.budget.reserve import Reserve, reserve_for
-from rundry.agent.protocol import FREE, Budget, Exhausted, Price, Spent, Tokens
+from rundry.agent.budget.admission import CallRequest, Grant, admit
+from rundry.agent.budget.count_margin import Margin, with_surcharge
+from rundry.agent.budget.ledger import Ledger, charged_for
+from rundry.agent.budget.reserve import reserve_for
+from rundry.agent.protocol import (
+    FREE,
+    Budget,
+    CallAdmitted,
+    Event,
+    Exhausted,
+    Price,
+    Spent,
+    Stamped,
+    Tokens,
+    UsagePart,
+)
 
 rates = st.floats(0, 1e-4, allow_nan=False)
 
@@ -42,49 +54,81 @@ calls = st.lists(
 )
 
 
+class PricedModel:
+    """The part of a model from which a charge is computed."""
+
+    name = "small"
+
+    def __init__(self, price: Price | None) -> None:
+        self.price = price
+
+
 class HonestRun:
+    """A run that makes the calls that are admitted, at a provider that never bills more than it may."""
+
     def __init__(self, budget: Budget, price: Price | None, window: int, max_output: int | None) -> None:
         self.budget, self.price, self.window, self.max_output = budget, price, window, max_output
         self.reserve = reserve_for(budget, price, window)
-        self.spent = Spent()
+        self.ledger = Ledger()
         self.billed_tokens, self.billed_usd = 0, 0.0
-        self.pairs: list[tuple[int, int]] = []
+        self._seq = 0
+
+    @property
+    def spent(self) -> Spent:
+        return self.ledger.spent
+
+    @property
+    def worst_price(self) -> Price | None:
+        return with_surcharge(self.price, self.ledger.costs.get("small", []))
 
     def ask(self, counted: int, **kind) -> Grant | Exhausted:
-        return admit(
-            self.budget,
-            self.spent,
-            counted,
-            price=self.price,
-            margin=Margin(self.pairs),
-            reserve=self.reserve,
+        request = CallRequest(
+            prompt_tokens=counted,
+            margin=Margin(self.ledger.margins),
             window=self.window,
             max_output=self.max_output,
             now=0.0,
             **kind,
         )
+        return admit([self.ledger.left(self.budget, self.reserve)], self.worst_price, request)
 
     def make(self, counted: int, grant: Grant, dear: float, long: float, how: str) -> None:
-        tokens_in = int(counted + (Margin(self.pairs).bound(counted) - counted) * dear)
-        tokens_out = int(grant.max_tokens * long)
-        usd = 0.0
+        admitted = CallAdmitted(
+            prompt_tokens=counted,
+            max_tokens=grant.max_tokens,
+            worst_usd=grant.worst_usd,
+            worst_tokens=grant.worst_tokens,
+            model="small",
+        )
+        self._apply(admitted)
+        self.assert_kept_while_it_runs()
+        bound = Margin(self.ledger.margins).bound(counted)
+        tokens = Tokens(int(counted + (bound - counted) * dear), int(grant.max_tokens * long))
+        usd = None
         if self.price is not None:
-            rate = self.price.worst_input if dear > 0.5 else self.price.input
-            usd = tokens_in * rate + tokens_out * (self.price.worst_output if dear > 0.5 else self.price.output)
-        self.billed_tokens += tokens_in + tokens_out
-        self.billed_usd += usd
-        if how == "whole":
-            self.pairs.append((counted, tokens_in))
-            self.spent += Spent(tokens=Tokens(tokens_in, tokens_out), usd=usd)
-        else:  # the bill is not known: an estimate from what arrived, the rest up to the worst case held
-            guess = Tokens(counted, tokens_out // 2 if how == "cut" else 0)
-            guess_usd = 0.0 if self.price is None else guess.in_ * self.price.input + guess.out * self.price.output
-            self.spent += Spent(
-                tokens=guess,
-                usd=guess_usd,
-                held_tokens=max(0, grant.worst_tokens - guess.total),
-                held_usd=max(0.0, (grant.worst_usd or 0.0) - guess_usd),
+            rates = (
+                (self.price.worst_input, self.price.worst_output)
+                if dear > 0.5
+                else (self.price.input, self.price.output)
             )
+            usd = tokens.in_ * rates[0] + tokens.out * rates[1]
+        self.billed_tokens += tokens.total
+        self.billed_usd += usd or 0.0
+        arrived = tokens.out // 2 if how == "cut" else 0 if how == "lost" else tokens.out
+        report = UsagePart(tokens, usd=usd) if how == "whole" else None
+        own = Tokens(counted, arrived)
+        self._apply(charged_for(own, report, admitted, PricedModel(self.price), is_cut=report is None))
+
+    def _apply(self, event: Event) -> None:
+        self._seq += 1
+        self.ledger.apply(Stamped(self._seq, 0.0, None, None, event))
+
+    def assert_kept_while_it_runs(self) -> None:
+        counted = self.ledger.counted()
+        if self.budget.tokens is not None:
+            assert counted.counted_tokens <= self.budget.tokens
+        if self.budget.usd is not None:
+            assert counted.counted_usd <= self.budget.usd
 
     def assert_kept(self) -> None:
         if self.budget.tokens is not None:
@@ -95,13 +139,15 @@ class HonestRun:
             assert self.spent.counted_usd <= self.budget.usd
 
     def assert_nothing_useful_fits(self, counted: int, end: Exhausted) -> None:
-        needed = Margin(self.pairs).bound(counted) + min(64, self.max_output or 64)
+        bound = Margin(self.ledger.margins).bound(counted)
+        needed = bound + min(64, self.max_output or 64)
         if end.resource == "tokens":
             assert self.spent.counted_tokens + needed > self.budget.tokens - self.reserve.tokens
         else:
             assert end.resource == "usd"
-            worst = Margin(self.pairs).bound(counted) * self.price.worst_input
-            worst += min(64, self.max_output or 64) * self.price.worst_output
+            price = self.worst_price
+            worst = price.worst_call + bound * price.worst_input
+            worst += min(64, self.max_output or 64) * price.worst_output
             assert self.spent.counted_usd + worst > (self.budget.usd - self.reserve.usd) * (1 - 1e-6)
 
 
@@ -142,17 +188,6 @@ def test_a_question_to_a_budget_never_raises(budget, spent, price, prompt):
 
 def test_without_time_no_call_and_no_wrap_up_is_admitted():
     for wrap_up in (False, True):
-        answer = admit(
-            Budget(seconds=0.0),
-            Spent(),
-            100,
-            price=None,
-            margin=Margin(),
-            reserve=Reserve(),
-            window=8_000,
-            max_output=None,
-            wrap_up=wrap_up,
-            now=0.0,
-        )
+        answer = ask(Budget(seconds=0.0), prompt=100, price=None, window=8_000, wrap_up=wrap_up, now=0.0)
         assert isinstance(answer, Exhausted)
         assert answer.resource == "seconds"

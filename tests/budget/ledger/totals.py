@@ -18,9 +18,11 @@ import msgspec
 from integrity.folds.early_journal import EARLY
 from old_journals.opening import NAMES, unpack
 
-from rundry.agent.budget.ledger import Spending
+from rundry.agent.budget.ledger import Ledger
+from rundry.agent.budget.reserve import Reserve
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
+    Budget,
     CallAdmitted,
     Charged,
     ChildSpent,
@@ -51,19 +53,19 @@ _WORKS = (None, None, "item:1", "try:2")
 _MODELS = ("small", "large", "")
 
 
-def totals(ledger: Spending) -> dict[str, Any]:
+def totals(ledger: Ledger) -> dict[str, Any]:
     """All figures of a ledger."""
     next_call = CallAdmitted(prompt_tokens=10, max_tokens=90, worst_tokens=100, worst_usd=0.25)
     return {
         "spent": _plain(ledger.spent),
         "since": _plain(ledger.since),
         "limited": _plain(ledger.limited),
-        "limited with calls": _plain(ledger.limited_with_calls),
+        "limited with calls": _plain(ledger.left(Budget(), Reserve()).spent),
         "cut": _plain(ledger.cut),
-        "counted": _rounded(ledger.used),
-        "own": _rounded(ledger.own_used),
-        "counted with a call": _rounded(ledger.used_with(next_call, "item:1")),
-        "own with a call": _rounded(ledger.own_used_with(next_call, "item:1")),
+        "counted": _rounded(ledger.counted().figures),
+        "own": _rounded(ledger.counted_alone().figures),
+        "counted with a call": _rounded(ledger.counted(next_call, "item:1").figures),
+        "own with a call": _rounded(ledger.counted_alone(next_call, "item:1").figures),
         "admitted": sorted(str(work) for work in ledger.admitted),
         "holds": sorted(ledger.holds),
         "shares": _plain(ledger.shares),
@@ -75,7 +77,7 @@ def totals(ledger: Spending) -> dict[str, Any]:
 
 def totals_of(events: Sequence[Stamped]) -> dict[str, Any]:
     """The figures after the last event, and a digest of those after each one."""
-    ledger, digest = Spending(), hashlib.sha256()
+    ledger, digest = Ledger(), hashlib.sha256()
     for stamped in events:
         ledger.apply(stamped)
         digest.update(json.dumps(totals(ledger), sort_keys=True).encode())

@@ -14,6 +14,8 @@ from fakes.server import Rule, ScriptedServer
 from fakes.turns import call
 from sampling import sampled
 
+from rundry.agent.budget.ledger import Ledger
+from rundry.agent.budget.shared_ledger import SharedLedger
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, LoopKind, ParentRef, RunSpec
 
@@ -77,7 +79,7 @@ def below_a_third_run(home: Home, spec: RunSpec, limits: Budget) -> str:
     above, below = f"{spec.run_id}-above", f"{spec.run_id}-below"
     top = msgspec.structs.replace(spec, run_id=above, loop=LoopKind.GOAL, fix=None, budget=limits)
     journal = Journal.create(home.runs / f"{above}.db", top)
-    journal.ledger.set_budget(limits)
+    SharedLedger.of_runs_below(journal, Ledger()).set_budget(limits)
     journal.close()
     parent = ParentRef(run_id=above, journal=str(home.runs / f"{above}.db"), number=1)
     Journal.create(home.runs / f"{below}.db", msgspec.structs.replace(spec, run_id=below, parent=parent)).close()
@@ -101,5 +103,6 @@ def test_a_child_of_a_child_is_held_to_the_dollars_of_the_run_above_both(home: H
     assert (ran.exit_code, ran.outcome["reason"]) == (3, "budget") and 0 < spent <= limit, ran
     assert f"of the parent run {first}-above" in ran.outcome["children"][0]["detail"]
     top = Journal.open_for_reading(home.runs / f"{first}-above.db")
-    assert 0 < top.ledger.others("nobody").usd <= limit
+    (all_runs,) = SharedLedger([top], "nobody", Ledger()).left()
+    assert 0 < all_runs.spent.counted_usd <= limit
     top.close()

@@ -220,7 +220,7 @@ def assert_share_of_each(played: Played, *models: str) -> None:
     try:
         from rundry.agent.state.facts.checkpoint import facts_of
 
-        shares = facts_of(journal).spending.shares
+        shares = facts_of(journal).ledger.shares
     finally:
         journal.close()
     assert tuple(shares) == models

@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from rundry.agent.budget.ledger import Spending
+from rundry.agent.budget.ledger import Ledger
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import HandoffOpened, RunEnded, RunSpec, Stamped
 from rundry.agent.state.facts.checkpoint import facts_of
@@ -123,25 +123,25 @@ def attached(journal: Journal) -> ViewState:
     return state
 
 
-def of_spending(spending: Spending) -> Figures:
+def of_ledger(ledger: Ledger) -> Figures:
     return {
-        "spent": spending.spent,
-        "counted": spending.used,
-        "in flight": spending.in_flight,
-        "holds": sorted(spending.holds),
-        "calls by model": dict(spending.shares),
+        "spent": ledger.spent,
+        "counted": ledger.counted(),
+        "in flight": ledger.in_flight,
+        "holds": sorted(ledger.holds),
+        "calls by model": dict(ledger.shares),
     }
 
 
 def of_facts(facts: RunFacts) -> Figures:
-    spending = facts.spending
+    ledger = facts.ledger
     has_ended = facts.ended is not None
     return {
-        **of_spending(spending),
-        "spent since the message": spending.since,
-        "steps": spending.spent.steps,
-        "tokens": spending.spent.tokens,
-        "usd": None if spending.spent.unpriced else spending.spent.usd,
+        **of_ledger(ledger),
+        "spent since the message": ledger.since,
+        "steps": ledger.spent.steps,
+        "tokens": ledger.spent.tokens,
+        "usd": None if ledger.spent.unpriced else ledger.spent.usd,
         "queue": [] if has_ended else sorted(facts.queue.items()),
         "stored queue": sorted(facts.queue.items()),
         "proposals": facts.requests.waiting(),
@@ -165,17 +165,17 @@ def of_facts(facts: RunFacts) -> Figures:
         "detail": facts.ended.detail if facts.ended is not None else "",
         "limit": reached_limit(facts.ended) if facts.ended is not None else None,
         "passes": facts.passes,
-        "shares": list(spending.shares.values()),
+        "shares": list(ledger.shares.values()),
     }
 
 
 def of_view(state: ViewState) -> Figures:
     if not state.run_id:
         return {}
-    spending = state.common.spending
+    ledger = state.common.ledger
     return {
-        **of_spending(spending),
-        "spent since the message": spending.since,
+        **of_ledger(ledger),
+        "spent since the message": ledger.since,
         "queue": sorted((each.queued_id, each) for each in state.queue),
         "proposals": dict(state.proposals),
         "question": state.question,
@@ -212,12 +212,12 @@ def of_commands(path: Path) -> Figures:
 
 
 def of_tally(journal: Journal, tally: RunTally) -> Figures:
-    spending = tally.spending
+    ledger = tally.ledger
     return {
-        **of_spending(spending),
+        **of_ledger(ledger),
         "hand-offs": tally.handoffs[-1] if tally.handoffs else "",
         "budget": tally.budget,
-        "model": spending.model or journal.spec.model.name,
+        "model": ledger.model or journal.spec.model.name,
         "reason": tally.reason,
         "limit": tally.limit,
     }

@@ -174,7 +174,7 @@ async def test_the_time_in_which_a_flood_of_items_is_booked_counts(search: Calla
     began = time.monotonic()
     await it.finder.perform(work)
     took = time.monotonic() - began
-    assert it.finder.ctx.usage.spent().seconds > took / 2
+    assert it.finder.ctx.limits.spent().seconds > took / 2
 
 
 class Failing(Held):

@@ -169,7 +169,7 @@ class RunHandlers(ABC):
             ended, budget = state.outcome, state.budget
             wanted = None if name or ended is None or budget is None else raised(ended, budget)
             self._prompt.fill("/limit " + (" ".join(wanted) if wanted is not None else f"{name} " if name else ""))
-            if held := held_words(state.common.spending.limited.held):
+            if held := held_words(state.common.ledger.limited.held):
                 self._prompt.tell(held)
             return
         self._controller.set_limit(*parse_limit(name, value))

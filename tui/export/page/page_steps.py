@@ -35,7 +35,7 @@ _SAID = {"task": "Task", "say": "You", "steer": "You, immediately", "question": 
 
 def steps_html(run: Recorded, words: Words) -> Iterator[str]:
     """Yield all entries, those of one step in one foldable part, with few of them in memory."""
-    is_open = run.state.common.spending.spent.steps <= _OPEN
+    is_open = run.state.common.ledger.spent.steps <= _OPEN
     group: list[Block] = []
     for block in run.state.blocks:
         if group and (block.step != group[0].step or len(group) >= _MOST):

@@ -68,7 +68,7 @@ def _verdict(state: ViewState, words: Words) -> Iterator[str]:
 
 
 def _figures(state: ViewState) -> Iterator[str]:
-    spent, ended = state.common.spending.spent, state.outcome
+    spent, ended = state.common.ledger.spent, state.outcome
     usd = "no price" if spent.unpriced else f"{'~' if spent.estimated else ''}${money(spent.usd)}"
     seconds = ended.seconds if ended is not None else state.busy.read(state.last_at)
     figures = [

@@ -193,7 +193,7 @@ class LinePrinter:
         if done is None:
             return
         words = [text for block in done if (text := block_words(block))]
-        spent = f"{short(self._state.common.spending.limited.tokens.total)} tokens"
+        spent = f"{short(self._state.common.ledger.limited.tokens.total)} tokens"
         said = f"{f'{one_line(who)}: ' if who else ''}{'; '.join(words) or 'nothing'}"
         say_line(f"step {finished.number}  {said}  [{spent}, {finished.seconds:.1f} s]")
 

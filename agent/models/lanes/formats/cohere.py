@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ...reported_usage import Usage, as_mapping, figure
+from ...reported_usage import ReportedUsage, as_mapping, figure
 from ..chat_chunks import converted
 from ..server_sent_events import ErrorInStream, ReadEvents
 
@@ -131,7 +131,7 @@ class CohereReader:
         usage = as_mapping(delta.usage)
         for counts in (usage.get("billed_units"), usage.get("tokens")):
             # `cached_tokens` also counts Cohere's own preamble, and there is no lower price for it.
-            self._answer.usage |= Usage(
+            self._answer.usage |= ReportedUsage(
                 prompt=figure(counts, "input_tokens"),
                 output=figure(counts, "output_tokens"),
                 reasoning=figure(counts, "reasoning_tokens"),

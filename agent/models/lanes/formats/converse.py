@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...reported_usage import Usage, figure
+from ...reported_usage import ReportedUsage, figure
 from ..chat_chunks import converted
 from ..server_sent_events import decode
 from .frames import FrameStream
@@ -140,7 +140,7 @@ class ConverseReader:
         cached = figure(usage, "cacheReadInputTokens", "cacheReadInputTokenCount")
         written = figure(usage, "cacheWriteInputTokens", "cacheWriteInputTokenCount")
         output = figure(usage, "outputTokens")
-        self._answer.usage |= Usage(
+        self._answer.usage |= ReportedUsage(
             prompt=figure(usage, "inputTokens") + cached + written,
             output=output,
             total=figure(usage, "totalTokens"),

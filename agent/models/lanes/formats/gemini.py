@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ....protocol import ModelFault
-from ...reported_usage import Usage, cost_in, later_figures
+from ...reported_usage import ReportedUsage, cost_in, later_figures
 from ..server_sent_events import ErrorInStream, ReadEvents
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class GeminiReader:
         """Replace earlier figures by later ones: an event can report only some of them."""
         self._counts = later_figures(self._counts, usage)
         prompt, used, output, thoughts, cached, total = (self._counts[name] for name in _COUNTS)
-        self._answer.usage |= Usage(
+        self._answer.usage |= ReportedUsage(
             prompt=prompt + used,
             output=output + thoughts,
             total=total,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ...reported_usage import Usage, figure
+from ...reported_usage import ReportedUsage, figure
 from ..anthropic import AnthropicReader
 from ..chat_chunks import FINISHES, ChatReader, as_dicts, converted
 from ..server_sent_events import BrokenStream, decode
@@ -35,7 +35,7 @@ class InvokeReader:
         self._claude = AnthropicReader(answer)
         self._chat = ChatReader(answer)
         self._nova = ConverseReader(answer)
-        self._metrics = Usage()
+        self._metrics = ReportedUsage()
 
     @property
     def done(self) -> bool:
@@ -87,7 +87,9 @@ class InvokeReader:
                 self._answer.finish = FINISHES.get(str(reason).lower(), "stop")
 
     def _count(self, metrics: dict[str, Any]) -> None:
-        self._metrics |= Usage(prompt=figure(metrics, "inputTokenCount"), output=figure(metrics, "outputTokenCount"))
+        self._metrics |= ReportedUsage(
+            prompt=figure(metrics, "inputTokenCount"), output=figure(metrics, "outputTokenCount")
+        )
 
 
 class _Chunk(msgspec.Struct):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ...reported_usage import Usage, as_mapping, cost_in, figure
+from ...reported_usage import ReportedUsage, as_mapping, cost_in, figure
 from ..chat_chunks import as_dicts, converted
 from ..server_sent_events import ErrorInStream, ReadEvents
 
@@ -159,7 +159,7 @@ class ResponsesReader:
     def _count(self, usage: object) -> None:
         given = as_mapping(usage)
         inputs, outputs = given.get("input_tokens_details"), given.get("output_tokens_details")
-        self._answer.usage |= Usage(
+        self._answer.usage |= ReportedUsage(
             prompt=figure(given, "input_tokens", "prompt_tokens"),
             output=figure(given, "output_tokens", "completion_tokens"),
             total=figure(given, "total_tokens"),

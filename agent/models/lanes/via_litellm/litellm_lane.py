@@ -14,7 +14,7 @@ from ...faults.unsent import without_chat
 from ...litellm_use.load_litellm import litellm, load_litellm
 from ...litellm_use.provider_environment import only_variables
 from ...price_table import find_price
-from ...reported_usage import Usage
+from ...reported_usage import ReportedUsage
 from ...request_fields import REFUSALS
 from ..chat_chunks import FINISHES, chat_usage
 from ..exchange import Outgoing, exchange, foreign_host
@@ -195,11 +195,11 @@ def _finish_stream(wrapper: Untyped, answer: Answer) -> None:
         raw = wrapper.received_finish_reason or wrapper.intermittent_finish_reason
         answer.finish = None if raw is None else FINISHES.get(raw, "stop")
         if not any(_usage_of(chunk) for chunk in wrapper.chunks):
-            answer.usage = Usage()
+            answer.usage = ReportedUsage()
     if answer.finish is None:
         raise ModelFault("cut", "the answer broke off: the stream ended without a finish reason", retryable=True)
 
 
-def _usage_of(chunk: Untyped) -> Usage:
+def _usage_of(chunk: Untyped) -> ReportedUsage:
     usage: Untyped = getattr(chunk, "usage", None)
     return chat_usage(usage.model_dump() if hasattr(usage, "model_dump") else usage)

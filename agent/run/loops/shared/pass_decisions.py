@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....budget.admission import admit
+from ....budget.admission import CallRequest, admit
 from ....budget.count_margin import Margin
-from ....budget.reserve import Reserve
+from ....budget.ledger import Left
 from ....protocol import Exhausted, Finish, Reason, WorkKind
 from ....protocol.text.counts import plural
 
@@ -38,17 +38,10 @@ def steps_used(cap: int) -> str:
 def budget_end(state: LoopState) -> Finish | None:
     """Return the end of the run if the budget does not allow another model call, so that no further pass is started."""
     facts = state.facts
-    found = admit(
-        facts.budget,
-        facts.spent,
-        0,
-        price=state.price,
-        margin=Margin(facts.margins),
-        reserve=Reserve(),
-        window=_ANY_WINDOW,
-        max_output=None,
-        now=state.now,
+    request = CallRequest(
+        prompt_tokens=0, margin=Margin(facts.margins), window=_ANY_WINDOW, max_output=None, now=state.now
     )
+    found = admit([Left(budget=facts.budget, spent=facts.spent)], state.price, request)
     if not isinstance(found, Exhausted):
         return None
     return Finish(reason=Reason.BUDGET, detail=found.detail, limit=found.resource, wrap_up=True)
