@@ -50,7 +50,7 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     margin: Margin
     window: int
     max_output: int | None
-    """Tokens of the longest answer; None: unknown."""
+    """Tokens of the longest answer, or None if they are not known."""
     limits_output: bool = True
     """False: the server accepts no limit, so the call is admitted only if the longest possible answer fits."""
     wrap_up: bool = False

@@ -80,7 +80,7 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
         return inf if limit is None else limit * (1 - _ROUNDING) - self.reserve.usd - self.spent.counted_usd
 
     def seconds(self, now: float) -> float | None:
-        """Return the seconds that a call may take; None: there is no limit. `now`: Unix time."""
+        """Return the seconds that a call may take, or None if there is no limit. `now`: Unix time."""
         left: list[float] = []
         if self.budget.seconds is not None:
             left.append(self.budget.seconds - self.reserve.seconds - self.spent.seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -55,9 +55,8 @@ def read_quota(text: str) -> Quota:
 class Quotas:
     """The rates of all tools. A call over quota is refused with the reason; repeated refusals end the run."""
 
-    def __init__(self, rates: Callable[[], Mapping[str, str]], used: Mapping[str, int] | None = None) -> None:
-        """Count calls. `rates` returns the current rate of each tool. `used`: number of calls before a resume."""
-        self._rates = rates
+    def __init__(self, used: Mapping[str, int] | None = None) -> None:
+        """Count calls. `used`: number of each tool's calls before a resume."""
         self._older = dict(used or {})
         """Number of each tool's calls before a resume or before the longest span."""
         self._times: dict[str, array[float]] = {}
@@ -65,13 +64,14 @@ class Quotas:
         self._refused: dict[str, int] = {}
         self._refused_in: dict[str, int] = {}
 
-    def take(self, tool: str, now: float, step: int) -> str | None:
+    def admit(self, tool: str, now: float, step: int, rates: Mapping[str, str]) -> str | None:
         """Count the call and return None, or return why it is refused, as text for the model.
 
+        `rates`: the rate of each tool that has one now, because a person can change them.
         Several refusals in one step count as one, because the model has not seen any of them yet.
         """
         times = self._within_longest(tool, now)
-        rate = self._rates().get(tool)
+        rate = rates.get(tool)
         quota = None if rate is None else read_quota(rate)
         refusal = None if quota is None else quota.room_in(times, self._older.get(tool, 0), now)
         if quota is None or refusal is None:
@@ -92,17 +92,15 @@ class Quotas:
             del times[:gone]
         return times
 
-    def end(self) -> str | None:
+    def end(self, rates: Mapping[str, str]) -> str | None:
         """Return `stop` and reset the refusals, so that a chat can continue with its next message."""
-        why = self.stop
+        why = self.stop(rates)
         if why is not None:
             self._refused = dict.fromkeys(self._refused, 0)
         return why
 
-    @property
-    def stop(self) -> str | None:
-        """Detail of the `budget` outcome after too many refusals of one tool, or None."""
-        rates = self._rates()
+    def stop(self, rates: Mapping[str, str]) -> str | None:
+        """Return the detail of the `budget` outcome after too many refusals of one tool, or None."""
         for tool, refused in self._refused.items():
             if refused >= _IN_A_ROW and tool in rates:
                 return f"quota: {tool} {read_quota(rates[tool]).text}, refused in {plural(refused, 'step')} in a row"

@@ -54,7 +54,7 @@ class SharedLedger:
 
     @property
     def nearest(self) -> Journal | None:
-        """The journal of the nearest run; None: there is none."""
+        """The journal of the nearest run, or None if there is none."""
         return self._journals[0] if self._journals else None
 
     def set_budget(self, budget: Budget) -> None:

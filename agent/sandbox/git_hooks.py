@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from ..repo.repository import GitFailed, Repository
 from .command_access import Access
 
 if TYPE_CHECKING:
+    from ..budget.time_limits import TimeLimits
     from ..host.processes.processes import Finished
     from ..host.workspace_paths import Workspace
     from .sandbox import Sandbox
@@ -47,11 +48,11 @@ class CommitHooks:
         self,
         sandbox: Sandbox,
         workspace: Workspace,
-        env: Callable[[], Mapping[str, str]],
-        seconds: Callable[[], float],
+        env: Mapping[str, str],
+        time_limits: TimeLimits,
     ) -> None:
-        """`env` and `seconds` return the current environment and time-out of commands."""
-        self._sandbox, self._ws, self._env, self._seconds = sandbox, workspace, env, seconds
+        """`env`: the environment of commands."""
+        self._sandbox, self._ws, self._env, self._time_limits = sandbox, workspace, env, time_limits
         self._notes: list[str] = []
 
     def take_notes(self) -> str:
@@ -128,8 +129,8 @@ class CommitHooks:
                 root,
                 Access(writable=[] if index is None else [index.parent], readable=[folder]),
                 cwd=top,
-                env={**self._env(), **more, "GIT_EDITOR": ":"},
-                timeout=self._seconds(),
+                env={**self._env, **more, "GIT_EDITOR": ":"},
+                timeout=self._time_limits.command_seconds,
             )
         except RundryError as error:
             raise HookRefused(f"the hook {Path(argv[0]).name} could not be started: {error}") from error

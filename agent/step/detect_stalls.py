@@ -36,7 +36,8 @@ def detect_stalls(
             score=_failing(ctx.facts),
             at=ctx.clock.monotonic(),
             step=ctx.facts.step,
-        )
+        ),
+        ctx.facts.spec.stalls,
     )
     if finding is None:
         return None

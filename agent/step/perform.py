@@ -37,7 +37,6 @@ from .tool_calls.direct_changes import record_background_changes
 
 if TYPE_CHECKING:
     from ..budget.admission import Grant
-    from ..budget.quota import Quotas
     from ..state.facts.run_facts import RunFacts
     from ..state.recorder import Events, Recorder
     from .model_call.stream import Reply
@@ -174,9 +173,9 @@ async def _step(
         runs = "check"
         if edits is not None and edits.has_tries:
             await _check_candidate(ctx, outcome, events)
-            return _handed_off(ctx.quotas, work, outcome) or outcome
+            return _handed_off(ctx, work, outcome) or outcome
         stall = await _check_after_step(ctx, work, reply, outcome, events)
-        return _handed_off(ctx.quotas, work, outcome) or _stalled(ctx.events, work, stall) or outcome
+        return _handed_off(ctx, work, outcome) or _stalled(ctx.events, work, stall) or outcome
     except PersonInterrupted as how:
         events.record(Interrupted(what=runs, detail=str(how)))
         return WorkResult(work=work.work, steps=1, interrupted=True)
@@ -184,11 +183,11 @@ async def _step(
         events.record(StepFinished(number=number, seconds=ctx.limits.count_seconds(), world=ctx.facts.world))
 
 
-def _handed_off(quotas: Quotas, work: Work, outcome: CallResults) -> WorkResult | None:
+def _handed_off(ctx: RunContext, work: Work, outcome: CallResults) -> WorkResult | None:
     """Return the result if someone has to decide, or if a quota is used up."""
     if outcome.handoff is not None:
         return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
-    if (over := quotas.end()) is not None:
+    if (over := ctx.quotas.end(ctx.facts.spec.gate.quotas)) is not None:
         return WorkResult(work=work.work, steps=1, exhausted=Exhausted(resource="quota", detail=over))
     return None
 

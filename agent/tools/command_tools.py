@@ -38,7 +38,7 @@ def plan_command(args: RunCommand, ctx: ToolContext) -> CommandDraft | ToolResul
         return failure("the command has a NUL character", "no command")
     if len(command) > _LONGEST_COMMAND:
         return failure(f"the command is {len(command):,} characters long: write a script with write_file and run it")
-    timeout = ctx.command_seconds() if args.timeout is None else args.timeout
+    timeout = ctx.time_limits.command_seconds if args.timeout is None else args.timeout
     if not 0 < timeout <= _MOST_SECONDS:
         return failure(f"timeout is a number of seconds from 1 to {_MOST_SECONDS:g}, not {timeout:g}", "wrong timeout")
     return CommandDraft(tool="run_command", command=command, timeout=timeout, cwd=ctx.workspace.seen)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from ..budget.time_limits import FixedTime
 from ..gate.rules import denial_of
 from ..host.file_errors import PathRefused
 from ..host.ignored_files import Ignore
@@ -16,6 +17,7 @@ from .read_contents import ReadContents
 from .tool_arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
 if TYPE_CHECKING:
+    from ..budget.time_limits import TimeLimits
     from ..extend.mcp.mcp_servers import McpServers
     from ..host.files.file_states import FileState
     from ..host.workspace_paths import Workspace
@@ -78,12 +80,10 @@ class ToolContext:
     """Stored contents: what is too long to show, and files before and after a change."""
     mcp: McpServers
     """The MCP servers whose tools the run offers."""
-    seconds_left: Callable[[], float | None] = lambda: None
-    """Seconds until the run's time is up. None means no limit."""
+    time_limits: TimeLimits = field(default_factory=FixedTime)
+    """How long tools and commands may take."""
     limit: int = 12_000
     """Characters of a result."""
-    command_seconds: Callable[[], float] = lambda: 120.0
-    """Time-out for a command that does not set one."""
     fetcher: Fetcher | None = None
     """Makes web requests. None means that `fetch_url` is off."""
     background: Jobs = field(default_factory=NoJobs)
@@ -142,7 +142,7 @@ class ToolContext:
 
     def bounded_seconds(self, seconds: float) -> float:
         """Limit a tool's time-out to the rest of the run's time (docs/requirements.md 3.3)."""
-        left = self.seconds_left()
+        left = self.time_limits.seconds_for_work()
         return seconds if left is None else max(0.1, min(seconds, left))
 
     def question(self, arguments: msgspec.Struct | None) -> AskPerson:

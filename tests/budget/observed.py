@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from rundry.agent.budget.stall.observation import Call, Observation
 from rundry.agent.budget.stall.stall_watch import StallWatch
+from rundry.agent.protocol import StallLimits
 
 
 def did(action="read_file", result="x", ok=True, world=None, **arguments) -> Observation:
@@ -19,7 +20,7 @@ def said(text: str) -> Observation:
 
 
 def findings(watch: StallWatch, *seen: Observation) -> list[tuple[str, str] | None]:
-    found = [watch.observe(one) for one in seen]
+    found = [watch.observe(one, StallLimits()) for one in seen]
     return [None if one is None else (one.kind, one.response) for one in found]
 
 

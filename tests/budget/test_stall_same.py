@@ -9,6 +9,7 @@ from rundry.agent.budget.stall.observation import Call, Observation
 from rundry.agent.budget.stall.signature import canonical, without_volatile
 from rundry.agent.budget.stall.stall_watch import StallWatch
 from rundry.agent.budget.stall.windows import find_repetition
+from rundry.agent.protocol import StallLimits
 
 
 class TestWhatIsTheSame:
@@ -136,8 +137,8 @@ class TestLongRuns:
         watch, sizes = StallWatch("w0"), [0]
         for number in range(6_000):
             path = str(number)
-            assert watch.observe(did("edit_file", path=path, result=path, world=path)) is None
-            assert watch.observe(did(path=path, result=path, world=path)) is None
+            assert watch.observe(did("edit_file", path=path, result=path, world=path), StallLimits()) is None
+            assert watch.observe(did(path=path, result=path, world=path), StallLimits()) is None
             if number in (500, 3_000, 5_999):
                 sizes.append(len(pickle.dumps(watch)))
         assert sizes[1] * 1.5 < sizes[2] and sizes[3] < sizes[2] * 1.01

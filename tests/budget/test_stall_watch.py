@@ -4,6 +4,7 @@ from sampling import examples
 
 from rundry.agent.budget.stall.observation import Call, Finding, Observation
 from rundry.agent.budget.stall.stall_watch import StallWatch
+from rundry.agent.protocol import StallLimits
 
 
 class TestHintThenStop:
@@ -116,18 +117,21 @@ class TestKinds:
         watch = StallWatch("w0")
         there = Observation(calls=[Call(action="edit_file", arguments={"n": 1}, result="ok")], world="w1", step=1)
         back = Observation(calls=[Call(action="edit_file", arguments={"n": 2}, result="ok")], world="w0", step=2)
-        found = [watch.observe(one) for one in (there, back, there, back)]
+        found = [watch.observe(one, StallLimits()) for one in (there, back, there, back)]
         assert found[-1] == Finding(
             kind="oscillation", signature="the files are back at an earlier state", response="hint"
         )
-        again = [watch.observe(one) for one in (there, back, there, back)]
+        again = [watch.observe(one, StallLimits()) for one in (there, back, there, back)]
         assert [one.response for one in again if one] == ["stop"]
 
     def test_the_step_at_which_the_files_were_so_is_named(self):
         watch = StallWatch("w0")
         worlds = ["w1", "w2", "w1", "w2", "w1"]
         found = [
-            watch.observe(Observation(calls=[Call(action="edit_file", arguments={"n": n})], world=world, step=14 + n))
+            watch.observe(
+                Observation(calls=[Call(action="edit_file", arguments={"n": n})], world=world, step=14 + n),
+                StallLimits(),
+            )
             for n, world in enumerate(worlds)
         ]
         assert found[-1] is not None
@@ -241,7 +245,7 @@ def test_a_stop_never_comes_without_its_hint(seen):
     watch = StallWatch("w0")
     hinted: set[tuple[str, str]] = set()
     for one in seen:
-        found = watch.observe(one)
+        found = watch.observe(one, StallLimits())
         if found is not None and found.response == "stop":
             assert found.kind in {kind for kind, _ in hinted}
         if found is not None:
@@ -259,7 +263,7 @@ def test_the_same_steps_give_the_same_findings(seen):
 def test_a_message_of_a_person_makes_all_before_it_forgotten(before, after):
     watch, fresh = StallWatch("w0"), StallWatch("w0")
     findings(watch, *before)
-    watch.observe(did("edit_file", world="w0"))
+    watch.observe(did("edit_file", world="w0"), StallLimits())
     watch.reset_after_message()
     assert findings(watch, *after) == findings(fresh, *after)
 
@@ -272,6 +276,6 @@ working = st.builds(did, st.just("read_file"), st.sampled_from("xyz"), path=st.s
 def test_after_a_new_state_of_the_files_what_repeats_is_counted_again(before):
     watch = StallWatch("w0")
     findings(watch, *before)
-    assert watch.observe(did("edit_file", world="brand new")) is None
+    assert watch.observe(did("edit_file", world="brand new"), StallLimits()) is None
     repeated = findings(watch, *[did("read_file", "x", path="a")] * 3)
     assert repeated == [None, None, ("repeat", "hint")]

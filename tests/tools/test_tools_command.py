@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rundry.agent.budget.time_limits import FixedTime
 from rundry.agent.protocol import GateMode, ProposalOpened
 
 
@@ -37,7 +38,7 @@ async def test_a_command_that_takes_too_long_is_ended_and_says_so(bench):
 
 
 async def test_the_runs_own_time_bounds_a_command(make_bench):
-    bench = make_bench(seconds_left=lambda: 0.2)
+    bench = make_bench(time_limits=FixedTime(0.2))
     assert "timed out" in (await bench.act("run_command", _run("sleep 30"))).text
 
 

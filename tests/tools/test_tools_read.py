@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from rundry.agent.budget.time_limits import FixedTime
 from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.reading.search_tool import own_search
@@ -181,7 +182,7 @@ async def test_a_fifo_does_not_hold_a_search(searching):
 
 
 async def test_a_search_without_end_is_ended(make_bench):
-    bench = make_bench(seconds_left=lambda: 0.2)
+    bench = make_bench(time_limits=FixedTime(0.2))
     bench.file("a.txt", "a" * 40 + "b\n")
     done = await own_search("(a+)+$", ".", bench.ctx)
     assert done.timed_out

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ...protocol import StallLimits
 from .observation import Finding, Observation
 from .step_entries import Symptom
 from .windows import DRY_ROUNDS, Windows
+
+if TYPE_CHECKING:
+    from ...protocol import StallLimits
 
 _RECOVERED = 0.5
 """Share of failing calls below which the hint is forgotten; the limit itself if that is lower."""
@@ -21,24 +24,26 @@ _LASTING = frozenset({"oscillation", "stagnation", "tool-errors"})
 class StallWatch:
     """The detectors of one conversation. Pure: the same observations give the same findings."""
 
-    def __init__(self, world: str | None = None, limits: Callable[[], StallLimits] = StallLimits) -> None:
-        """Start to watch. `world`: fingerprint of the workspace before the first step. `limits`: the current limits."""
+    def __init__(self, world: str | None = None) -> None:
+        """Start to watch. `world`: fingerprint of the workspace before the first step."""
         self._windows = Windows(world)
-        self._limits = limits
         self._hinted: set[tuple[str, str]] = set()
         self._failed: deque[bool] = deque(maxlen=_MOST_CALLS)
 
-    def observe(self, seen: Observation) -> Finding | None:
-        """Add a step. A stall is returned once with `hint`, and with `stop` only after its hint."""
+    def observe(self, seen: Observation, limits: StallLimits) -> Finding | None:
+        """Add a step. A stall is returned once with `hint`, and with `stop` only after its hint.
+
+        `limits`: those of now, because a person can change them.
+        """
         known_score = self._windows.score
-        self._windows.window = self._limits().window
+        self._windows.window = limits.window
         is_novel = self._windows.add(seen)
         if is_novel:
             self._hinted = {hinted for hinted in self._hinted if hinted[0] in _LASTING and not _is_about_facts(hinted)}
         if self._windows.score != known_score:
             self._hinted.discard(("stagnation", "score"))
-        self._update_rate(seen)
-        for symptom in (*self._windows.symptoms(), *self._rate_symptoms()):
+        self._update_rate(seen, limits)
+        for symptom in (*self._windows.symptoms(), *self._rate_symptoms(limits)):
             is_hinted = (symptom.kind, symptom.key) in self._hinted
             if is_hinted and not symptom.full:
                 continue
@@ -54,20 +59,20 @@ class StallWatch:
         self._hinted.clear()
         self._failed.clear()
 
-    def _update_rate(self, seen: Observation) -> None:
+    def _update_rate(self, seen: Observation, limits: StallLimits) -> None:
         self._failed.extend(not call.ok for call in seen.calls if not call.refused)
-        limits, newest = self._limits(), self._newest()
+        newest = self._newest(limits)
         if newest is not None and sum(newest) < min(_RECOVERED, limits.tool_error_rate) * len(newest):
             self._hinted.discard(("tool-errors", "tool-errors"))
 
-    def _rate_symptoms(self) -> Iterator[Symptom]:
-        limits, newest = self._limits(), self._newest()
+    def _rate_symptoms(self, limits: StallLimits) -> Iterator[Symptom]:
+        newest = self._newest(limits)
         if newest is not None and sum(newest) >= limits.tool_error_rate * len(newest):
             yield Symptom("tool-errors", "tool-errors", f"{sum(newest)} of the last {len(newest)} calls failed")
 
-    def _newest(self) -> list[bool] | None:
+    def _newest(self, limits: StallLimits) -> list[bool] | None:
         """Return for each of the newest calls whether it failed; None while there are too few calls."""
-        calls = self._limits().tool_error_calls
+        calls = limits.tool_error_calls
         return list(self._failed)[-calls:] if len(self._failed) >= calls else None
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...budget.time_limits import FixedTime
 from ...gate.draft import CommandDraft, FileDraft
 from ...protocol import (
     Act,
@@ -99,7 +100,8 @@ class _UserAction:
         self._run, self._ctx = run, run.ctx
         self._events = run.ctx.events.bound(None, None)
         self._tools = copy.copy(run.ctx.tools)
-        self._tools.seconds_left = lambda: None  # the person's time does not count against the budget
+        seconds = run.facts.spec.command_timeout
+        self._tools.time_limits = FixedTime(command_seconds=seconds)  # the person's time does not count for the budget
         self._tools.contents = None
 
     async def use(self, command: Act) -> str | None:

@@ -21,7 +21,7 @@ from ...step.resources.models_in_use import ModelsInUse
 from ...step.tool_calls.perform_calls import GatedCalls
 from ..client.start_request import Order, ResumeChanges
 from ..start.assemble import workspace_tree
-from ..start.build_context import Committing, build
+from ..start.build_context import build
 from ..start.damaged_journal import require_undamaged
 from ..start.inputs import Inputs, ProcessContext
 from ..start.layers_of_run import close_layers
@@ -113,7 +113,7 @@ async def reviewed_run(
     try:
         person = Person()
         gated = replace(tree, gate=_gate(run, tree, person))
-        made = build(inputs, gated, ModelsInUse(NoModel(), commands_env, inputs.process.opener), Committing(None, None))
+        made = build(inputs, gated, ModelsInUse(NoModel(), commands_env, inputs.process.opener), None)
         yield Reviewing(made.ctx, person, tree.why_no_layers)
     finally:
         await close_layers(tree.layers, tree.units, tree.views)

@@ -29,7 +29,7 @@ from ...verdict.judge.ledger import Ledger
 from ...verdict.scope.start_scope import scope_of
 from ..end.evidence_of_run import NO_GUARD, is_decided, not_held_here
 from ..end.undecided import left_undecided
-from .build_context import Assembled, build, committing
+from .build_context import Assembled, build
 from .check_images import check_first_images
 from .layers_of_run import Views, close_layers, first_mode, layers_of, views_of
 from .sandbox_of_run import detect_sandbox, hide_rules_of, missing_guarantees
@@ -73,15 +73,14 @@ async def _assembled(
     """Build the objects of the run, and make the checks that need them. Raises Refusal, UserError."""
     spec, facts = inputs.journal.spec, inputs.facts
     await asyncio.to_thread(refuse_open_holdout, spec, tree)
-    git = committing(inputs, tree, git_env)
-    assembled = build(inputs, tree, models, git)
+    assembled = build(inputs, tree, models, git_env)
     ctx = assembled.ctx
     if missing := missing_guarantees(tree.sandbox, tree.gate.policy.rules):
         notes.append(f"{tree.sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
-    if git.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
+    if ctx.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
         notes += await skipped_hooks_note(tree.workspace.root, git_env)
-    if git.commits is not None:
-        notes += await git.commits.first_check()
+    if ctx.commits is not None:
+        notes += await ctx.commits.first_check()
     ctx.not_held.extend(not_held_here(spec, ctx.sandbox))
     if not facts.started and spec.predicates.setup is not None and not _uses_setup(spec, tree):
         notes.append("--setup is not used, because the result of this run is not judged")

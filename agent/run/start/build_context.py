@@ -48,24 +48,24 @@ class Assembled:
 
 
 @dataclass(frozen=True, slots=True)
-class Committing:
+class _Committing:
     """The objects that make the commits of a run."""
 
-    hooks: CommitHooks | None
+    hooks: CommitHooks | None = None
     """Set by `--commit-hooks`."""
-    commits: Commits | None
+    commits: Commits | None = None
     """Set by `--commit`."""
 
 
-def committing(inputs: Inputs, tree: Tree, git_env: Mapping[str, str]) -> Committing:
+def _committing(inputs: Inputs, tree: Tree, limits: UsedLimits, git_env: Mapping[str, str]) -> _Committing:
     """Return what makes the run's commits."""
     facts, spec = inputs.facts, inputs.journal.spec
     hooks = commits = None
     if spec.commit_hooks:
-        hooks = CommitHooks(tree.sandbox, tree.workspace, lambda: tree.env, lambda: facts.spec.command_timeout)
+        hooks = CommitHooks(tree.sandbox, tree.workspace, tree.env, limits)
     if spec.commit:
         commits = Commits(facts, inputs.journal, git_env, hooks)
-    return Committing(hooks, commits)
+    return _Committing(hooks, commits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +81,14 @@ class _Core:
     dependencies: Dependencies
 
 
-def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> Assembled:
-    """Build the objects of the run."""
+def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git_env: Mapping[str, str] | None) -> Assembled:
+    """Build the objects of the run. `git_env`: the environment of git, or None if nothing is to be committed."""
     journal, facts = inputs.journal, inputs.facts
     shared = SharedLedger.of_runs_above(facts.spec, facts.ledger)
     if shared.nearest is not None:
         journal.views.include(shared.nearest.views)
     limits = UsedLimits(facts, inputs.process.clock, models, shared)
+    git = _Committing() if git_env is None else _committing(inputs, tree, limits, git_env)
     activity = Activity(facts, limits)
     listeners = [*([] if git.commits is None else [git.commits.on_event]), inputs.on_event, shared.on_event]
     events = Recorder(journal, facts, listeners)
@@ -106,7 +107,7 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
     return Assembled(ctx=ctx, messages=core.messages, dependencies=core.dependencies, notes=())
 
 
-def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext:
+def _ctx(inputs: Inputs, tree: Tree, git: _Committing, core: _Core) -> RunContext:
     journal, facts, clock = inputs.journal, inputs.facts, inputs.process.clock
     events = core.events
     background = Background(
@@ -136,10 +137,10 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         tools=tools,
         calls=inputs.calls,
         guard=tree.guard,
-        quotas=Quotas(lambda: facts.spec.gate.quotas, _used(facts)),
+        quotas=Quotas(_used(facts)),
         env=tree.env,
         background=background,
-        stalls=StallWatches(facts),
+        stalls=StallWatches(),
         prompts=PromptLimits(),
         outages=Outages(clock),
         on_stall=inputs.order.changes.on_stall or journal.spec.on_stall,

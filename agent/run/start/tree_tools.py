@@ -38,9 +38,8 @@ def tool_context(
         sandbox=tree.sandbox,
         blobs=journal.blobs,
         mcp=no_servers(),  # `with_servers` adds them
-        seconds_left=limits.seconds_for_work,
+        time_limits=limits,
         limit=_result_limit(models.of_run.window),
-        command_seconds=lambda: facts.spec.command_timeout,
         fetcher=Fetcher(finder.hosts) if finder is not None and finder.hosts else None,
         background=background,
         rules=tree.gate.policy.rules,

@@ -109,7 +109,7 @@ def _with_tree(ctx: RunContext, tree: Tree, facts: TryFacts, events: Recorder, w
         sandbox=tree.sandbox,
         tools=tools,
         background=background,
-        stalls=StallWatches(facts),
+        stalls=StallWatches(),
         prompts=PromptLimits(),
         layers=None,
         units=None,

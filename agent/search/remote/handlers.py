@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import msgspec
 
+from ...budget.time_limits import FixedTime
 from ...extend.mcp.mcp_servers import no_servers
 from ...host.workspace_paths import Workspace
 from ...sandbox.command_environment import command_env
@@ -114,7 +115,7 @@ class ReadHandler:
                 blobs=_NoBlobs(),
                 mcp=no_servers(),
                 limit=wanted.limit,
-                seconds_left=lambda: wanted.seconds,
+                time_limits=FixedTime(wanted.seconds),
                 rules=self._job.sandbox.rules if self._job.sandbox is not None else (),
             )
             result = await run_reading_tool(wanted.tool, arguments, tools)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...budget.stall.stall_watch import StallWatch
-
-if TYPE_CHECKING:
-    from ...state.facts.run_facts import RunFacts
 
 
 class StallWatches:
     """One set of detectors for each conversation."""
 
-    def __init__(self, facts: RunFacts) -> None:
-        self._facts = facts
+    def __init__(self) -> None:
         self._watches: dict[str | None, StallWatch] = {}
 
     def of(self, work: str | None) -> StallWatch:
         """Return the stall detectors of one conversation."""
-        return self._watches.setdefault(work, StallWatch(limits=lambda: self._facts.spec.stalls))
+        return self._watches.setdefault(work, StallWatch())
 
     def forget(self, work: str | None) -> None:
         """Forget what one conversation did so far."""

@@ -75,6 +75,11 @@ class UsedLimits:
         reserved = self.reserve().seconds
         return max(0.0, left - min(reserved, max(left, 0.0) / 2))
 
+    @property
+    def command_seconds(self) -> float:
+        """Time-out for a command that does not set one."""
+        return self._facts.spec.command_timeout
+
     def reserve(self) -> Reserve:
         """Return what is kept for the wrap-up call. In a file format there is none: the program writes the end."""
         if self._facts.answers.format in FILE_FORMATS:

@@ -112,9 +112,14 @@ class GatedCalls:
         return await carry_out_ruling(ctx, call, arguments, ruling, events)
 
 
+def _over_quota(ctx: RunContext, one: _ParsedCall) -> str | None:
+    """Count the call, or return why the quota of its tool refuses it."""
+    return ctx.quotas.admit(one.call.tool, ctx.clock.monotonic(), ctx.facts.step, ctx.facts.spec.gate.quotas)
+
+
 def _end_immediately(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> None:
     """Record the call, its result and what follows from it in one commit, so that a crash cannot separate them."""
-    refusal = ctx.quotas.take(one.call.tool, ctx.clock.monotonic(), ctx.facts.step)
+    refusal = _over_quota(ctx, one)
     with ctx.events.together():
         events.record(_called(one))
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA) if refusal else _end_work(one, outcome)
@@ -298,7 +303,7 @@ async def _answer(ctx: RunContext, one: _ParsedCall, events: Events, outcome: Ca
     before = ctx.clock.monotonic()
     if one.parsed.error is not None:
         result = ToolResult(ok=False, text=one.parsed.error, summary=one.parsed.summary)
-    elif refusal := ctx.quotas.take(one.call.tool, ctx.clock.monotonic(), ctx.facts.step):
+    elif refusal := _over_quota(ctx, one):
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA)
     else:
         try:

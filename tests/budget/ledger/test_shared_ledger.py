@@ -56,6 +56,7 @@ class TreeRun:
         self.spec = spec_of(run_id, None if above is None else above.spec, folder, budget)
         self.journal = Journal.create(folder / run_id, self.spec)
         self.billed = Spent()
+        self.running: CallAdmitted | None = None
         self.begin()
 
     def begin(self) -> None:
@@ -76,7 +77,8 @@ class TreeRun:
         if self.above is not None and not isinstance(event, CallAdmitted):
             self.above.record(ChildSpent(run_id=self.spec.run_id, spent=self.ledger.spent))
 
-    def call(self, chance: random.Random) -> Exhausted | None:
+    def start(self, chance: random.Random) -> Exhausted | None:
+        """Begin a call, if all limits allow it."""
         counted = chance.randrange(1, 3_000)
         request = CallRequest(
             prompt_tokens=counted, margin=Margin(self.ledger.margins), window=20_000, max_output=2_000, now=0.0
@@ -92,16 +94,24 @@ class TreeRun:
             worst_tokens=grant.worst_tokens,
             model="small",
         )
+        self.record(StepStarted(number=1))
         if (refused := self.shared.hold(admitted, None)) is not None:
             return refused
-        self.record(StepStarted(number=1))
         self.record(admitted)
+        self.running = admitted
+        return None
+
+    def finish(self, chance: random.Random) -> None:
+        """End the running call in one of the ways in which calls end. The provider bills at most the worst case."""
+        admitted, self.running = self.running, None
+        assert admitted is not None
         how = chance.choice(["whole", "whole", "cut", "failed", "killed"])
+        counted = admitted.prompt_tokens
         bound = Margin(self.ledger.margins).bound(counted)
-        tokens = Tokens(chance.randint(counted, bound), chance.randint(0, grant.max_tokens))
+        tokens = Tokens(chance.randint(counted, bound), chance.randint(0, admitted.max_tokens))
         if how == "failed":
             self.record(Fault(kind="rate", text="not billed"))
-            return None
+            return
         usd = tokens.in_ * PRICE.worst_input + tokens.out * PRICE.worst_output
         self.billed += Spent(tokens=tokens, usd=usd)
         if how == "killed":
@@ -110,7 +120,6 @@ class TreeRun:
         report = UsagePart(tokens, usd=usd) if how == "whole" else None
         own = Tokens(counted, tokens.out if report else tokens.out // 2)
         self.record(charged_for(own, report, admitted, PricedModel(), is_cut=report is None))
-        return None
 
     def close(self) -> None:
         self.shared.close()
@@ -124,14 +133,18 @@ LIMITS = st.builds(
 )
 
 
-def assert_kept(budget: Budget, runs: list[TreeRun], top: TreeRun) -> None:
+def assert_kept(budget: Budget, runs: list[TreeRun]) -> None:
+    """What was billed and what still may be is within the limits of the run at the top, and its table knows of it."""
+    top = runs[0]
     billed = sum((run.billed for run in runs), start=Spent())
+    running = sum((run.ledger.in_flight for run in runs), start=Spent())
     (left,) = top.below.left()
     if budget.tokens is not None:
-        assert billed.tokens.total <= left.spent.counted_tokens <= budget.tokens
+        assert billed.tokens.total + running.counted_tokens <= left.spent.counted_tokens <= budget.tokens
     if budget.usd is not None:
-        assert billed.usd <= left.spent.counted_usd + 1e-9 and left.spent.counted_usd <= budget.usd
-    known = top.ledger.spent
+        assert billed.usd + running.counted_usd <= left.spent.counted_usd + 1e-9
+        assert left.spent.counted_usd <= budget.usd
+    known = top.ledger.spent + running
     assert known.counted_tokens == left.spent.counted_tokens
     assert known.counted_usd == pytest.approx(left.spent.counted_usd)
     assert known.steps == left.spent.steps == sum(run.ledger.counted_alone().steps for run in runs)
@@ -145,18 +158,37 @@ def test_no_order_of_calls_and_kills_passes_the_limits_of_a_run_above(
     folder = tmp_path_factory.mktemp("tree")
     top = TreeRun(folder, "top", None, first)
     middle = TreeRun(folder, "middle", top, second)
-    runs = [top, middle, TreeRun(folder, "left", middle, UNLIMITED), TreeRun(folder, "right", middle, UNLIMITED)]
+    below = [TreeRun(folder, name, middle, UNLIMITED) for name in ("left", "right", "third")]
+    runs = [top, middle, *below]
     try:
-        for _ in range(12):
-            chance.choice(runs).call(chance)
-            assert_kept(first, runs, top)
+        for _ in range(24):
+            quiet = all(run.running is None for run in below)
+            run = chance.choice(runs if quiet else below)  # a run makes no call while one of its children does
+            if run.running is None:
+                run.start(chance)
+            if run.running is not None and (run not in below or chance.random() < 0.4):
+                run.finish(chance)
+            assert_kept(first, runs)
         billed = sum((run.billed for run in runs[1:]), start=Spent())
-        if second.tokens is not None:
-            assert billed.tokens.total <= second.tokens
-        if second.usd is not None:
-            assert billed.usd <= second.usd
+        assert second.tokens is None or billed.tokens.total <= second.tokens
+        assert second.usd is None or billed.usd <= second.usd
     finally:
         for run in runs:
+            run.close()
+
+
+def test_a_call_that_no_longer_fits_when_it_is_made_is_refused(tmp_path: Path):
+    top = TreeRun(tmp_path, "top", None, Budget(tokens=10_000, steps=None, usd=None, seconds=None))
+    one, other = (TreeRun(tmp_path, name, top, UNLIMITED) for name in ("one", "other"))
+    worst = CallAdmitted(prompt_tokens=1, max_tokens=1, worst_tokens=6_000, worst_usd=None)
+    try:
+        assert one.shared.hold(worst, None) is None
+        refused = other.shared.hold(worst, None)
+        assert refused is not None and refused.detail.startswith("token budget: 12,000 of 10,000 tokens")
+        one.shared.note()
+        assert other.shared.hold(worst, None) is None
+    finally:
+        for run in (top, one, other):
             run.close()
 
 

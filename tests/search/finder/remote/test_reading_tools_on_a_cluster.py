@@ -16,6 +16,7 @@ from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import Call, calls
 
+from rundry.agent.budget.time_limits import FixedTime
 from rundry.agent.extend.mcp.mcp_servers import no_servers
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import GatePolicy, Rule
@@ -184,7 +185,7 @@ def test_calls_survive_a_killed_worker_and_a_cluster_that_is_gone(project: Path,
     async def work() -> None:
         there = await context(project)
         there.elsewhere, _ = tools_of(cluster.executor, project, there)
-        there.seconds_left = lambda: 10.0
+        there.time_limits = FixedTime(10.0)
         try:
             first = await call(there, "read_file", {"path": "a.txt"})
             cluster.kill_worker(0)
