@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from fakes.played import spec
+from fakes.played_events import spec
 from hypothesis import given, settings, strategies as st
 from sampling import examples
 
