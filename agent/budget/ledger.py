@@ -65,7 +65,7 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     reserve: Reserve = Reserve()
     """What is kept for the wrap-up."""
     run_id: str = ""
-    """The run above whose limits these are; empty: those of the run that makes the call."""
+    """The run above whose limits these are, or an empty text for those of the run that makes the call."""
 
     @property
     def tokens(self) -> float:
