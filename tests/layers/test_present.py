@@ -34,8 +34,8 @@ def test_a_file_of_the_same_size_that_is_written_twice_in_a_moment_is_read_twice
 def test_a_file_that_nobody_touched_is_read_once(tmp_path, monkeypatch):
     file, found, reads = tmp_path / "a", Present(tmp_path), []
     file.write_text("one")
-    read = present.digest_of
-    monkeypatch.setattr(present, "digest_of", lambda *given: reads.append(1) or read(*given))
+    read = present.digest_of_file
+    monkeypatch.setattr(present, "digest_of_file", lambda *given: reads.append(1) or read(*given))
     monkeypatch.setattr(present, "LONGEST_TICK", -10_000_000_000)
     assert one(found, "a") == one(found, "a")
     assert len(reads) == 1

@@ -164,7 +164,7 @@ def test_migrate_brings_files_through_a_check_and_says_so(home: Home, place: Pat
             "--api-base",
             server.base_url,
         ]
-        ran = home.run("find", *argv, "--headless", "--gate", "auto", cwd=place)
+        ran = home.run("find", *argv, "--headless", "--gate", "auto", "*.txt", cwd=place)
         again = home.run("find", *argv, "--headless", "--json", "--gate", "auto", "*.txt", cwd=place)
     assert ran.exit_code == 0, ran
     assert "scan  2 files checked, 2 fail" in ran.stderr

@@ -95,13 +95,17 @@ def test_checks_run_on_copies_of_the_files_that_are_sent_to_the_workers(
 
 
 @pytest.mark.long
-def test_a_check_sees_the_path_of_the_workspace_in_its_output_and_leaves_nothing_in_the_workspace(
+def test_the_output_of_a_check_names_the_folder_of_its_work_and_a_check_leaves_nothing_in_the_workspace(
     home: Home, migration: Path, server: ScriptedServer, there: DaskCluster
 ):
     check = "pwd; touch made-by-check; chmod 000 sub; check-file {file}; chmod 755 sub; check-file {file}"
     ran = migrate(home, migration, server, check, "--executor", there.executor)
     assert ran.exit_code == 0, ran
-    assert {check["output"].splitlines()[0] for check in ran.of("check_finished")} == {str(migration)}
+    shown = {(check["work"][:5], check["output"].splitlines()[0]) for check in ran.of("check_finished")}
+    assert {folder for work, folder in shown if work == "item:"} == {str(migration)}
+    copies = {Path(folder) for work, folder in shown if work == "tree:"}
+    assert len(copies) == len(NAMES), "the model works at an item in a copy, whose path its commands see, too"
+    assert all(migration.parent / "runs/layers" in copy.parents for copy in copies)
     assert not (migration / "made-by-check").exists()
 
 
