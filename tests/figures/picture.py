@@ -1,7 +1,7 @@
 """Draw the rooms of `agent/` and `tui/` with their modules, as SVG (decision 0042).
 
-cd tests && python -m figures.picture ../docs/decisions/house-after.svg            # today's tree
-cd tests && python -m figures.picture ../docs/decisions/house-before.svg 0f53328a  # an earlier revision
+cd tests && python -m figures.picture ../docs/pictures/house-after.svg            # today's tree
+cd tests && python -m figures.picture ../docs/pictures/house-before.svg 0f53328a  # an earlier revision
 
 A room lies above the rooms that it imports from. A square is a module, its area the number of lines. Modules that only
 one other module imports have a dark edge; those of them below 40 lines are orange. A red line is an import against the
