@@ -31,9 +31,10 @@ def home(tmp_path: Path) -> Iterator[object]:
     home.end_runners()
 
 
-def pytest_report_header() -> str:
-    """Say which samples run."""
-    return _SAMPLES
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say which samples run, before the tests are collected; not in the workers of xdist."""
+    if not hasattr(session.config, "workerinput"):
+        session.config.get_terminal_writer().line(f"{_SAMPLES}; collecting the tests")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
