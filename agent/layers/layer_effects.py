@@ -213,8 +213,8 @@ def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
 def _find_deleted(walk: _Walk) -> None:
     """Call a new file a conflict if it is the copy of a file that somebody deleted or moved while the command ran.
 
-    A copy of a file that the command itself moved is not a conflict: that file still lies below, at its old path. Only
-    changed folders of the workspace are searched.
+    A copy of a file that the command itself moved or linked is not a conflict: that file still lies below, at its old
+    path. Only changed folders of the workspace are searched.
     """
     below = walk.ground.below
     copies = list[tuple[int, tuple[int, bytes]]]()
@@ -231,6 +231,8 @@ def _find_deleted(walk: _Walk) -> None:
     known = {handle_of(below, os.fsencode(one.path)) for one in walk.found if one.before is not None}
     if known == {None}:  # what lies below is a view, whose files have no handles
         return
+    if any(origin not in known for _, origin in copies):  # a hard link copies its file, which does not change by it
+        known |= {handle_of(below, path) for path, status in written_below(walk.upper) if stat.S_ISREG(status.st_mode)}
     for number, origin in copies:
         if origin not in known:
             why = "it was deleted or moved while the command ran"

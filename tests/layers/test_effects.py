@@ -245,3 +245,16 @@ def test_rights_of_the_users_own_files_are_never_changed(as_user: Callable[[Call
         bench.close()
 
     as_user(act)
+
+
+@pytest.mark.parametrize("users_act", ["", "deletes", "moves"])
+def test_a_hard_link_in_a_new_folder_is_a_conflict_only_if_the_user_took_its_file_away(bench: Bench, users_act: str):
+    fill(bench.ws)
+    layer = bench.layer()
+    assert bench.run(layer, "mkdir new; ln src/one.txt new/link").returncode == 0
+    if users_act == "deletes":
+        (bench.ws / "src/one.txt").unlink()
+    elif users_act == "moves":
+        (bench.ws / "src/one.txt").rename(bench.ws / "src/away.txt")
+    found = {one.path: one.conflict for one in layer.effects()[0]}
+    assert found["new/link"] == ("it was deleted or moved while the command ran" if users_act else "")
