@@ -32,8 +32,10 @@ def _seed() -> int:
 
 
 SEED = _seed()
-CHEAP = 0.05
-"""Seconds of a test that always runs. Of a file whose tests take N times as long on average, one in N runs."""
+CHEAP = 0.1
+"""Seconds of a test that always runs."""
+SPENT = 0.02
+"""Seconds that the sample spends for each other test: of a file whose tests take 2 seconds, one in 100 runs."""
 SECONDS = Path(__file__).with_name("seconds.toml")
 """Average seconds of the tests of each file that is not cheap. `.dev/test --record-seconds` writes it."""
 
@@ -64,14 +66,14 @@ def record(measured: Mapping[str, Sequence[float]]) -> None:
     """Write the seconds of each file that ran; the rows of other files stay while the files exist."""
     rows = {path: mean for path, mean in seconds().items() if (ROOT / path).exists()}
     rows |= {path: sum(each) / len(each) for path, each in measured.items()}
-    text = "".join(f'"{path}" = {mean:.2f}\n' for path, mean in sorted(rows.items()) if mean >= 2 * CHEAP)
+    text = "".join(f'"{path}" = {mean:.2f}\n' for path, mean in sorted(rows.items()) if mean >= CHEAP)
     head = "# Average seconds of a test, where that is not little. Written by `.dev/test --record-seconds`.\n"
     SECONDS.write_text(f"{head}\n[seconds]\n{text}", encoding="utf-8")
 
 
 def share_of(test: pytest.Item) -> float:
     """Return how likely a test is in the sample of a run of the whole suite."""
-    return min(1.0, CHEAP / seconds().get(test.path.relative_to(ROOT).as_posix(), CHEAP))
+    return SPENT / seconds().get(test.path.relative_to(ROOT).as_posix(), SPENT)
 
 
 def named_as_proof(root: Path) -> frozenset[str]:
