@@ -17,8 +17,6 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
-
-
 COMMITS = 40
 """Commits that share a seed, so that a fix of what a sample has found is tried with the same sample."""
 
@@ -44,8 +42,8 @@ SECONDS = Path(__file__).with_name("seconds.toml")
 """Average seconds of the tests of each file that is not cheap. `.dev/test --record-seconds` writes it."""
 
 
-def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lambda case: None) -> list[Any]:
-    """Return all cases for `parametrize`. All but `most` of each kind are marked as long.
+def sampled(cases: Sequence[Any], limit: int, kind: Callable[[Any], object] = lambda case: None) -> list[Any]:
+    """Return all cases for `parametrize`. All but `limit` of each kind are marked as long.
 
     A case with several values is a tuple.
     """
@@ -55,7 +53,7 @@ def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lam
     chosen: set[int] = set()
     for number in order:
         counts[kind(cases[number])] += 1
-        if counts[kind(cases[number])] <= most:
+        if counts[kind(cases[number])] <= limit:
             chosen.add(number)
     return [case if number in chosen else _long(case) for number, case in enumerate(cases)]
 
@@ -91,9 +89,9 @@ def is_sampled(test: pytest.Item, share: float, of: str) -> bool:
     return random.Random(f"{SEED} {of} {test.nodeid}").random() < share
 
 
-def examples(most: int) -> int:
-    """Return how many examples hypothesis tries: a quarter of `most`, and all with `--hypothesis-profile=full`."""
-    return max(1, most * settings.default.max_examples // 100)
+def examples(limit: int) -> int:
+    """Return how many examples hypothesis tries: a quarter of `limit`, and all with `--hypothesis-profile=full`."""
+    return max(1, limit * settings.default.max_examples // 100)
 
 
 def _long(case: Any) -> Any:

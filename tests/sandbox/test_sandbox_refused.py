@@ -188,7 +188,7 @@ REAL = {
     "exec 3<>/dev/tcp/192.0.2.1/80": None,
     "python3 -c \"import socket; socket.create_connection(('192.0.2.1', 80))\"": None,
 }
-"""What is to be opened below the folder outside, or None for the network."""
+"""The path below the folder outside of the workspace that a command opens, or None for the network."""
 
 
 @pytest.fixture

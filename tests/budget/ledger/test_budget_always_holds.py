@@ -92,7 +92,7 @@ class HonestRun:
         )
         return admit([self.ledger.left(self.budget, self.reserve)], self.worst_price, request)
 
-    def make(self, counted: int, grant: Grant, dear: float, long: float, how: str) -> None:
+    def make(self, counted: int, grant: Grant, price_share: float, long: float, how: str) -> None:
         admitted = CallAdmitted(
             prompt_tokens=counted,
             max_tokens=grant.max_tokens,
@@ -103,12 +103,12 @@ class HonestRun:
         self._apply(admitted)
         self.assert_kept_while_it_runs()
         bound = Margin(self.ledger.margins).bound(counted)
-        tokens = Tokens(int(counted + (bound - counted) * dear), int(grant.max_tokens * long))
+        tokens = Tokens(int(counted + (bound - counted) * price_share), int(grant.max_tokens * long))
         usd = None
         if self.price is not None:
             rates = (
                 (self.price.worst_input, self.price.worst_output)
-                if dear > 0.5
+                if price_share > 0.5
                 else (self.price.input, self.price.output)
             )
             usd = tokens.in_ * rates[0] + tokens.out * rates[1]
@@ -157,18 +157,18 @@ def test_tokens_and_money_are_never_passed_and_a_run_with_room_is_never_refused(
     budget, price, calls, window, max_output
 ):
     run = HonestRun(budget, price, window, max_output)
-    for counted, dear, long, how in calls:
+    for counted, price_share, long, how in calls:
         answer = run.ask(counted)
         if isinstance(answer, Exhausted):
             run.assert_nothing_useful_fits(counted, answer)
             continue
         assert answer.max_tokens >= 1
-        run.make(counted, answer, dear, long, how)
+        run.make(counted, answer, price_share, long, how)
         run.assert_kept()
-    for counted, dear, long, how in calls[:1]:
+    for counted, price_share, long, how in calls[:1]:
         last = run.ask(min(counted, 1_000), wrap_up=True)
         if isinstance(last, Grant):
-            run.make(min(counted, 1_000), last, dear, long, how)
+            run.make(min(counted, 1_000), last, price_share, long, how)
             run.assert_kept()
 
 
