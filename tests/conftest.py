@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -86,3 +87,23 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the seconds, if that was asked for; not in the workers of xdist."""
     if session.config.getoption("--record-seconds") and not hasattr(session.config, "workerinput"):
         record(_seconds)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+    """Let a worker of xdist send a report with bytes that are not text: it would end instead."""
+    return _encodable((yield))
+
+
+def _encodable(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case dict():
+            return {_encodable(key): _encodable(each) for key, each in value.items()}
+        case list():
+            return [_encodable(each) for each in value]
+        case tuple():
+            return tuple(_encodable(each) for each in value)
+        case _:
+            return value

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..host.files.git_patterns import is_pattern
 from ..protocol.tools.mcp import server_of
 from ..protocol.tools.traits import TOOL_TRAITS, tools_with
-from .rules import path_matches, rule_text, words_of_rule
+from .rules import rule_text, words_of_rule
 
 if TYPE_CHECKING:
     from ..protocol import Rule
@@ -52,8 +53,6 @@ def _of_command(rule: Rule) -> str | None:
 
 
 def _of_path(rule: Rule) -> str | None:
-    from pathspec.patterns.gitignore.base import GitIgnorePatternError
-
     path = rule.path
     if path is None:
         return None
@@ -65,8 +64,6 @@ def _of_path(rule: Rule) -> str | None:
         return "a command is allowed by its words: write command instead of path"
     if ".." in path.split("/") or path.startswith("~"):
         return "the path leads out of the workspace, where nothing may change: write a path inside"
-    try:
-        path_matches(rule, "x")
-    except GitIgnorePatternError:
+    if not is_pattern(path.lstrip("!")):
         return "this is not a glob: write it as in .gitignore, such as src/** or *.py"
     return None

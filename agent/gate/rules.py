@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..host.files.git_patterns import git_spec
 from ..protocol import Rule
 from ..shell.flags import is_launcher
 from ..shell.line_parser import parse_line
@@ -96,11 +97,9 @@ def path_matches(rule: Rule, path: str) -> bool:
 
     `*.py` without a folder allows only files in the workspace's root, but denies them anywhere.
     """
-    from pathspec import GitIgnoreSpec
-
     glob = (rule.path or "").lstrip("!")
     anchored = glob if glob.startswith("/") or rule.verdict != "allow" else f"/{glob}"
-    return GitIgnoreSpec.from_lines([anchored]).match_file(path)
+    return git_spec([anchored]).match_file(path)
 
 
 def denial_of(rules: Sequence[Rule], tool: str, paths: Sequence[str]) -> str | None:

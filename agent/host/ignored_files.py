@@ -39,9 +39,9 @@ class IgnoreRules:
 
         `excludes`: the lines of further files of patterns for the whole folder, the strongest last.
         """
-        self._specs = {folder: _compiled(own) for folder, own in lines.items()}
+        self._specs = {folder: QuickSpec(own) for folder, own in lines.items()}
         """Folders whose `.gitignore` has patterns."""
-        self._excludes = [_compiled(own) for own in reversed(excludes)]
+        self._excludes = [QuickSpec(own) for own in reversed(excludes)]
         self._always: QuickSpec | None = None
 
     def ignored(self, path: str, *, is_dir: bool = False) -> bool:
@@ -68,7 +68,7 @@ class IgnoreRules:
             if verdict is not None:
                 return verdict
         if self._always is None:
-            self._always = _compiled(_ALWAYS)
+            self._always = QuickSpec(_ALWAYS)
         return bool(self._always.verdict(path))
 
     def _specs_above(self, path: str) -> Iterator[str]:
@@ -174,7 +174,7 @@ class Ignore(IgnoreRules):
         lines = pattern_lines(file) if stamp else []
         self._stamps[folder] = stamp
         if lines:
-            self._specs[folder] = _compiled(lines)
+            self._specs[folder] = QuickSpec(lines)
         else:
             self._specs.pop(folder, None)
         if is_first and stamp is None:
@@ -189,16 +189,3 @@ def pattern_lines(file: str) -> list[str]:
         return read_plain(file).decode("utf-8", "surrogateescape").splitlines()
     except OSError:
         return []
-
-
-def _compiled(lines: Sequence[str]) -> QuickSpec:
-    from pathspec import GitIgnoreSpec  # ~20 ms
-
-    good: list[str] = []
-    for line in lines:
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:  # git skips an invalid pattern
-            continue
-        good.append(line)
-    return QuickSpec(good)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..host.files.git_patterns import git_spec
+
 if TYPE_CHECKING:
     from ..protocol import Rule
 
@@ -48,9 +50,7 @@ def _whole_folder(glob: str) -> str:
 def _matches(globs: Sequence[str], root: Path) -> Iterator[str]:
     if not globs:
         return
-    from pathspec import GitIgnoreSpec  # ~20 ms
-
-    spec, waiting = GitIgnoreSpec.from_lines(globs), [""]
+    spec, waiting = git_spec(globs), [""]
     while waiting:
         folder = waiting.pop()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -110,11 +111,11 @@ class Judge:
                 return self._why_not_accepted(cell, before, after, at)
 
     def _why_not_accepted(self, cell: Cell, before: Value | None, after: Value | None, at: float) -> str:
-        if not self.in_place and not cell.name.startswith("refs/rundry/"):
+        if not cell.name.startswith("refs/rundry/"):
             edges = self.accepted.allows(cell, before, after, at)
-            if edges is None:
+            if edges is None and not self.in_place:
                 return "nobody accepted it"
-            if any(edge.is_undo for edge in edges):
+            if any(edge.is_undo for edge in edges or ()):
                 return ""
         return "" if self._is_explained(cell, before, after) else "no command did that"
 
@@ -169,8 +170,8 @@ class Judge:
         return self._is_written(cell, one, self._blob(after))
 
     def _is_written(self, cell: Cell, before: bytes, after: bytes) -> bool:
-        """Return whether it has a mark of a command that writes this path, and that was not there."""
-        fresh = {*_MARK.findall(after)} - {*_MARK.findall(before)}
+        """Return whether it has a mark of a command that writes this path, more often than before."""
+        fresh = Counter(_MARK.findall(after)) - Counter(_MARK.findall(before))
         deeds = [one for one in self.deeds if one.mark.encode() in fresh and _covers(one.writes, cell.name)]
         has_all = {*_BY_THE_USER.findall(before)} <= {*_BY_THE_USER.findall(after)}
         return bool(deeds) and (has_all or any(self._saw(deed, cell) for deed in deeds))

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from .git_patterns import git_spec
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -34,6 +36,4 @@ class FileGlob:
 
     @cached_property
     def _spec(self) -> GitIgnoreSpec:
-        from pathspec import GitIgnoreSpec
-
-        return GitIgnoreSpec.from_lines([f"/{self._path}"])
+        return git_spec([f"/{self._path}"])

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from .git_patterns import git_spec
+
 _NAMED = re.compile(r"\(\?P<\w+>")
 _ANYWHERE = "^(?:.+/)?"
 """How pathspec begins a pattern that matches at any depth."""
@@ -16,10 +18,7 @@ class QuickSpec:
     """Decides as `pathspec.GitIgnoreSpec` does, for paths separated by `/`."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Raise ValueError for a pattern that git would skip."""
-        from pathspec import GitIgnoreSpec  # ~20 ms
-
-        self._spec = GitIgnoreSpec.from_lines(lines)
+        self._spec = git_spec(lines)
         found = [cast("re.Pattern[str] | None", each.regex) for each in self._spec.patterns]  # pyright: ignore[reportUnknownMemberType]
         self._any = _any_of([each.pattern for each in found if each is not None])
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...host.files.git_patterns import git_spec
 from ...host.terminal_text import plain
 from ...layers.remedies import LayerRefused
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult
@@ -170,6 +171,4 @@ def _ran(hook: Hook, event: HookEvent, result: HookResult, reason: str, seconds:
 
 @lru_cache(maxsize=64)
 def _globs(globs: tuple[str, ...]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines([glob.lstrip("!") for glob in globs])
+    return git_spec([glob.lstrip("!") for glob in globs])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...host.file_errors import PathRefused, UnreadableFile
 from ...host.files.file_states import FileState, read_state
+from ...host.files.git_patterns import git_spec
 from ...protocol.text.counts import plural
 from ..fit_text import fitting
 from ..tool_result import ToolResult, failure
@@ -99,6 +100,4 @@ def _fits(pattern: str, path: str, start: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _glob(pattern: str) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines([pattern.lstrip("!")])
+    return git_spec([pattern.lstrip("!")])

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from ...host.files.git_patterns import git_spec
 from ...shell.parse_words import UNKNOWN
 from ...shell.program_names import READERS
 from ..checks.executed_files import Executed, Started, executed
@@ -320,9 +321,7 @@ class CheckParts:
         self._follow(path)
 
     def _matching(self, glob: str) -> list[str]:
-        from pathspec import GitIgnoreSpec  # ~20 ms
-
-        spec = GitIgnoreSpec.from_lines([glob if glob.startswith("**/") else f"/{glob}"])
+        spec = git_spec([glob if glob.startswith("**/") else f"/{glob}"])
         return [path for path in sorted(self._start.files) if spec.match_file(path)][:_MOST]
 
     def _add_class(self, path: str) -> None:
