@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         entry_notes,
         size_words,
     )
+    from .protocol.text.plan_lines import PlanStep, StepState, plan_steps, plan_summary
     from .protocol.text.shorten_text import end_cut, first_line, line_cut, middle_cut, noted_cut
     from .protocol.tools.traits import TOOL_TRAITS
     from .protocol.version import VERSION

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+
+from ..protocol.text.plan_lines import line_of
 
 
 class ReadFile(msgspec.Struct, frozen=True):
@@ -114,9 +116,17 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 class UpdatePlan(msgspec.Struct, frozen=True):
-    """Arguments of `update_plan`: the whole plan as it is now, one step a line."""
+    """Arguments of `update_plan`: the whole plan as it is now. A step is a line, or an object with text and state."""
 
-    lines: list[str]
+    lines: list[str | dict[str, Any]]
+
+    def __post_init__(self) -> None:
+        self.written()
+
+    def written(self) -> list[str]:
+        """Return the plan as lines. Raises ValueError for a step without a text, or with an unknown state."""
+        written = [line if isinstance(line, str) else line_of(line) for line in self.lines]
+        return [line for text in written for line in text.splitlines()]
 
 
 class ReportedItem(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -163,7 +163,7 @@ class ToolContext:
     def plan(self, arguments: msgspec.Struct | None) -> list[str]:
         """Return the lines of `update_plan`."""
         assert isinstance(arguments, UpdatePlan)
-        return arguments.lines
+        return arguments.written()
 
 
 def _plain(citation: object) -> object:

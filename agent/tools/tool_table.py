@@ -183,9 +183,9 @@ TOOLS: dict[str, Tool] = {
         Tool(
             spec=described(
                 "update_plan",
-                "Show the person your whole plan each time it changes. Mark finished steps with `[x]`.",
+                "Show the person your whole plan each time it changes. `[x]` before a step: done; `[>]`: in work.",
                 ["lines"],
-                lines={"type": "array", "items": {"type": "string"}, "description": "One step a line."},
+                lines={"type": "array", "items": {"type": "string"}, "description": "Such as `[x] read the tests`."},
             ),
             arguments=given.UpdatePlan,
         ),

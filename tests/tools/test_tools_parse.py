@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from rundry.agent.tools.parse import parse_arguments
-from rundry.agent.tools.tool_arguments import Edit, EditFile, RunCommand, WriteFile
+from rundry.agent.tools.tool_arguments import Edit, EditFile, RunCommand, UpdatePlan, WriteFile
 from rundry.agent.tools.tool_table import TOOLS, tool_specs
 
 
@@ -41,6 +41,8 @@ def test_valid_arguments_are_taken_as_they_are():
         ("write_file", '{"path": "a", "content": "half"', "incomplete"),
         ("write_file", '{"path": "a"', "incomplete"),
         ("write_file", '{"path": "\\ud800", "content": ""}', "half a character"),
+        ("update_plan", '{"lines": [{"state": "done"}]}', "a step of the plan has no `text`"),
+        ("update_plan", '{"lines": [{"text": "a", "state": "cancelled"}]}', "use `done`, `doing` or `open`"),
         ("reed_file", "{}", "Did you mean `read_file`?"),
         ("rm -rf", "{}", "there is no tool `rm -rf`"),
     ],
@@ -50,6 +52,20 @@ def test_a_wrong_call_gets_an_error_that_says_what_is_wrong_and_how_to_call(tool
     assert parsed.arguments is None
     assert says in parsed.error
     assert "takes" in parsed.error or "There are: " in parsed.error
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"lines": ["[x] read", "[>] fix"]}',
+        '{"lines": "[x] read\\n[>] fix"}',
+        '{"plan": [{"step": "read", "status": "completed"}, {"step": "fix", "status": "in_progress"}]}',
+    ],
+)
+def test_a_plan_is_lines_one_text_or_the_objects_of_other_tools(raw):
+    plan = parse_arguments("update_plan", raw).arguments
+    assert isinstance(plan, UpdatePlan)
+    assert plan.written() == ["[x] read", "[>] fix"]
 
 
 def test_a_tool_that_is_not_on_offer_is_not_a_tool():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from acp.schema import (
     AgentMessageChunk,
@@ -22,6 +23,7 @@ from rundry.agent import (
     Event,
     OutputArrived,
     PlanChanged,
+    PlanStep,
     ProposalDecided,
     ProposalOpened,
     ProposalRebased,
@@ -33,10 +35,12 @@ from rundry.agent import (
     RunStarted,
     Said,
     Stamped,
+    StepState,
     TextArrived,
     ToolCalled,
     ToolFinished,
     call_title,
+    plan_steps,
 )
 
 from ..text.show_text import one_line
@@ -65,6 +69,11 @@ Update = (
 )
 _SHOWN_ELSEWHERE = ("ask_person", "update_plan")
 """Tools whose calls another update shows: the question, the plan."""
+_STATES: dict[StepState, Literal["pending", "in_progress", "completed"]] = {
+    "open": "pending",
+    "doing": "in_progress",
+    "done": "completed",
+}
 _TITLE = 80
 
 
@@ -122,7 +131,7 @@ class Narration:
             case CheckStarted() | CheckFinished():
                 yield from self._checked(event, seq)
             case PlanChanged(lines=lines):
-                yield AgentPlanUpdate(session_update="plan", entries=[_entry(line) for line in lines[:100]])
+                yield AgentPlanUpdate(session_update="plan", entries=[_entry(step) for step in plan_steps(lines)[:100]])
             case QuestionAsked():
                 yield message(question_words(event))
             case RunStarted() | Said() | QuestionAnswered():
@@ -277,9 +286,6 @@ def _ended(stream: StreamedText, make: Callable[[str], Update]) -> Iterator[Upda
         yield make(shown)
 
 
-def _entry(line: str) -> PlanEntry:
-    """Return one line of the plan; the model marks finished lines with `[x]`."""
-    text = line.strip().removeprefix("- ").strip()
-    is_done = text[:3].lower() == "[x]"
-    text = text.removeprefix("[ ]") if not is_done else text[3:]
-    return PlanEntry(content=one_line(text.strip()), priority="medium", status="completed" if is_done else "pending")
+def _entry(step: PlanStep) -> PlanEntry:
+    """Return one step of the plan as the editor's protocol has it."""
+    return PlanEntry(content=one_line(step.text), priority="medium", status=_STATES[step.state])

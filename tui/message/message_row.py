@@ -1,4 +1,4 @@
-"""The message box with its prompt, and the queued messages and background commands above it."""
+"""The message box with its prompt, and above it the plan, the queued messages and the background commands."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..text.shorten_cells import cells_cut, cells_fit
 from ..text.show_text import one_line
 from .attached_line import Attachments
 from .message_box import MessageBox
+from .plan_rows import PlanRows
 from .suggestions import Suggestions
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _NAME = 14
 
 
 class MessageRow(Vertical):
-    """A rule, suggestions, queued messages, and the box."""
+    """The plan, a rule, suggestions, queued messages, and the box."""
 
     DEFAULT_CSS = """
     MessageRow {
@@ -57,11 +58,13 @@ class MessageRow(Vertical):
         self._prompt = Static("›", id="prompt", markup=False)
         self._queue = Static("", id="queue", markup=False)
         self._rule = Rule(id="rule")
+        self._plan = PlanRows()
         self._shown: tuple[object, ...] = ()
         self._acts = not controller.is_read_only
 
     def compose(self) -> ComposeResult:
-        """Yield the rule, suggestions, background commands, queue, attachments and box."""
+        """Yield the plan, the rule, suggestions, background commands, queue, attachments and box."""
+        yield self._plan
         yield self._rule
         yield self.suggestions
         yield self._background
@@ -83,6 +86,7 @@ class MessageRow(Vertical):
         `offers_choices`: keys of the empty box move the mark of the first screen. `at_rest`: no runner drives the run,
         and background commands ended with the last one.
         """
+        self._plan.show(state)
         self._rule.show("" if at_rest else _wait_words(state, now, self.size.width - 6))
         running = _background_lines([] if at_rest else list(state.background.values()), now, self.size.width - 2)
         queue = tuple((m.queued_id, m.text) for m in state.queue)

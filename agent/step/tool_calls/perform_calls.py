@@ -26,7 +26,7 @@ from ...protocol import (
     ToolFinished,
     Waiting,
 )
-from ...protocol.text.counts import plural
+from ...protocol.text.plan_lines import plan_steps, plan_summary
 from ...protocol.tools.traits import ending_tool, traits_of
 from ...tools.carry_out import run_reading_tool
 from ...tools.parse import parse_call, with_meant_path
@@ -378,7 +378,7 @@ async def _stop_command(tools: ToolContext, background: Background, one: _Parsed
 def _keep_plan(tools: ToolContext, one: _ParsedCall, events: Events) -> ToolResult:
     lines = tools.plan(one.parsed.arguments)
     events.record(PlanChanged(lines=lines))
-    return ToolResult(ok=True, text="the plan is kept", summary=plural(len(lines), "line"))
+    return ToolResult(ok=True, text="the plan is kept", summary=plan_summary(plan_steps(lines)))
 
 
 def _end_work(one: _ParsedCall, outcome: CallResults) -> ToolResult:

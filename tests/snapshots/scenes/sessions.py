@@ -24,6 +24,7 @@ from rundry.agent import (
     LoopKind,
     PassFinished,
     PassStarted,
+    PlanChanged,
     QuestionAsked,
     Reason,
     ReasoningArrived,
@@ -56,6 +57,12 @@ WORKED = (
     ToolCalled(call_id="c2", tool="run_command", arguments={"command": "pytest -q tests/test_calc.py"}),
     ToolFinished(call_id="c2", tool="run_command", ok=False, result="3 failed\n", seconds=2.3, summary="exit 1"),
 )
+PLAN = [
+    "[x] read the tests",
+    "[ ] add a test for a key with a colon",
+    "[>] split only on the first colon, and keep the old error text for everything that has none",
+    "[ ] run the suite",
+]
 STREAMS = (StepStarted(number=2), TextArrived(text="Now the parser. It splits on the first colon, but keys may hold"))
 
 
@@ -68,6 +75,10 @@ def _run(*events: object) -> Stage:
 
 def _streams(_folder: Path) -> Stage:
     return _run(*WORKED, *STREAMS)
+
+
+def _plans(_folder: Path) -> Stage:
+    return _run(*WORKED, PlanChanged(lines=PLAN), *STREAMS)
 
 
 def _changes(_folder: Path) -> Stage:
@@ -186,6 +197,7 @@ def _gone(_folder: Path) -> Stage:
 
 SCENES = {
     "streaming": staged(_streams, "splits on the first colon"),
+    "plan": staged(_plans, "splits on the first colon"),
     "changed-files": staged(_changes, "date > now.log"),
     "sleeping": staged(_sleeps, "CI takes about"),
     "question": staged(_asks, "Which of the two parsers?"),

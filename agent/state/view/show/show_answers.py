@@ -21,7 +21,7 @@ def show_answers(state: ViewState, stamped: Stamped, event: Answered) -> None:
     """Add the line of the event, if it has one; keep the format and the number of restarts."""
     match event:
         case Restarted(number=number, format=form, why=why):
-            state.restarts = number
+            state.restarts, state.plan = number, []
             if form != state.edit_format:
                 state.edit_format, state.edit_format_why = form, why
         case EditFormatChosen(format=form, why=why):

@@ -20,6 +20,8 @@ def show_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept
     match event:
         case PassStarted():
             state.pass_number = event.number
+            if event.fresh:
+                state.plan = []
             is_of_run = event.tries == 1 and (state.improve is None or state.improve.pass_loop is None)
             state.pass_step = (state.step or 0) + 1 if is_of_run else None  # other passes have steps of their own
             state.running_tries.clear()

@@ -31,11 +31,12 @@ from ....protocol import (
 )
 from ....protocol.text.counts import plural
 from ....protocol.text.effect_words import effect_lines, effects_title, entry_name
+from ....protocol.text.plan_lines import plan_steps, plan_summary
 from ...common.void_end import after_undo, void_words
 from .change_blocks import add, end_blocks, note, touch
 from .short_numbers import clock, money, short
 from .show_answers import is_taken_back
-from .titles import call_kind, command_name, proposal_title
+from .titles import call_kind, command_name, proposal_title, try_label
 
 if TYPE_CHECKING:
     from ....protocol.events.person import PersonEvent
@@ -83,8 +84,9 @@ def show_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             state.refused[event.command_id] = event.why
             add(state, stamped, "fault", text=f"{command_name(event.command)} was refused: {event.why}")
         case PlanChanged():
-            state.plan = list(event.lines)
-            note(state, stamped, f"plan: {plural(len(event.lines), 'line')}", detail="\n".join(event.lines))
+            if not try_label(stamped.work):  # each of several tries has a plan of its own
+                state.plan = list(event.lines)
+            note(state, stamped, f"plan: {plan_summary(plan_steps(event.lines))}", detail="\n".join(event.lines))
         case ConversationCut():
             _cut(state, stamped, event)
         case Undone():
@@ -116,6 +118,8 @@ def show_handoff(state: ViewState, stamped: Stamped, event: _HandoffEvent) -> No
 
 def _cut(state: ViewState, stamped: Stamped, event: ConversationCut) -> None:
     what = "compacted" if event.summary else "cleared"
+    if not event.summary:
+        state.plan = []
     block = note(state, stamped, f"conversation {what}: the messages above are no longer sent to the model")
     block.detail = event.summary or ""
     if event.summary:

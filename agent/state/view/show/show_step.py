@@ -98,6 +98,8 @@ _WORDS = 3
 """Most parts of a change in one line."""
 _COMMIT = 9
 """Number of characters of a commit id."""
+_SHOWN_ELSEWHERE = ("ask_person", "update_plan")
+"""Tools whose calls another event shows: the question, the plan."""
 _AT_GATE = ("edit", "command")
 """Kinds of calls that start when their proposal opens; until then another call is shown."""
 _PROMPT_TITLES = {
@@ -293,8 +295,8 @@ def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
     end_blocks(state, stamped, "text", "reasoning")
     state.activity = "running"
     state.busy.start(stamped.at)
-    if event.tool == "ask_person":
-        return  # the question shows it
+    if event.tool in _SHOWN_ELSEWHERE:
+        return
     whose = "you: " if event.by == "person" else ""
     title = whose + call_title(event.tool, event.arguments)
     kind = call_kind(event.tool)
