@@ -18,6 +18,8 @@ from ..board.board_panel import BoardPanel
 from ..control.run_follower import RunFollower
 from ..control.services import Host, Services
 from ..gate.gate_panel import GatePanel
+from ..gate.model_words import ModelWords
+from ..gate.proposal_head import ROOMY
 from ..head.header import HeaderLine, MeterLine
 from ..head.progress_line import ProgressLine
 from ..keys.bindings import bindings
@@ -76,6 +78,7 @@ class MainScreen(Screen[None]):
         self.welcome = Welcome(controller)
         self.gate = GatePanel(keys_of("gate", remaps), controller, self)
         self.message = MessageRow(controller, keys_of("message", remaps))
+        self._words = ModelWords()
         self._header, self._meters, self._gone = HeaderLine(), MeterLine(), GoneNotice()
         self._progress, self._footer = ProgressLine(self._keymap if acts else None), Footer(self._keymap)
         self._ended = EndPanel(controller, self._keymap)
@@ -132,6 +135,7 @@ class MainScreen(Screen[None]):
         yield self.welcome
         yield self.transcript
         yield self.search
+        yield self._words
         yield self.gate
         yield self._gone
         yield self._ended
@@ -164,6 +168,8 @@ class MainScreen(Screen[None]):
         self.welcome.show(wanted=count == 0)
         is_board = self._areas.shows_board
         self.transcript.display = count > 0 and not is_board and not self.gate.takes_all
+        self._words.show(state, self.gate.view.proposal if self.gate.takes_all else None)
+        self.set_class(self._words.display and self.size.height < ROOMY, "-tight-words")
         self._notice.forget(state.refused, state.taken)
         self._show_board(is_visible=is_board and not self.gate.takes_all)
         self._update_focus()

@@ -322,10 +322,12 @@ class ProposalView:
         room = max(height // 2, height - _ELSEWHERE) - 1 - self.head.rows - self.foot.rows
         rows = self.body.rows
         is_full = (rows > room or height < TIGHT) if self._is_full is None else self._is_full
-        self.takes_all = is_full or self.editing is not None
+        took_all, self.takes_all = self.takes_all, is_full or self.editing is not None
         self._panel.set_class(height >= ROOMY and rows + 2 <= room, "-airy")
         self._panel.set_class(self.takes_all, "-whole")
         self.body.fill(None if self.takes_all else min(rows, room))
+        if took_all != self.takes_all:
+            self.show_words()  # the title says what `f` does
 
     def make_room(self) -> None:
         """Leave the whole height, so that the transcript is visible, until the person asks for it again."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from fakes.project import CHECK, CORE, FIX_ADD, FIX_BOTH, FIX_MEAN
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
@@ -109,3 +111,22 @@ def test_edits_of_the_person_meanwhile_are_rebased_on_and_shown_as_conflicts(hom
         told = server.wait_requests(3)[2].text
         assert core.read_text() == theirs
         assert "(len(values) + 2)" in told
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(24, 80), (40, 120)])
+def test_the_models_last_lines_stand_above_a_proposal_of_full_height(
+    home: Home, project: Path, rows: int, columns: int
+):
+    long = "".join(f"line {n}\n" for n in range(90))
+    wants = replace(
+        call("write_file", path="long.txt", content=long), text="I looked.\n\nThe data must be in the tree."
+    )
+    with (
+        ScriptedServer([wants, FIX_BOTH]) as server,
+        on_goal(home, project, server, rows=rows, columns=columns) as terminal,
+    ):
+        terminal.wait_for("more below")
+        above = "\n".join(terminal.screen()[: terminal.find("write long.txt")[0]])
+        assert "The data must be in the tree." in above
+        assert ("I looked." in above) == (rows >= 30)
+        assert "fix the failing suite" not in above.split("\n", 1)[1], "the transcript is hidden"
