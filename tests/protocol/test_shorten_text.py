@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.agent.protocol.text.shorten_text import end_cut, first_line, line_cut, middle_cut, noted_cut
+from rundry.agent.protocol.text.shorten_text import end_cut, first_line, line_cut, middle_cut, noted_cut, title_of
 
 TEXTS = st.text(alphabet="ab \n", max_size=60)
 
@@ -56,3 +56,25 @@ def test_a_text_without_its_middle_keeps_both_ends():
     assert shown.endswith("bbb")
     assert "9,700 characters are left out" in shown
     assert len(shown) <= 300
+
+
+LOG = "\n".join(f'  File "a.py", line {n}, in f{n}' for n in range(40))
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("", ""),
+        ("fix the failing suite", "fix the failing suite"),
+        ("Fix it. Then run the suite.", "Fix it."),
+        ("Why does calc.py fail? It worked", "Why does calc.py fail?"),
+        ("use a. b and c, e.g. in d.py", "use a. b and c, e.g. in d.py"),
+        ("first line\nsecond line", "first line"),
+        (f"Why does this fail?\n{LOG}", "Why does this fail?"),
+        (f"{LOG}\n\nWhy does this fail? It worked.", "Why does this fail?"),
+        (LOG, 'File "a.py", line 0, in f0'),
+        ("a = 1\n" * 9 + "make it faster please", "make it faster please"),
+    ],
+)
+def test_a_title_is_the_first_sentence_and_never_what_was_pasted(text, title):
+    assert title_of(text) == title

@@ -24,6 +24,7 @@ from rundry.agent import (
     new_run_id,
     refresh_proposals,
     refuse_missing_key,
+    title_of,
 )
 
 from ..start.new_run import Setup
@@ -111,6 +112,6 @@ def _info(line: RunLine) -> SessionInfo:
     return SessionInfo(
         session_id=line.run_id,
         cwd=line.workspace,
-        title=one_line(" ".join(line.task.split()))[:_TITLE] or None,
+        title=one_line(title_of(line.task))[:_TITLE] or None,
         updated_at=datetime.fromtimestamp(line.started, UTC).isoformat(),
     )

@@ -22,6 +22,7 @@ from rundry.agent import (
     discover,
     list_runs,
     load_settings,
+    title_of,
 )
 
 from ..start.find_recipe import recipes_of
@@ -126,7 +127,7 @@ def _runs(ctx: click.Context, incomplete: str) -> Sequence[CompletionItem[str]]:
 
 
 def _item(line: RunLine) -> CompletionItem[str]:
-    return CompletionItem(line.run_id, help=one_line(f"{line.reason or line.state}: {line.task}")[:_ABOUT])
+    return CompletionItem(line.run_id, help=one_line(f"{line.reason or line.state}: {title_of(line.task)}")[:_ABOUT])
 
 
 def _commands(ctx: click.Context, incomplete: str) -> Sequence[CompletionItem[str]]:

@@ -20,6 +20,7 @@ from rundry.agent import (
     newest_as_of_now,
     plural,
     short,
+    title_of,
 )
 
 from ..start.machine_checkup import check_up
@@ -57,7 +58,8 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         branch = f"{'   ' * (depth - 1)}└─ " if depth else ""
         held = f"{held_words(run.held)}  " if run.held.cut_calls else ""
         staged = f"{plural(run.staged, 'file')} staged  " if run.staged else ""
-        about = cells_cut(branch + one_line(run.error or staged + verified + held + tries + fork + run.task), _ABOUT)
+        facts = staged + verified + held + tries + fork
+        about = cells_cut(branch + one_line(run.error or facts + title_of(run.task)), _ABOUT)
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {grade:<8} {plural(run.steps, 'step'):>9}  {about}")
     return 0
 

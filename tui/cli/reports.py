@@ -25,6 +25,7 @@ from rundry.agent import (
     report,
     short,
     stall_name,
+    title_of,
 )
 
 from ..export.page.report_page import report_page
@@ -52,7 +53,7 @@ def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
         _say("no runs are waiting for a person")
     for place, run in enumerate(waiting_runs):
         age = clock(max(0.0, time.time() - run.since))
-        _say(f"{run.run_id}  {run.waits}  for {age}  {_cut(run.task, _TASK)}", gap=place > 0)
+        _say(f"{run.run_id}  {run.waits}  for {age}  {_cut(title_of(run.task), _TASK)}", gap=place > 0)
         _say(f"  why      {_cut(run.reason, 200)}")
         _say(f"  next     {_cut(run.suggested_action, 200)}")
         for waiting in run.proposals:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rundry.agent import RundryError, end_cut
+from rundry.agent import RundryError, end_cut, title_of
 
 _SUBJECT = 72
 _SECONDS = 120.0
@@ -50,7 +50,7 @@ class Commit:
 
 def message_for(task: str, run_id: str) -> str:
     """Return a message from the task of the run: a subject, the whole task if it is longer, and the run."""
-    text = " ".join(task.split()) or "Apply the changes of a run"
-    if len(text) <= _SUBJECT:
+    text = title_of(task) or "Apply the changes of a run"
+    if len(text) <= _SUBJECT and text == (" ".join(task.split()) or text):
         return f"{text}\n\nRundry-Run: {run_id}\n"
     return f"{end_cut(text, _SUBJECT)}\n\n{task.strip()}\n\nRundry-Run: {run_id}\n"

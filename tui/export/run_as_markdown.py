@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rundry.agent import title_of
+
 from .export_facts import block_head, facts_of_run
 from .markup import as_code, as_fence
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 def markdown_lines(run: Recorded) -> Iterator[str]:
     """Yield the document, piece by piece."""
     state, hide = run.state, run.hide
-    yield f"# {as_code(hide(state.task or state.run_id))}"
+    yield f"# {as_code(hide(title_of(state.task) or state.run_id))}"
     yield ""
     for name, value in facts_of_run(run):
         yield f"- {name}: {as_code(hide(value))}"

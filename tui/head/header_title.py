@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rundry.agent import plural
+from rundry.agent import plural, title_of
 
 from ..control.review_words import staged_words
 from ..text.shorten_cells import cells_cut
@@ -27,7 +27,7 @@ def model_name(model: str) -> str:
 def arrange_title(state: ViewState, width: int, phase: str) -> list[Piece]:
     """Return the pieces of the line for `width` cells. The task is shortened, never the phase."""
     left = Piece("rundry", "brand")
-    task = " ".join(state.task.split()) or ("" if state.run_id else home_relative(state.workspace))
+    task = title_of(state.task) or ("" if state.run_id else home_relative(state.workspace))
     for shown in (
         ("loop", "goal", "model", "effort", "local", "held"),
         ("loop", "model", "effort", "local", "held"),

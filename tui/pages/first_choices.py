@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rundry.agent import FREE, Candidate, KeyMissing, ModelSpec, Price, RunLine, Survey, candidates, short
+from rundry.agent import FREE, Candidate, KeyMissing, ModelSpec, Price, RunLine, Survey, candidates, short, title_of
 
 from ..text.ages import age_words
 
@@ -143,7 +143,7 @@ def continue_section(runs: Sequence[RunLine], now: float, key: str, more_key: st
         return None
     newest = runs[0]
     ended = newest.reason.words if newest.reason is not None else newest.state
-    row = Row(Continue(newest.run_id), newest.task, (ended, age_words(newest.started, now)), key)
+    row = Row(Continue(newest.run_id), title_of(newest.task), (ended, age_words(newest.started, now)), key)
     more = f"{len(runs) - 1} more: {more_key}" if len(runs) > 1 else ""
     return Section("Continue", [row], more)
 

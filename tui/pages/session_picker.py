@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from rundry.agent import Journal, RundryError, RunLine, delete_run, plural
+from rundry.agent import Journal, RundryError, RunLine, delete_run, plural, title_of
 
 from ..keys.screen_keymap import keymap_of
 from ..text.ages import age_words
@@ -58,7 +58,7 @@ class SessionPicker(Picker[RunLine]):
             *((one_line(each), "$dim") for each in where),
             "  ",
             *([(f"{plural(run.staged, 'file')} staged  ", "$needs-you")] if run.staged else []),
-            Content.styled(one_line(run.error or run.task), "$foreground"),
+            Content.styled(one_line(run.error or title_of(run.task)), "$foreground"),
         )
 
     def about(self, marked: RunLine | None) -> Content:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.style import Style
 from textual.strip import Strip
 
-from rundry.agent import try_label
+from rundry.agent import plural, try_label
 
 from ..diff.renderer import DiffRenderer
 from ..diff.unified import diff_of_text
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 MARGIN = 6
 """Width of the gutter: a cursor, the number of the step, two blanks."""
 _SIGNS = {"task": "›", "say": "›", "steer": "»", "question": "?"}
+_MESSAGES = ("task", "say", "steer")
+"""Kinds of blocks that a person wrote."""
+_LONG_LINES, _LONG_TEXT = 12, 1_200
+"""Lines, and characters, from which a message is folded."""
+_HEAD, _TAIL = 4, 2
+"""Rows of a folded message that are shown of its begin and of its end."""
 _SAID = ("task", "say", "steer", "question")
 _APART = (*_SAID, "outcome")
 LINE = 120
@@ -62,7 +68,7 @@ class Entries:
             case "reasoning":
                 body = self._reasoning(block, is_open=is_open)
             case "task" | "say" | "steer" | "question":
-                body = [self._said(block)]
+                body = [self._said(block, is_open=is_open)]
             case "outcome":
                 body = self._outcome(block)
             case "note" | "prompted" | "unknown" | "stall" | "fault":
@@ -126,21 +132,24 @@ class Entries:
 
         return [self._rows(tail, 1 + _LIVE_REASONING)]
 
-    def _said(self, block: Block) -> Part:
+    def _said(self, block: Block, *, is_open: bool) -> Part:
         style = self.palette.needs_you if block.kind == "question" else self.palette.person
         waits = block.kind == "question" and block.status == "waiting"
+        folds = is_folded(block) and not is_open
 
         def draw() -> Rows:
             rows: Rows = []
             for line in show(block.text).strip("\n").split("\n"):
                 rows += fold(self._marked(line, style), self.prose)
+            if folds and (hidden := len(rows) - _HEAD - _TAIL) > 1:
+                rows[_HEAD:-_TAIL] = [[(f"⋯ {plural(hidden, 'more line')}", self.palette.dim)]]
             if waits:
                 rows.append([("waiting for you", self.palette.cursor)])
             elif block.right:
                 rows += fold(self._marked(one_line(block.right), self.palette.dim), self.prose)
             return rows
 
-        return self._rows(draw, _guess(block.text, self.width))
+        return self._rows(draw, _HEAD + _TAIL + 1 if folds else _guess(block.text, self.width))
 
     def _outcome(self, block: Block) -> list[Part]:
         reason, _, detail = one_line(block.title).partition("  ")
@@ -238,11 +247,20 @@ def can_unfold(block: Block) -> bool:
     """Return whether the block has a folded part."""
     if block.kind == "reasoning":
         return bool(block.text)
+    if is_folded(block):
+        return True
     return block.has_detail and block.kind not in ("text", "outcome", *_SAID)
+
+
+def is_folded(block: Block) -> bool:
+    """Return whether a message is so long that only its begin and its end are shown: something was pasted into it."""
+    return block.kind in _MESSAGES and (block.text.count("\n") >= _LONG_LINES or len(block.text) > _LONG_TEXT)
 
 
 def guess(block: Block, width: int) -> int:
     """Return the estimated number of lines of a block: right for most, and fast for all."""
+    if is_folded(block):
+        return _HEAD + _TAIL + 2
     return 1 if block.kind not in ("text", *_APART) else _guess(block.text, max(20, width - MARGIN)) + 1
 
 

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+_PASTED = 5
+"""Lines above which part of a message was probably pasted."""
+_SENTENCE = 3
+"""Words from which a line can be a sentence."""
+_SENTENCE_END = re.compile(r"[.!?](?=\s+[^\sa-z]|$)")
+_CODE = re.compile(r"[{}();=<>|\\]|::|->|\", line \d")
+"""What lines of code and of logs have."""
+
 
 def end_cut(text: str, limit: int) -> str:
     """Return the text in at most `limit` characters, with `…` in place of its end."""
@@ -38,3 +48,18 @@ def middle_cut(text: str, limit: int) -> str:
         note = "[...]"
     keep = max(limit - len(note), 40)
     return text[: keep * 2 // 3] + note + text[len(text) - keep // 3 :]
+
+
+def title_of(text: str) -> str:
+    """Return the first sentence of a message in one line. What was pasted around it is not its title."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not lines:
+        return ""
+    ends = (lines[0], lines[-1]) if len(lines) > _PASTED else lines[:1]
+    line = " ".join(next((end for end in ends if _is_prose(end)), lines[0]).split())
+    end = _SENTENCE_END.search(line)
+    return line if end is None else line[: end.start() + 1]
+
+
+def _is_prose(line: str) -> bool:
+    return len(line.split()) >= _SENTENCE and line[0].isalpha() and not _CODE.search(line)

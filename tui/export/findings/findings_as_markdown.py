@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rundry.agent import coverage_words, end_word, estimate_words, plural
+from rundry.agent import coverage_words, end_word, estimate_words, plural, title_of
 
 from ...start.confirmed_findings import ORDER
 from ..markup import as_code, as_fence
@@ -27,7 +27,7 @@ _MOST_LINKS = 20
 
 def as_markdown(found: Findings) -> Iterator[str]:
     """Yield the page line by line: the result of the search, then each finding with its evidence and verdicts."""
-    yield f"# Findings: {as_code(found.state.task or found.state.run_id)}\n"
+    yield f"# Findings: {as_code(title_of(found.state.task) or found.state.run_id)}\n"
     yield from (f"- {line}\n" for line in _summary(found))
     if not found.rows:
         yield "\nThe search reported no findings.\n"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, end_word, held_words, money, plural, short, void_words
+from rundry.agent import clock, end_word, held_words, money, plural, short, title_of, void_words
 
 from ...control.end_words import proof_rows
 from .frame import page_end, page_start
@@ -26,7 +26,7 @@ _ORDER = {"confirmed": 0, None: 1, "refuted": 2}
 def run_page(run: Recorded) -> Iterator[str]:
     """Yield the page, piece by piece."""
     state, words = run.state, Words(run.hide)
-    title = " ".join((state.task or state.run_id).split())
+    title = title_of(state.task) or state.run_id
     yield from page_start(words.line(title))
     yield f"<h1>{words.line(title)}</h1>"
     yield from _verdict(state, words)
