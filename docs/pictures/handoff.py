@@ -50,7 +50,7 @@ async def draw(path: Path, target: Path, size: tuple[int, int], theme: str, suff
     async with app.run_test(size=size) as pilot:
         while controller.state.outcome is None:
             await pilot.pause(0.05)
-        await pilot.press("ctrl+r")
+        await pilot.press("alt+h")
         await pilot.pause(0.5)
         svg = app.export_screenshot(title="rundry")
         (target / f"handoff{suffix}.svg").write_text(svg.replace(str(path.parents[1]), "/home/me/project"))

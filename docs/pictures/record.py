@@ -84,7 +84,7 @@ def handoff(home: Home, folder: Path, path: Path) -> None:
     with home.screen(*words, cwd=home.root, rows=ROWS, columns=COLUMNS) as terminal:
         terminal.wait_for("handoff")
         linger(terminal, 2)
-        terminal.press("ctrl+r")
+        terminal.send("\x1bh")  # Alt+H
         linger(terminal, 4)
         save(terminal, path, "rundry: a hand-off")
 

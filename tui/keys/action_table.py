@@ -26,7 +26,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("effort", "Set effort", "how much the model reasons", takes="low | medium | high"),
     Action("format", "Set edit format", "how the model edits files", takes="[NAME]"),
     Action("stop", "Stop run", "or `now`, or a background command", "f8", takes="[now | NAME]", hint="stop"),
-    Action("handoff", "Show hand-off", "reason, attempts, what is left", "ctrl+r", hint="hand-off"),
+    Action("handoff", "Show hand-off", "reason, attempts, what is left", "alt+h", hint="hand-off"),
     Action("child", "Open child run", "the running one; {fold} on its entry", "alt+c", takes="[N]", hint="child run"),
     Action("parent", "Open parent run", "that started this one", hint="parent run"),
     Action("spend", "Show spend", "of each model in this run"),

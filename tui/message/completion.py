@@ -28,6 +28,8 @@ class Completion:
 
     start: int
     rows: Sequence[Suggestion]
+    title: str = ""
+    """A line above the rows."""
 
 
 UserCommand = tuple[str, str, str]

@@ -16,6 +16,7 @@ from ..keys.joined_keys import do_bound
 from ..keys.screen_keymap import keymap_of
 from ..text.show_text import bare, in_place
 from .completion import Completion, complete
+from .history_search import search_history
 from .message_history import History, kept_history
 from .pastes import Pastes
 from .workspace_files import list_files
@@ -107,6 +108,8 @@ class MessageBox(TextArea):
         self._suggestions = suggestions
         self._attachments = attachments
         self._controller = controller
+        self._draft_of_search: str | None = None
+        """The text that was in the box before the earlier messages were searched, or None if they are not."""
         self._files: Sequence[str] | None = None
         """The files of the workspace, or None if they are not listed yet."""
 
@@ -139,6 +142,9 @@ class MessageBox(TextArea):
 
     def send(self, *, steer: bool) -> None:
         """Send the text of the box, with its pastes unfolded."""
+        if self._draft_of_search is not None:
+            self.insert_chosen()
+            return
         typed = self.text
         text = self.pastes.unfold(typed).strip()
         if not text:
@@ -154,7 +160,7 @@ class MessageBox(TextArea):
             event.stop()
             event.prevent_default()
             return
-        handled = self._suggestion_key(event.key) or self._own_key(event)
+        handled = self._search_key(event.key) or self._suggestion_key(event.key) or self._own_key(event)
         if handled:
             event.stop()
             event.prevent_default()
@@ -173,6 +179,8 @@ class MessageBox(TextArea):
                 self.insert("\n")
             case "end_input" if not self.text:
                 self.post_message(self.LeaveAsked())
+            case "search_history":
+                self.search_history()
             case "older_message" if self.has_queue and not self.text:
                 self.post_message(self.QueueAsked())
             case "older_message" if self.cursor_location[0] == 0:
@@ -202,6 +210,24 @@ class MessageBox(TextArea):
             return True
         return event.key == "tab"  # other keys move the focus: a slip never leaves the message
 
+    def _search_key(self, key: str) -> bool:
+        """Carry out a key of the search through earlier messages. Return False if it is none of its keys."""
+        if self._draft_of_search is None:
+            return False
+        self.complete()  # keys in a burst arrive before the event about the changed text
+        match keymap_of(self).action_of(key, "suggestions") or self._keys.get(key):
+            case "suggestion_up":
+                self._suggestions.move(-1)
+            case "suggestion_down" | "search_history":
+                self._suggestions.move(1)
+            case "suggestion_close":
+                self._end_search(self._draft_of_search)
+            case "suggestion_take":
+                self.insert_chosen()
+            case _:
+                return False
+        return True
+
     def _suggestion_key(self, key: str) -> bool:
         if self._suggestions.completion is not None:
             self.complete()  # keys in a burst arrive before the event about the changed text
@@ -230,10 +256,23 @@ class MessageBox(TextArea):
                 return False
         return True
 
+    def search_history(self) -> None:
+        """Search the earlier messages by what is typed now; the text of the box returns if none is taken."""
+        self._draft_of_search = self.text
+        self.text = ""
+        self.complete()
+
+    def _end_search(self, text: str) -> None:
+        self._draft_of_search = None
+        self._suggestions.show(None)
+        self.fill(text)
+
     def insert_chosen(self) -> None:
         """Replace the word that is being completed by the chosen suggestion."""
         chosen, completion = self._suggestions.chosen, self._suggestions.completion
-        if chosen is not None and completion is not None:
+        if chosen is not None and self._draft_of_search is not None:
+            self._end_search(chosen.insert)
+        elif chosen is not None and completion is not None:
             row, column = self.cursor_location
             self.replace(chosen.insert, (row, completion.start), (row, column))
 
@@ -284,7 +323,12 @@ class MessageBox(TextArea):
         self._attachments.show_images(self.text, self._attaches_from())
 
     def complete(self) -> None:
-        """Suggest completions; again when the files are known."""
+        """Suggest completions, again when the files are known; while earlier messages are searched, those."""
+        if self._draft_of_search is not None:
+            title = keymap_of(self).named("earlier messages   {suggestion_take} takes one   {search_history} older")
+            width = self.screen.size.width - 4
+            self._suggestions.show(search_history(self.recalled.sent, self.text, width, title))
+            return
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         files = self._workspace_files() if "@" in before and self._acts else ()

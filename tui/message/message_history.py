@@ -114,6 +114,11 @@ class History:
         self._at = len(self._sent)
         self._draft = ""
 
+    @property
+    def sent(self) -> Sequence[str]:
+        """The messages, oldest first."""
+        return self._sent
+
     def older(self, current: str) -> str | None:
         """Return the previous message, or None if there is none.
 

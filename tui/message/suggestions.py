@@ -50,8 +50,9 @@ class Suggestions(Widget):
     def on_click(self, event: events.Click) -> None:
         """Insert the clicked suggestion."""
         event.stop()
-        if self.completion is not None and 0 <= event.y < len(self.completion.rows):
-            self._chosen = event.y
+        row = event.y - bool(self.completion.title) if self.completion is not None else -1
+        if self.completion is not None and 0 <= row < len(self.completion.rows):
+            self._chosen = row
             self.refresh()
             self.post_message(self.Clicked())
 
@@ -67,4 +68,5 @@ class Suggestions(Widget):
             )
             for n, row in enumerate(rows)
         ]
-        return Content("\n").join(lines)
+        title = self.completion.title if self.completion is not None else ""
+        return Content("\n").join([Content.styled(title, "$dim"), *lines] if title else lines)

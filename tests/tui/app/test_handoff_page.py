@@ -70,7 +70,7 @@ async def opened(stage: Stage, pilot, event: HandoffOpened = OPENED) -> str:
 async def opened_after(stage: Stage, pilot, event: HandoffOpened) -> str:
     stage.play(event, Waiting(why="handoff"))
     await stage.caught_up(pilot)
-    await pilot.press("ctrl+r")
+    await pilot.press("alt+h")
     await until(pilot, lambda: isinstance(stage.app.screen, HandoffPage))
     assert isinstance(stage.app.screen, HandoffPage)
     return stage.text()
@@ -116,7 +116,7 @@ async def test_everything_of_the_record_is_on_the_page_and_foreign_signs_are_mar
         await pilot.press("escape")
         stage.play(HandoffOpened(reason=hostile, suggested_action="s", record=record))
         await stage.caught_up(pilot)
-        await pilot.press("ctrl+r")
+        await pilot.press("alt+h")
         await until(pilot, lambda: isinstance(stage.app.screen, HandoffPage))
         text = await shows(pilot, "waits for you")
         assert "\u202e" not in text and "\x1b" not in text
@@ -140,7 +140,7 @@ async def test_an_open_proposal_names_the_keys_and_commands_that_decide_on_it_un
         await pilot.press("escape")
         stage.play(ProposalDecided(proposal_id="p1", decision="reject", by="person"))
         await stage.caught_up(pilot)
-        await pilot.press("ctrl+r")
+        await pilot.press("alt+h")
         assert "rundry approve" not in await shows(pilot, "waits for you")
 
 
@@ -149,7 +149,7 @@ async def test_the_page_is_there_after_the_hand_off_was_resumed_and_r_begins_the
     async with stage.app.run_test(size=(80, 24)) as pilot:
         await opened(stage, pilot)
         stage.play(HandoffClosed(by="person"))
-        await pilot.press("escape", "ctrl+r")
+        await pilot.press("escape", "alt+h")
         await until(pilot, lambda: "resumed" in stage.text().splitlines()[0])
         await pilot.press("r")
         await until(pilot, lambda: stage.app.screen is stage.screen)
@@ -160,7 +160,7 @@ async def test_without_a_hand_off_the_key_says_so():
     stage = Stage()
     async with stage.app.run_test(size=(80, 24)) as pilot:
         stage.play(started())
-        await pilot.press("ctrl+r")
+        await pilot.press("alt+h")
         await shows(pilot, "this run has no hand-off")
 
 
@@ -210,7 +210,7 @@ async def test_the_head_says_who_is_asked_while_it_is_not_the_person():
     async with stage.app.run_test(size=(80, 24)) as pilot:
         stage.play(started(), OPENED, TierAsked(number=2, kind="command", name="mail me", until=None))
         await stage.caught_up(pilot)
-        await pilot.press("ctrl+r")
+        await pilot.press("alt+h")
         await until(pilot, lambda: "asks mail me" in stage.text().splitlines()[0])
         await pilot.press("escape")
         stage.play(TierPassed(number=2, why="notified"))

@@ -186,7 +186,7 @@ async def test_the_page_of_a_hand_off_has_no_key_to_resume_in_a_view_that_only_w
     stage = watched(HandoffOpened(reason="asked", suggested_action="Look at it.", record=record))
     async with stage.app.run_test(size=(120, 40)) as pilot:
         await shows(pilot, "this view only shows the run")
-        await pilot.press("ctrl+r")
+        await pilot.press("alt+h")
         await until(pilot, lambda: isinstance(stage.app.screen, HandoffPage))
         text = await shows(pilot, "copy as Markdown")
         assert "resume with hint" not in text

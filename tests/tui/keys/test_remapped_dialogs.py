@@ -150,7 +150,7 @@ async def test_the_page_of_a_hand_off_takes_and_shows_the_keys_of_the_config():
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*RUN, HandoffOpened(reason="r", suggested_action="s", record=HandoffRecord(task="t")))
         await stage.caught_up(pilot)
-        await pilot.press("ctrl+r")
+        await pilot.press("alt+h")
         text = await shows(pilot, "c copy as Markdown")
         assert "x back" in text and "resume with hint" not in text
         await pilot.press("escape", "r", "y")

@@ -10,6 +10,7 @@ import pytest
 from fakes.screens import PlayedStart, Stage
 from painted import until
 
+from rundry.tui.message.history_search import search_history
 from rundry.tui.message.message_history import History, HistoryFile
 
 KEY = "sk-proj-" + "a1B2c3D4" * 6
@@ -103,3 +104,43 @@ async def test_a_key_that_was_typed_is_recalled_in_this_session_and_hidden_in_th
         await until(pilot, lambda: later.screen.message.box.text.startswith("or "))
         await pilot.press("down")
         await until(pilot, lambda: later.screen.message.box.text == "hi")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows"),
+    [
+        ("", ["run tests", "Fix the parser", "look at a and b"]),
+        ("FIX", ["Fix the parser"]),
+        ("b a", ["Fix the parser", "look at a and b"][1:]),
+        ("nowhere", ["no earlier message has this"]),
+    ],
+)
+def test_a_search_finds_the_newest_messages_with_all_words_once(wanted: str, rows: list[str]):
+    sent = ["look at a and b", "run tests", "Fix\n the parser", "run tests"]
+    found = search_history(sent, wanted, 60, "title")
+    assert [row.label or row.about for row in found.rows] == rows
+
+
+def test_a_long_message_is_shown_at_its_match_and_fits_the_width():
+    (row,) = search_history(["x " * 200 + "needle" + " y" * 200], "needle", 40, "title").rows
+    assert "needle" in row.label and len(row.label) <= 40
+
+
+async def test_ctrl_r_searches_while_typed_takes_one_and_gives_the_draft_back(tmp_path: Path):
+    for text in ("fix the parser", "fix the lexer", "run the suite"):
+        HistoryFile(tmp_path, tmp_path).add(text)
+    stage = Stage(start=PlayedStart(tmp_path))
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        box = stage.screen.message.box
+        await pilot.press(*"draft", "ctrl+r", *"fix")
+        await until(pilot, lambda: "› fix the lexer" in stage.text() and "run the suite" not in stage.text())
+        assert "earlier messages" in stage.text()
+        await pilot.press("escape")
+        await until(pilot, lambda: box.text == "draft" and "earlier messages" not in stage.text())
+        await pilot.press("ctrl+r", *"fix", "ctrl+r")
+        await until(pilot, lambda: "› fix the parser" in stage.text())
+        await pilot.press("enter")
+        await until(pilot, lambda: box.text == "fix the parser" and "earlier messages" not in stage.text())
+        assert stage.link.begun == [], "it is in the box, and not sent"
+        await pilot.press("ctrl+r", *"zzz", "enter")
+        await until(pilot, lambda: box.text == "zzz")
