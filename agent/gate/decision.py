@@ -11,7 +11,7 @@ import msgspec
 
 from ..host.file_errors import WriteFailed
 from ..layers.layer_effects import IN_MEMORY
-from ..protocol import GIT_HELD, PERSON, Decide, Rule, is_client
+from ..protocol import GIT_HELD, PERSON, Decide, is_client
 from ..protocol.text.counts import first_names, plural
 from ..protocol.text.hunks import Split, apply_hunks
 from .cuts import cut
@@ -22,14 +22,16 @@ from .ruling import EntryRuling, Ruling, approved
 from .text_diff import split_bytes
 
 if TYPE_CHECKING:
-    from ..protocol import EntryChoice
+    from ..protocol import EntryChoice, Rule
     from .effects_draft import EntryDraft
+    from .rules import RuleOffer
 
 _LONGEST_NOTE = 4_000
 _TOO_LONG = f"the text would be longer than {IN_MEMORY:,} bytes: accept the file or skip it"
 _NOTHING_ACCEPTED = "nothing is accepted: reject the proposal instead"
 _MOST_NAMED = 5
 _WHOLE = EntryRuling()
+_NO_RULE = "no rule could allow this proposal in future"
 
 
 def refused_to_client(command: Decide, *, needs_person: bool) -> str | None:
@@ -39,14 +41,15 @@ def refused_to_client(command: Decide, *, needs_person: bool) -> str | None:
     """
     if not is_client(command.by) or command.verdict == "reject":
         return None
-    is_plain = command.verdict == "approve" and command.text is None and not (command.always or command.session)
+    adds_rules = command.always or command.session or command.prefix
+    is_plain = command.verdict == "approve" and command.text is None and not adds_rules
     if not is_plain or command.hunks is not None or command.cuts or command.entries:
         return f"{command.by} can only approve or reject a whole proposal: a person can do more"
     return f"only a person can approve this, not {command.by}" if needs_person else None
 
 
-def rule_on_decision(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
-    """Return the ruling, or why the decision is not possible. `rule` is the rule that `always` would write, if any."""
+def rule_on_decision(command: Decide, draft: Draft, parts: Split | None, offer: RuleOffer) -> Ruling | str:
+    """Return the ruling, or why the decision is not possible. `offer`: the rules that can be added with it."""
     if isinstance(draft, EffectsDraft):
         return _rule_on_effects(command, draft)
     if command.entries:
@@ -55,10 +58,18 @@ def rule_on_decision(command: Decide, draft: Draft, parts: Split | None, rule: R
         parts = cut(parts, command.cuts) if command.cuts and parts is not None else parts
     except IndexError as error:
         return str(error)
-    return _rule(command, draft, parts, rule)
+    return _rule(command, draft, parts, offer)
 
 
-def _rule(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
+def added_rules(command: Decide, offer: RuleOffer) -> list[Rule]:
+    """Return the rules that a decision adds."""
+    is_whole = command.session or (command.always and command.text is None)
+    if command.verdict != "approve" or not is_whole:
+        return []
+    return offer.prefixes if command.prefix else offer.rules
+
+
+def _rule(command: Decide, draft: Draft, parts: Split | None, offer: RuleOffer) -> Ruling | str:
     match command.verdict:
         case "reject":
             return rejected(command, draft, parts)
@@ -66,10 +77,14 @@ def _rule(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None)
             return _part(command, draft, parts)
         case "approve" if command.text is not None and not command.session:
             return _edited(command, command.text, draft)
-        case "approve" if rule is None and (command.always or command.session):
-            return "no rule could allow this proposal in future: approve it once"
-        case "approve" if command.always and rule is not None:
-            return msgspec.structs.replace(_whole(command, draft), rule=rule_text(rule))
+        case "approve" if command.prefix and not (command.always or command.session):
+            return "a prefix is allowed always or for the session: say which"
+        case "approve" if (command.always or command.session) and not added_rules(command, offer):
+            missing = "this command has no prefix" if command.prefix and offer.rules else _NO_RULE
+            return f"{missing}: approve it once"
+        case "approve" if command.always:
+            rules = [rule_text(rule) for rule in added_rules(command, offer)]
+            return msgspec.structs.replace(_whole(command, draft), rules=rules)
         case "approve":
             return _whole(command, draft)
         case "again" | "mine":
@@ -178,8 +193,8 @@ def _rule_on_effects(command: Decide, draft: EffectsDraft) -> Ruling | str:
             return _rejected_effects(command, draft)
         case "again" | "mine":
             return "this proposal is not in conflict: approve it, accept some of its entries, or reject it"
-        case _ if command.always or command.session:
-            return "no rule could allow this proposal in future: approve it once"
+        case _ if command.always or command.session or command.prefix:
+            return f"{_NO_RULE}: approve it once"
         case _ if command.text is not None or command.hunks is not None or command.cuts or command.hunk_reasons:
             return "name the entry: this proposal has several"
         case "approve" if command.entries:

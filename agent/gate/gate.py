@@ -15,7 +15,7 @@ from ..host.real_paths import real_path
 from ..host.watch_files import watch_files
 from ..protocol import Clock, Decide, GateMode, Rule, RuleAdded, Waiting
 from ..state.common.person_requests import next_proposal_id
-from .decision import refused_to_client, rule_on_decision
+from .decision import added_rules, refused_to_client, rule_on_decision
 from .draft import Draft, EffectsDraft, FileDraft, digest_of_draft
 from .policy import Verdict, is_named
 from .proposal_events import SINGLE_FILE, Place, decided, in_conflict, opened, rebased
@@ -206,12 +206,12 @@ class Gate:
         if waiting.id in self.postponed.proposals:
             self.decide_later(command)
             return None
-        if ruling.rule is not None and waiting.verdict.rule is not None:
-            ruling = self.policy.remember(waiting.verdict.rule, ruling)
-        elif command.session and waiting.verdict.rule is not None:
-            rule = run_rule(waiting.verdict.rule)
-            self.policy.add(rule)
-            waiting.events.record(RuleAdded(rule=rule))
+        for rule in added_rules(command, waiting.verdict.offer):
+            if command.always:
+                ruling = self.policy.remember(rule, ruling)
+            else:
+                self.policy.add(run_rule(rule))
+                waiting.events.record(RuleAdded(rule=run_rule(rule)))
         waiting.decide(ruling)
         return None
 
@@ -223,7 +223,7 @@ class Gate:
         if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
             ruling = resolve_conflict(command, waiting.draft, waiting.conflict)
         else:
-            ruling = rule_on_decision(command, waiting.draft, waiting.parts, waiting.verdict.rule)
+            ruling = rule_on_decision(command, waiting.draft, waiting.parts, waiting.verdict.offer)
         return ruling if isinstance(ruling, str) else msgspec.structs.replace(ruling, channel=command.channel)
 
     def judge_effect(self, kind: Class, paths: Sequence[str], *, is_hook: bool, command: str = "") -> Verdict:

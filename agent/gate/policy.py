@@ -28,7 +28,16 @@ from ..shell.rule_matches import Hit, named_paths
 from ..shell.unwrap import unwrapped
 from .draft import CommandDraft, FileDraft
 from .guarded_paths import GuardedPaths
-from .rules import allows_part, applies_to_file, command_rule, exact_file_rule, match_command, rule_text
+from .rules import (
+    NO_RULES,
+    RuleOffer,
+    allows_part,
+    applies_to_file,
+    exact_file_rule,
+    match_command,
+    offer_for_commands,
+    rule_text,
+)
 from .untrusted_repository import runs_code
 
 _MOST_SHOWN = 52
@@ -50,8 +59,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What needs approval: names of commands, or `edits`."""
     danger: bool = False
     """Whether the person must decide in every mode; `always` is then not possible."""
-    rule: Rule | None = None
-    """The rule that `always` would write; None if no rule could allow this."""
+    offer: RuleOffer = NO_RULES
+    """The rules that would allow this from now on."""
 
 
 class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +127,7 @@ def _judge_file(draft: FileDraft, context: PolicyContext) -> Verdict:
         action="ask",
         why=[f"the gate is set to `{context.mode}`: changes wait"],
         needs=["edits"],
-        rule=exact_file_rule(draft.tool, draft.path),
+        offer=RuleOffer(rules=[exact_file_rule(draft.tool, draft.path)]),
     )
 
 
@@ -221,9 +230,8 @@ def _judge_command(draft: CommandDraft, context: PolicyContext, *, in_layer: boo
         why.insert(0, f"commands ask here although the gate is set to `effects`: {_why_not_in_layer(draft, context)}")
     if context.why_no_layers and not context.layers and not only_reads(line):
         why.append(IN_PLACE)
-    single = not doubts and len({part.words for part in unruled}) == 1 and unruled[0].is_known
     needs = _needs(line, unruled, context)
-    return Verdict(action="ask", why=why, needs=needs, rule=command_rule(unruled[0]) if single else None)
+    return Verdict(action="ask", why=why, needs=needs, offer=NO_RULES if doubts else offer_for_commands(unruled))
 
 
 def _why_never(context: PolicyContext) -> str:

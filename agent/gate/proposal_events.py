@@ -42,6 +42,7 @@ def opened(
 ) -> ProposalOpened:
     """Return the event of a new proposal: one that waits, or one that the policy decides immediately."""
     is_asking, (file, files) = verdict.action == "ask", place
+    rules = [rule_text(rule) for rule in verdict.offer.rules]
     common = ProposalOpened(
         proposal_id=proposal_id,
         tool=draft.tool,
@@ -50,7 +51,9 @@ def opened(
         asks=[*verdict.why, *_form(draft)] if is_asking else [],
         needs=verdict.needs if is_asking else [],
         danger=verdict.danger,
-        rule=None if verdict.rule is None else rule_text(verdict.rule),
+        rule=rules[0] if len(rules) == 1 else None,
+        rules=rules,
+        prefixes=[rule_text(rule) for rule in verdict.offer.prefixes],
         who=who,
         file=file,
         files=files,
@@ -153,7 +156,8 @@ def decided(proposal_id: str, ruling: Ruling, blobs: Blobs) -> ProposalDecided:
         decision=decision,
         by=ruling.by,
         reason=ruling.reason,
-        rule=ruling.rule,
+        rule=ruling.rules[0] if len(ruling.rules) == 1 else None,
+        rules=ruling.rules,
         taken=ruling.accepted,
         left=ruling.left,
         cuts=ruling.cuts,

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..host.files.git_patterns import git_spec
 from ..protocol import Rule
+from ..shell.command_prefix import prefix_words
 from ..shell.flags import is_launcher
 from ..shell.line_parser import parse_line
 from ..shell.rule_matches import Hit, hit
@@ -77,9 +80,37 @@ def run_rule(rule: Rule) -> Rule:
     return rule if rule.path is None else Rule(verdict="allow", path=rule.path)
 
 
-def command_rule(part: PlainCommand) -> Rule:
-    """Return the rule that `always` writes for a plain command: these words and any that follow."""
-    return Rule(verdict="allow", tool="run_command", command=shlex.join(part.texts))
+class RuleOffer(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules that a person can add when they approve a proposal. All rules of one list are added together."""
+
+    rules: list[Rule] = []
+    """They allow exactly this: these files, or each command with all its words (and any that follow). Empty: there are
+    none."""
+    prefixes: list[Rule] = []
+    """They allow also other arguments of these commands. Empty: there are none, or they are the same as `rules`."""
+
+
+_MOST_RULES = 5
+"""Rules that are offered together, so that all of them can be read before they are added."""
+NO_RULES = RuleOffer()
+
+
+def offer_for_commands(parts: Sequence[PlainCommand]) -> RuleOffer:
+    """Return the rules that together allow these commands: one for each, with all its words or with its prefix."""
+    exact = [_rule_that_allows(part, part.texts if part.is_known else []) for part in parts]
+    wider = [_rule_that_allows(part, prefix_words(part)) or own for part, own in zip(parts, exact, strict=True)]
+    rules, prefixes = _all_or_none(exact), _all_or_none(wider)
+    return RuleOffer(rules=rules, prefixes=[] if prefixes == rules else prefixes)
+
+
+def _rule_that_allows(part: PlainCommand, words: Sequence[str]) -> Rule | None:
+    rule = Rule(verdict="allow", tool="run_command", command=shlex.join(words))
+    return rule if words and allows_part(rule, part) else None
+
+
+def _all_or_none(rules: Sequence[Rule | None]) -> list[Rule]:
+    found = list(dict.fromkeys(rule for rule in rules if rule is not None))
+    return found if None not in rules and len(found) <= _MOST_RULES else []
 
 
 @lru_cache(maxsize=256)

@@ -59,8 +59,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """Why the person skipped a hunk, by its index."""
     cuts: dict[int, list[int]] = {}
     """How the person split hunks: `accepted` and `left` then count their parts."""
-    rule: str | None = None
-    """The rule that `always` wrote."""
+    rules: list[str] = []
+    """The rules that `always` wrote."""
     entries: dict[int, EntryRuling] = {}
     """Of what a command would change: the entries that were not accepted exactly as proposed, by their index."""
     channel: str = ""
@@ -77,7 +77,6 @@ def approved(
     accepted: int | None = None,
     left: dict[int, str] | None = None,
     edited: bool = False,
-    rule: str | None = None,
 ) -> Ruling:
     """Return an approval, with the draft's own bytes unless others are given."""
     return Ruling(
@@ -90,7 +89,6 @@ def approved(
         accepted=accepted,
         left=left or {},
         edited=edited or (isinstance(draft, FileDraft) and draft.edited),
-        rule=rule,
     )
 
 

@@ -12,7 +12,7 @@ from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
 from .draft import Draft, EffectsDraft, McpDraft
 from .effects_policy import judge_effect, judge_effects
 from .policy import PolicyContext, Verdict, judge
-from .rules import rule_text
+from .rules import RuleOffer, rule_text
 
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
@@ -151,8 +151,8 @@ def _judge_mcp(draft: McpDraft, mode: GateMode, rules: Sequence[Rule]) -> Verdic
     if allowed is not None:
         return Verdict(action="allow", why=[f"a rule allows it: {rule_text(allowed)}"])
     said = "".join(f"; {line}" for line in _claims(draft))
-    rule = Rule(verdict="allow", tool=draft.tool)
-    return Verdict(action="ask", why=[f"no rule allows {draft.tool}{said}"], rule=rule)
+    offer = RuleOffer(rules=[Rule(verdict="allow", tool=draft.tool)])
+    return Verdict(action="ask", why=[f"no rule allows {draft.tool}{said}"], offer=offer)
 
 
 def _claims(draft: McpDraft) -> list[str]:

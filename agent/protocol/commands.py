@@ -77,9 +77,11 @@ class Decide(_Command, frozen=True, kw_only=True):
     """The new text as edited by the person, instead of the proposed text."""
     reason: str | None = None
     always: bool = False
-    """Also add the rule that the proposal suggests."""
+    """Also add the rules that the proposal suggests."""
     session: bool = False
     """Also allow the same for the rest of this run: the command's words, or edits of the path. `RemoveRule` ends it."""
+    prefix: bool = False
+    """With `always` or `session`: the rules in `prefixes` of the proposal, instead of those in `rules`."""
     channel: str = ""
     """The program through which it was decided, such as `acp:zed`. Empty means a view of rundry or its command line."""
 

@@ -32,7 +32,7 @@ from .program_names import (
 )
 from .subcommands import subcommands
 
-__all__ = ["base", "hides", "is_launcher", "risk", "script_of", "unknown_word"]
+__all__ = ["base", "hides", "is_launcher", "launched_at", "risk", "script_at", "script_of", "unknown_word"]
 
 _PRINT = re.compile(r"\d+(,(\d+|\$))?p")
 """A sed script that only prints lines."""
@@ -107,6 +107,24 @@ def is_launcher(texts: Sequence[str], reach: int) -> bool:
     """Return whether the first `reach` words do not include the launched command: such a rule would allow any."""
     launched = _launch(texts)
     return launched is not None and reach <= launched.at
+
+
+def launched_at(texts: Sequence[str]) -> int | None:
+    """Return the index of the launched command, or None if this is not a launcher.
+
+    It is past the last word if nothing is launched, or the place is unknown.
+    """
+    launched = _launch(texts)
+    return None if launched is None else len(texts) if launched.unknown is not None else launched.at
+
+
+def script_at(texts: Sequence[str]) -> int | None:
+    """Return the index of the script that directly follows an interpreter, or of the module after `-m`, or None."""
+    language = _language(base(texts[0]))
+    if language is None:
+        return None
+    at = texts.index("-m") + 1 if language == "python" and "-m" in texts else 1
+    return at if at < len(texts) and not texts[at].startswith("-") else None
 
 
 def script_of(part: PlainCommand) -> str | None:

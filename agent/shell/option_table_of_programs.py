@@ -23,6 +23,8 @@ class Harmless(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Globs of options that match `options` but are not harmless."""
     commands: list[str] = []
     """If given, any other subcommand of the program asks."""
+    plain: list[str] = []
+    """Those of the programs whose arguments are files, patterns or expressions: none is a subcommand."""
     forbids_assignments: bool = False
     """Whether `NAME=VALUE` asks, because it sets a variable for the program that is run."""
     source: list[str]

@@ -18,6 +18,8 @@ class Subcommands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """All built-in subcommands of the program."""
     has_aliases: bool = True
     """Whether users, repositories or extensions can add subcommands, so that an unlisted name may mean anything."""
+    groups: frozenset[str] = frozenset()
+    """Subcommands that take a subcommand of their own: `stash` of git."""
     aliases: dict[str, str] = {}
     """Alternative names that the program itself defines."""
     valued: frozenset[str] = frozenset()

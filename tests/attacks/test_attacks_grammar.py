@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 import rundry.agent
+from rundry.agent.gate.rules import NO_RULES
 from rundry.agent.protocol import GateMode
 from rundry.agent.shell.line_parser import parse_line
 from rundry.agent.shell.parse_words import simple_commands
@@ -49,7 +50,7 @@ def test_a_line_that_crashes_the_grammar_costs_a_doubt_and_the_next_one_is_read(
 def test_a_line_that_the_grammar_gave_up_on_asks_in_every_mode_and_says_why(verdict, mode):
     stalling = "\\'\"#(?(>${<<\"E\n>c *2>$i\\'&>${o\n"
     given = verdict(stalling, "echo", mode=mode, sandbox="bubblewrap")
-    assert (given.action, given.rule) == ("ask", None)
+    assert (given.action, given.offer) == ("ask", NO_RULES)
     assert given.why == ["the command could not be parsed, so no rule applies: bash's grammar takes too long"]
     assert verdict("ls -la", mode=GateMode.AUTO, sandbox="bubblewrap").action == "allow"
 

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from rundry.agent.gate.draft import read_file_state
+from rundry.agent.gate.rules import NO_RULES
 from rundry.agent.host.file_errors import PathRefused
 from rundry.agent.protocol import GateMode, Rule
 
@@ -68,7 +69,7 @@ def test_protected_files_ask_in_every_mode_before_they_exist_and_never_offer_alw
     allow = Rule(verdict="allow", tool="write_file")
     for mode in (GateMode.ASK, GateMode.EDITS, GateMode.AUTO):
         verdict = place.judge_file(name, mode=mode, rules=[allow])
-        assert (verdict.action, verdict.danger, verdict.rule) == ("ask", True, None)
+        assert (verdict.action, verdict.danger, verdict.offer) == ("ask", True, NO_RULES)
     assert place.judge_file(name, mode=GateMode.READ).action == "deny"
 
 
@@ -90,7 +91,7 @@ def test_paths_outside_and_secrets_never_come_before_the_gate(place, name):
 
 
 def test_the_rule_of_always_is_for_exactly_this_file(place):
-    rule = place.judge_file("a[1]*.py").rule
+    (rule,) = place.judge_file("a[1]*.py").offer.rules
     assert place.judge_file("a[1]*.py", rules=[rule]).action == "allow"
     assert place.judge_file("a1x.py", rules=[rule]).action == "ask"
 
@@ -129,7 +130,7 @@ def test_a_hard_link_an_executable_and_a_file_behind_a_link_ask_in_every_mode_wi
     for name, said in _odd_files(place).items():
         for mode in (GateMode.ASK, GateMode.EDITS, GateMode.AUTO):
             verdict = place.judge_file(name, mode=mode, rules=[Rule(verdict="allow", tool="write_file")])
-            assert (verdict.action, verdict.danger, verdict.rule) == ("ask", True, None), name
+            assert (verdict.action, verdict.danger, verdict.offer) == ("ask", True, NO_RULES), name
             assert said in "\n".join(verdict.why), name
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rundry.agent.gate.rules import rule_text
+from rundry.agent.gate.rules import NO_RULES, rule_text
 from rundry.agent.protocol import GateMode, ProposalDecided, Rule
 
 
@@ -93,7 +93,7 @@ def test_a_command_that_surely_writes_a_protected_file_asks_in_every_mode(place,
     (place.ws.root / "link").symlink_to(".git")
     for mode in (GateMode.ASK, GateMode.EDITS, GateMode.AUTO):
         verdict = place.judge_command(command, "tee", "echo", "cp", "mv", mode=mode, sandbox="x", unsandboxed_ok=True)
-        assert (verdict.action, verdict.danger, verdict.rule) == ("ask", True, None)
+        assert (verdict.action, verdict.danger, verdict.offer) == ("ask", True, NO_RULES)
 
 
 @pytest.mark.parametrize("command", ["rm -rf .", "chmod -R 777 .", "rm -rf sub/..", "cd sub && rm -r .."])
@@ -108,11 +108,12 @@ def test_what_takes_the_whole_workspace_with_its_repository_asks_in_every_mode(p
 
 def test_always_offers_a_rule_only_where_the_rule_would_let_the_command_pass(place):
     verdict = place.judge_command("pytest -k 'a b'")
-    assert verdict.rule == Rule(verdict="allow", tool="run_command", command="pytest -k 'a b'")
-    assert place.judge_command("pytest -k 'a b'", verdict.rule.command).action == "allow"
-    assert place.judge_command("pytest -k a", verdict.rule.command).action == "ask"
-    assert place.judge_command("pytest && make", "pytest").rule.command == "make"
-    assert place.judge_command("pytest && make").rule is None
+    assert verdict.offer.rules == [Rule(verdict="allow", tool="run_command", command="pytest -k 'a b'")]
+    assert place.judge_command("pytest -k 'a b'", "pytest -k 'a b'").action == "allow"
+    assert place.judge_command("pytest -k a", "pytest -k 'a b'").action == "ask"
+    assert [rule.command for rule in place.judge_command("pytest && make", "pytest").offer.rules] == ["make"]
+    assert [rule.command for rule in place.judge_command("pytest && make").offer.rules] == ["pytest", "make"]
+    assert place.judge_command("pytest && make $X").offer == NO_RULES
 
 
 def test_an_ask_rule_holds_against_an_allow_rule(place):

@@ -17,8 +17,9 @@ from pydantic import ValidationError
 from rundry.agent import SHORT_DIGEST, Decide, GateVerdict, ProposalOpened, RebaseResult, RundryError
 
 from ..gate.pending_decision import PendingDecision
-from ..gate.proposal_words import may_always, notes
+from ..gate.proposal_words import allowed_words, may_always, notes, rules_of
 from ..keys.keymap import Keymap
+from ..text.shorten_cells import cells_cut
 from ..text.show_text import one_line
 from .narration import call_of
 from .tool_calls import Place, kind_of, location, note_content, proposal_content, proposal_line
@@ -30,12 +31,15 @@ if TYPE_CHECKING:
 _READ_SECONDS = 2.0
 """Seconds within which the editor must return an unsaved buffer."""
 UNSAVED = "the editor has unsaved changes in this file: an approved edit changes the file on disk, without them"
-_VERDICTS: dict[str, tuple[GateVerdict, bool]] = {
-    "approve": ("approve", False),
-    "session": ("approve", True),
-    "reject": ("reject", False),
-    "again": ("again", False),
-    "mine": ("mine", False),
+_OPTION = 60
+"""Cells of what an option allows."""
+_VERDICTS: dict[str, GateVerdict] = {
+    "approve": "approve",
+    "session": "approve",
+    "prefix": "approve",
+    "reject": "reject",
+    "again": "again",
+    "mine": "mine",
 }
 
 
@@ -116,13 +120,13 @@ class Permissions:
         if chosen not in {option.option_id for option in options_for(opened, rebasing)}:
             self._leave_open(opened, f"{one_line(chosen)[:40]!r} was not one of the answers")
             return
-        verdict, session = _VERDICTS[chosen]
         number = self.controller.decide(
             Decide(
                 proposal_id=opened.proposal_id,
                 digest=opened.digest,
-                verdict=verdict,
-                session=session,
+                verdict=_VERDICTS[chosen],
+                session=chosen in ("session", "prefix"),
+                prefix=chosen == "prefix",
                 channel=self.channel,
             )
         )
@@ -181,7 +185,11 @@ def options_for(opened: ProposalOpened, rebasing: RebaseResult | None) -> list[P
         ]
     found = [PermissionOption(option_id="approve", name="Allow once", kind="allow_once")]
     if may_always(opened):
-        rule = opened.rule or ""
-        what = one_line(rule.partition(": ")[2] or rule.removeprefix("allow "))[:60]
-        found.append(PermissionOption(option_id="session", name=f"Allow for this session: {what}", kind="allow_always"))
+        name = "Allow for this session"
+        if rules_of(opened):
+            what = cells_cut(allowed_words(opened), _OPTION)
+            found.append(PermissionOption(option_id="session", name=f"{name}: {what}", kind="allow_always"))
+        if opened.prefixes:
+            what = f"{name}, all arguments: {allowed_words(opened, prefix=True)}"
+            found.append(PermissionOption(option_id="prefix", name=what, kind="allow_always"))
     return [*found, reject]

@@ -14,20 +14,22 @@ from .entry_choices import effects_approval, effects_rejection, has_text, is_hel
 from .entry_rows import unfolds
 from .gate_review import ONE_FILE, plan_approval
 from .pending_decision import approval, rejection, way_out
-from .proposal_words import can_be_joined, is_editable, may_always, session_question
+from .proposal_words import allow_question, can_be_joined, is_editable, may_always, rules_of
 
 if TYPE_CHECKING:
     from .edit_proposal import ProposalEdit
     from .gate_review import ProposalSource
     from .proposal_view import ProposalView
 
-ASKS_FIRST = ("always", "session", "approve_all")
-"""Actions that show what they do, and do it when their key is pressed again."""
+ASKS_FIRST = ("always", "session", "approve_all", "prefix")
+"""Actions that show what they do, and do it when their key is pressed again; or that answer what others show."""
 END_FIRST = "scroll to the end first ({scroll_page_down}, {scroll_end})"
 OUT_OF_SIGHT = "scrolled to the hunk: {pick} accepts or skips it"
 SCROLLED = "scrolled down: {approve} approves after the end was shown"
 NO_ALWAYS = "not possible here: this needs a decision each time"
-NO_ONE_RULE = "not possible here: no single rule would allow it"
+NO_ONE_RULE = "not possible here: no rule would allow it"
+NO_PREFIX = "this command has no prefix that a rule could allow"
+ALLOW_FIRST = "press {session} or {always} first: it shows what {prefix} allows"
 NOT_WHOLE = "this applies to the whole, unedited proposal: accept all, or press {approve} for this once"
 NOT_JOINED = "the file has no text to edit: {again} asks the model again, {mine} keeps it as it is, {reject} rejects"
 OPEN_FIRST = "open a file first: {open_entry}"
@@ -53,6 +55,7 @@ class GateActions:
             "mine": lambda: self._resolve("mine"),
             "always": lambda: self._allow(always=True),
             "session": lambda: self._allow(always=False),
+            "prefix": self._allow_prefix,
             "approve_all": self._approve_all,
             "explain": view.explain,
             "pick": self._pick,
@@ -176,7 +179,7 @@ class GateActions:
         self._decide(way_out(view.shown, view.review.pending, self._digest, how))
 
     def _allow(self, *, always: bool) -> None:
-        """Show first what is allowed from now on; then approve, and add the rule: to the config, or to this run."""
+        """Show first what is allowed from now on; then approve, and add the rules: to the config, or to this run."""
         view = self._view
         proposal, pending = view.shown.proposal, view.review.pending
         if not may_always(proposal) or view.shown.in_conflict:
@@ -187,19 +190,34 @@ class GateActions:
         elif not view.end_seen:
             view.say(self._named(END_FIRST))
         else:
-            text = session_question(proposal, self._key("session"))
-            text = f"always would write: {proposal.rule}" if always else text
-            if view.confirmed("always" if always else "session", text):
-                self._decide(
-                    Decide(
-                        proposal_id=proposal.proposal_id,
-                        digest=self._digest,
-                        verdict="approve",
-                        always=always,
-                        session=not always,
-                        reason=pending.reason or None,
-                    )
-                )
+            name = "always" if always else "session"
+            question = allow_question(proposal, self._key(name), self._key("prefix"), always=always)
+            if view.confirmed(name, *question) and rules_of(proposal):
+                self._approve_with_rules(always=always, prefix=False)
+
+    def _allow_prefix(self) -> None:
+        """Approve, and add the rules for other arguments: to what the question names, the config or this run."""
+        view = self._view
+        if view.asked not in ("always", "session"):
+            view.cancel_question()
+            view.say(self._named(ALLOW_FIRST if view.shown.proposal.prefixes else NO_PREFIX))
+        elif not view.shown.proposal.prefixes:
+            view.say(NO_PREFIX)
+        else:
+            self._approve_with_rules(always=view.asked == "always", prefix=True)
+
+    def _approve_with_rules(self, *, always: bool, prefix: bool) -> None:
+        self._decide(
+            Decide(
+                proposal_id=self._view.shown.proposal.proposal_id,
+                digest=self._digest,
+                verdict="approve",
+                always=always,
+                session=not always,
+                prefix=prefix,
+                reason=self._view.review.pending.reason or None,
+            )
+        )
 
     def _pick(self) -> None:
         """Accept or skip the current hunk and go to the next. Scroll to it if it is not visible.

@@ -16,7 +16,19 @@ REPEATED = 0.1
 FIRST_REPEATED = 0.8
 """Seconds in which the first repetition of a held key comes; usual are 0.25 to 0.7 s. By itself it is like a press."""
 HELD_BACK = frozenset(
-    {"approve", "approve_all", "reject", "again", "mine", "always", "session", "reason", "take_all", "leave_all"}
+    {
+        "approve",
+        "approve_all",
+        "reject",
+        "again",
+        "mine",
+        "always",
+        "session",
+        "prefix",
+        "reason",
+        "take_all",
+        "leave_all",
+    }
 )
 """Actions that wait for any next character, and not only for a letter, because they change something."""
 

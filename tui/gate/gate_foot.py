@@ -46,13 +46,13 @@ class GateFoot(Static):
         width: int,
         place: Place = "gate",
     ) -> None:
-        """Update the lines. `counts`: keys go to the gate now. No keys: no proposal was painted yet.
+        """Update the lines. `said`: the notice. `counts`: keys go to the gate now. No keys: nothing was painted yet.
 
         `place`: the part of the screen to which the keys belong, `line` while a text is typed.
         """
         if self.is_read_only:
             keys, counts = [(key, what) for key, what in keys if key in _SHOWING], True
-        above = [(said, "$verdict-partly"), (reason, "$foreground")]
+        above = [*((line, "$verdict-partly") for line in said.split("\n")), (reason, "$foreground")]
         lines = [Content.styled(text, style) for text, style in above if text]
         self.rows = 1 + sum(1 + max(0, line.cell_length - 1) // max(1, width) for line in lines)
         self.update(Content("\n").join([*lines, _line(keys, keymap_of(self), place, counts=counts, width=width)]))

@@ -82,12 +82,27 @@ def _answer(proposal: ProposalOpened) -> tuple[str, str]:
     return proposal.call_id.rpartition("_")[0], proposal.who
 
 
+def _order(proposal: ProposalOpened) -> int:
+    """Return the place by risk. It only says what is shown first: each proposal is decided on its own."""
+    if proposal.danger and proposal.beyond is None:
+        return 0  # it needs approval in every mode
+    if proposal.beyond is not None or proposal.is_outside or proposal.server is not None:
+        return 1  # it reaches the network, or something else outside of the sandbox
+    return 2 if _deletes(proposal) else 3
+
+
+def _deletes(proposal: ProposalOpened) -> bool:
+    if proposal.effects is not None:
+        return any(entry.change == "deleted" for entry in proposal.effects.entries)
+    return proposal.path is not None and proposal.before is not None and proposal.after is None
+
+
 class Review:
     """Follows the state of the run, and keeps the person's choices on each proposal until it is decided."""
 
     def __init__(self, source: ProposalSource) -> None:
         self.waiting: list[ProposalOpened] = []
-        """The waiting proposals, oldest first."""
+        """The waiting proposals: those with the highest risk first, among equal ones the oldest."""
         self._source = source
         self._files: dict[tuple[str, int], ProposalOpened] = {}
         """The open entry as a proposal for its file, by the digest of its proposal and its index."""
@@ -96,6 +111,8 @@ class Review:
         self._pending: dict[str, PendingDecision] = {}
         self._painted: dict[str, tuple[Shown, bool]] = {}
         """For each proposal what was painted last, and whether its end was visible."""
+        self._seen = set[str]()
+        """The proposals that were painted at least once."""
         self._sent: dict[str, _Sent] = {}
         """Decisions without an answer yet, by the proposal's id."""
 
@@ -172,6 +189,7 @@ class Review:
     def note_painted(self, shown: Shown, *, read: bool) -> None:
         """Remember what was painted, and whether its end was visible."""
         name = shown.proposal.proposal_id
+        self._seen.add(self._shown or name)
         if (opened := self.opened) is not None:
             entries = self.whole_pending.entries
             entries.shown[opened] = shown
@@ -205,7 +223,7 @@ class Review:
         """Take in the proposals that wait now."""
         at = max(0, self.place[0] - 1)
         was = {proposal.proposal_id: proposal for proposal in self.waiting}
-        self.waiting, self._rebased = list(state.proposals.values()), dict(state.rebased)
+        self.waiting, self._rebased = sorted(state.proposals.values(), key=_order), dict(state.rebased)
         for gone in self._pending.keys() - state.proposals.keys():
             del self._pending[gone]
         self._painted = {name: seen for name, seen in self._painted.items() if name in state.proposals}
@@ -214,6 +232,8 @@ class Review:
             before = was.get(proposal.proposal_id)
             if before is not None and before != proposal and proposal.proposal_id in self._pending:
                 follow(self._pending[proposal.proposal_id], before, proposal, self._source.content)
+        if self._shown is not None and self._shown not in self._seen and was.keys() < state.proposals.keys():
+            self._shown, at = None, 0  # nobody saw it: what came with it can have a higher risk
         if self.whole is None:
             rest = [*self.waiting[at:], *self.waiting[:at]]
             free = [proposal for proposal in rest if proposal.proposal_id not in self._sent]

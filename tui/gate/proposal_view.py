@@ -195,12 +195,12 @@ class ProposalView:
             return False
         return True
 
-    def confirmed(self, question: Hashable, text: str) -> bool:
-        """Return whether this question was shown already; otherwise show it."""
+    def confirmed(self, question: Hashable, *lines: str) -> bool:
+        """Return whether this question was shown already; otherwise show its lines."""
         if self.asked == question:
             return True
         self.asked = question
-        self.say(text)
+        self.say(*lines)
         return False
 
     def cancel_question(self) -> None:
@@ -242,9 +242,9 @@ class ProposalView:
         self._panel.remove_class("-editing")
         return proposal
 
-    def say(self, text: str) -> None:
+    def say(self, *lines: str) -> None:
         """Show a notice above the keys."""
-        self._said = one_line(text)
+        self._said = "\n".join(map(one_line, lines))
         self.show_words()
 
     def clear_notice(self) -> None:

@@ -166,10 +166,37 @@ def _unruled(asks: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(match[1] for match in found if match)) if all(found) else []
 
 
-def session_question(proposal: ProposalOpened, key: str) -> str:
-    """Return what this key allows when it is pressed again."""
-    what = f"edits of {path_line(proposal.path)}" if proposal.path is not None else _command_of(proposal.rule or "")
-    return f"{key} again allows {what} for this session, without asking; /allowed revokes it"
+def rules_of(proposal: ProposalOpened) -> Sequence[str]:
+    """Return the rules that allow exactly this from now on, also from an older journal."""
+    return proposal.rules or ([proposal.rule] if proposal.rule is not None else [])
+
+
+def allowed_words(proposal: ProposalOpened, *, prefix: bool = False) -> str:
+    """Return what the rules of a proposal allow, or with `prefix` those of its prefixes: `pytest -q`, `tail -5`."""
+    if proposal.path is not None:
+        return f"edits of {path_line(proposal.path)}"
+    return ", ".join(map(_command_of, proposal.prefixes if prefix else rules_of(proposal)))
+
+
+def allow_question(proposal: ProposalOpened, key: str, prefix_key: str, *, always: bool) -> list[str]:
+    """Return what this key, and the key for the prefix, allow when they are pressed next; a line for each."""
+    rules, prefixes, lines = rules_of(proposal), proposal.prefixes, list[str]()
+    if rules and always:
+        lines.append(f"always would write: {_written(rules)}")
+    elif rules:
+        more = "" if prefixes else ", without asking; /allowed revokes it"
+        lines.append(f"{key} again allows {allowed_words(proposal)} for this session{more}")
+    if prefixes and always:
+        lines.append(f"{prefix_key} writes for all arguments: {_written(prefixes)}")
+    elif prefixes:
+        lines.append(f"{prefix_key} allows all arguments: {allowed_words(proposal, prefix=True)}; /allowed revokes it")
+    return lines
+
+
+def _written(rules: Sequence[str]) -> str:
+    if len(rules) == 1:
+        return one_line(rules[0])
+    return f"{rules[0].partition(': ')[0]}: {', '.join(map(_command_of, rules))}"
 
 
 def _command_of(rule: str) -> str:
@@ -177,8 +204,8 @@ def _command_of(rule: str) -> str:
 
 
 def may_always(proposal: ProposalOpened) -> bool:
-    """Return whether a rule could allow the proposal."""
-    return proposal.rule is not None and not proposal.danger and proposal.beyond is None
+    """Return whether rules could allow the proposal."""
+    return bool(rules_of(proposal) or proposal.prefixes) and not proposal.danger and proposal.beyond is None
 
 
 def keys(
@@ -211,6 +238,7 @@ def keys(
     if is_editable(proposal) and (not shown.in_conflict or pending.edited is not None):
         found.append(("e", "edit"))
     if may_always(proposal) and not shown.in_conflict and not picks.skipped_count and pending.edited is None:
+        found += [("p", "all arguments")] if proposal.prefixes and asked in ("session", "always") else []
         found.append(("a", "allow: press again" if asked == "session" else "allow…"))
         found.append(("A", "always: press again" if asked == "always" else "always…"))
     is_skipped = shown.count and not picks.is_accepted(current)

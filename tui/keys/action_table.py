@@ -78,6 +78,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("edit_here", "Edit here", "the new text, without $EDITOR", "E", where="gate", typed=False),
     Action("always", "Always allow", "shows the rule first", "A", where="gate", typed=False),
     Action("session", "Allow for session", "shows first what it allows", "a", where="gate", typed=False),
+    Action("prefix", "Allow all arguments", "of this command, after the two above", "p", where="gate", typed=False),
     Action("explain", "Explain reasons", "why this needs approval", "i", where="gate", typed=False),
     Action("next_hunk", "Next hunk", "", "right_square_bracket", where="gate", typed=False),
     Action("previous_hunk", "Previous hunk", "", "left_square_bracket", where="gate", typed=False),

@@ -24,7 +24,7 @@ from rundry.agent import (
 )
 
 from ..gate.pending_decision import PendingDecision
-from ..gate.proposal_words import body, may_always, name, notes
+from ..gate.proposal_words import body, may_always, name, notes, rules_of
 from ..keys.keymap import Keymap
 from ..text.show_text import one_line, show
 
@@ -51,6 +51,8 @@ class Verdict:
     """Numbers of the accepted hunks, from 1. If empty, all are accepted."""
     entries: tuple[int, ...] = ()
     """Numbers of the accepted or shown entries of what a command would change, from 1. If empty, all of them."""
+    prefix: bool = False
+    """With `always`: for all arguments of the commands."""
     text: str = ""
     """A reason."""
 
@@ -76,6 +78,8 @@ def parse_verdict(line: str) -> Verdict | None:
         if not words[1:] or not all(word.isdecimal() for word in words[1:]):
             raise RundryError("name the hunks by their numbers, for example: approve hunks 1 3")
         return Verdict(verb, number, tuple(int(word) for word in words[1:]))
+    if words == ["prefix"] and verb == "always":
+        return Verdict(verb, number, prefix=True)
     return Verdict(verb, number) if not words else None
 
 
@@ -99,6 +103,8 @@ def decision(verdict: Verdict, opened: ProposalOpened, digest: str, reason: str)
         hunks, chosen = None, {0: EntryChoice(hunks=hunks)}
     if verdict.verb == "always" and not may_always(opened):
         raise RundryError("this proposal cannot be allowed always: type approve or reject")
+    if verdict.prefix and not opened.prefixes:
+        raise RundryError("this proposal has no prefix to allow: type always, approve or reject")
     named = {"always": "approve"}.get(verdict.verb, verdict.verb)
     return Decide(
         proposal_id=opened.proposal_id,
@@ -108,6 +114,7 @@ def decision(verdict: Verdict, opened: ProposalOpened, digest: str, reason: str)
         entries=chosen,
         reason=reason or None,
         always=verdict.verb == "always",
+        prefix=verdict.prefix,
     )
 
 
@@ -188,8 +195,17 @@ def _ways(opened: ProposalOpened, rebasing: RebaseResult | None, number: int) ->
     hunks = f", approve{which} hunks 1 2 for some of them" if opened.hunks > 1 else ""
     if opened.effects is not None and len(opened.effects.entries) > 1:
         hunks = f", approve{which} entries 1 2 for some of them, show{which} entry 1 for its diff"
-    always = f', always{which} to also add the rule "{one_line(opened.rule or "")}"' if may_always(opened) else ""
+    always = ""
+    if may_always(opened):
+        offers = [("", rules_of(opened)), (" prefix", opened.prefixes)]
+        always = "".join(_always(f"always{which}{word}", rules) for word, rules in offers if rules)
     return f"Type approve{which}{hunks}{always}, or reject{which} and a reason."
+
+
+def _always(words: str, rules: Sequence[str]) -> str:
+    """Return what these words also add."""
+    named = " and ".join(f'"{one_line(rule)}"' for rule in rules)
+    return f", {words} to also add the {'rule' if len(rules) == 1 else 'rules'} {named}"
 
 
 def diff_lines(diff: str) -> Iterator[str]:

@@ -46,7 +46,12 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     danger: bool = False
     """The action concerns something guarded or protected: the gate asks in every mode and never offers `always`."""
     rule: str | None = None
-    """The rule that `always` would add, or None if there cannot be one."""
+    """The rule that `always` would add, if it is exactly one."""
+    rules: list[str] = []
+    """The rules that `always` would add: one for each command of the line that no rule allows. Empty in older journals,
+    and if no rules could allow it."""
+    prefixes: list[str] = []
+    """The rules that `always` would add instead with `prefix`. They also allow other arguments of these commands."""
     sandbox: str | None = None
     beyond: str | None = None
     """What the sandbox denied this command in its first run: approving allows it once."""
@@ -99,7 +104,9 @@ class ProposalDecided(EventBase, frozen=True, kw_only=True):
     by: DecidedBy
     reason: str | None = None
     rule: str | None = None
-    """The rule that `always` added."""
+    """The rule that `always` added, if it is exactly one."""
+    rules: list[str] = []
+    """The rules that `always` added. Empty in older journals."""
     taken: int | None = None
     """With `part`: number of accepted hunks."""
     left: dict[int, str] = {}

@@ -171,9 +171,10 @@ def _sort_each(gate: Gate, group: Group, guard: GuardedPaths, found: Sorted, ask
     found.refused += [f"{named(paths)}: {why}" for why, paths in denied.items()]
 
 
-def _place(part: ShownEntry) -> tuple[bool, bool, str]:
-    """Return the order of entries: first what asks in every mode, last git."""
-    return part.git is not None, not part.draft.shown.danger, part.draft.shown.path
+def _place(part: ShownEntry) -> tuple[bool, bool, bool, str]:
+    """Return the order of entries: what asks in every mode, deletions, the rest by their paths, and git."""
+    shown = part.draft.shown
+    return part.git is not None, not shown.danger, shown.change != "deleted", shown.path
 
 
 def is_folder(effect: Effect) -> bool:

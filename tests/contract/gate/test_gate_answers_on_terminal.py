@@ -87,6 +87,36 @@ def test_a_command_allowed_for_the_session_passes_until_it_is_revoked_also_after
             terminal.wait_for(lambda _: rules(home) == [RuleAdded, RuleRemoved])
 
 
+def test_a_prefix_is_allowed_for_each_part_of_a_pipe_and_later_lines_of_these_programs_pass(home: Home, project: Path):
+    lines = ["ls -l calc | head -2", "ls -a | head -1", "ls calc | wc -l"]
+    turns = [call("run_command", command=line) for line in lines]
+    with ScriptedServer(turns, then=HELD) as server, on_goal(home, project, server, "--gate", "ask") as terminal:
+        terminal.wait_for("Needs approval: ls, head")
+        terminal.wait_for("y approve")
+        terminal.press("a")
+        terminal.wait_for("a again allows `ls -l calc`, `head -2` for this session")
+        terminal.wait_for("p allows all arguments: `ls`, `head`")
+        terminal.press("p")
+        terminal.wait_for("ask, 2 allowed")
+        terminal.wait_for("Needs approval: wc")  # the second line passed, of the third one only this part waits
+        terminal.wait_for("y approve")
+        terminal.press("A")
+        terminal.wait_for("always would write: allow run_command: wc -l")
+        terminal.press("p")
+        server.wait_requests(4)
+    assert 'command = "wc"' in (project / ".rundry.toml").read_text()
+
+
+def test_a_protected_file_is_shown_before_the_other_files_of_its_answer(home: Home, project: Path):
+    files = [Call("write_file", {"path": name, "content": "x = 1\n"}) for name in ("one.py", ".envrc")]
+    with ScriptedServer([calls(*files)], then=HELD) as server, on_goal(home, project, server) as terminal:
+        terminal.wait_for("write .envrc")
+        terminal.wait_for("< 2 of 2 files")
+        terminal.press(">")
+        terminal.wait_for("write one.py")
+        assert not (project / "one.py").exists()
+
+
 def rules(home: Home) -> list[type[object]]:
     """The events of the newest run about rules for the session."""
     journal = Journal.open(home.journals()[0])

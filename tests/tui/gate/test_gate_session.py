@@ -8,7 +8,7 @@ from fakes.pressing import press
 from fakes.views.gate_stage import GateStage
 from painted import until
 
-from rundry.agent import RemoveRule, Rule, RuleAdded, RuleRemoved
+from rundry.agent import ProposalDecided, RemoveRule, Rule, RuleAdded, RuleRemoved
 
 COMMAND = {"command": "pytest -q", "rule": "allow run_command: pytest -q", "needs": ["pytest"]}
 
@@ -26,6 +26,56 @@ async def test_a_shows_what_it_allows_and_pressed_again_approves_and_allows_it(s
         await press(pilot, "a")
         (command,) = stage.decided
         assert (command.verdict, command.session, command.always) == ("approve", True, False)
+
+
+def joined(stage: GateStage) -> str:
+    """The text of the screen without its line ends and the edge of the panel."""
+    return " ".join(stage.text().replace("▌", " ").split())
+
+
+PIPE = {
+    "command": "pytest -q tests/test_money.py | tail -5",
+    "rules": ["allow run_command: pytest -q tests/test_money.py", "allow run_command: tail -5"],
+    "prefixes": ["allow run_command: pytest", "allow run_command: tail"],
+    "needs": ["pytest", "tail"],
+}
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
+async def test_a_or_A_shows_the_rule_of_each_part_and_p_allows_all_arguments(stage: GateStage, size: tuple[int, int]):
+    async with stage.app.run_test(size=size) as pilot:
+        await stage.opened(pilot, started(), proposal(1, **PIPE))
+        await press(pilot, "p")
+        await until(pilot, lambda: "press a or A first" in stage.text())
+        await press(pilot, "A")
+        always = "always would write: allow run_command: `pytest -q tests/test_money.py`, `tail -5`"
+        await until(pilot, lambda: always in joined(stage))
+        assert "p writes for all arguments: allow run_command: `pytest`, `tail`" in joined(stage)
+        await press(pilot, "escape")
+        await press(pilot, "a")
+        session = "a again allows `pytest -q tests/test_money.py`, `tail -5` for this session"
+        await until(pilot, lambda: session in joined(stage))
+        assert "p allows all arguments: `pytest`, `tail`" in joined(stage)
+        assert stage.decided == []
+        await press(pilot, "p")
+        (command,) = stage.decided
+        assert (command.verdict, command.session, command.always, command.prefix) == ("approve", True, False, True)
+
+
+async def test_p_decides_nothing_where_there_is_no_prefix_and_a_nothing_where_there_is_only_one(stage: GateStage):
+    only = {"command": "ls *.py", "rule": None, "prefixes": ["allow run_command: ls"]}
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await stage.opened(pilot, started(), proposal(1, **COMMAND))
+        await press(pilot, "a")
+        await until(pilot, lambda: "a again allows" in stage.text())
+        await press(pilot, "p")
+        await until(pilot, lambda: "this command has no prefix" in stage.text())
+        stage.play(ProposalDecided(proposal_id="p1", decision="approve", by="person"), proposal(2, **only))
+        await until(pilot, lambda: "ls *.py" in stage.text())
+        await until(pilot, lambda: "y approve" in stage.text())
+        await press(pilot, "A", "A")
+        await until(pilot, lambda: "p writes for all arguments: allow run_command: ls" in stage.text())
+        assert stage.decided == []
 
 
 async def test_what_is_dangerous_is_never_allowed_for_the_session(stage: GateStage):

@@ -205,8 +205,8 @@ def _decided(state: ViewState, stamped: Stamped, event: ProposalDecided) -> None
         _mark(block, event, (opened.hunks if opened is not None else 0) + sum(map(len, event.cuts.values())))
         if opened is not None and opened.effects is not None:
             _mark_entries(block, event, opened.effects)
-    if event.rule:
-        note(state, stamped, f"from now on: {event.rule}")
+    for rule in event.rules or ([event.rule] if event.rule else []):
+        note(state, stamped, f"from now on: {rule}")
     if opened is not None and event.decision != "reject":
         state.activity = "running"
         state.busy.start(stamped.at)
