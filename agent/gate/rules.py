@@ -84,10 +84,11 @@ class RuleOffer(msgspec.Struct, frozen=True, kw_only=True):
     """The rules that a person can add when they approve a proposal. All rules of one list are added together."""
 
     rules: list[Rule] = []
-    """They allow exactly this: these files, or each command with all its words (and any that follow). Empty: there are
-    none."""
+    """They allow exactly this: these files, or each command with all its words (and any that follow). The list is empty
+    if no rules could."""
     prefixes: list[Rule] = []
-    """They allow also other arguments of these commands. Empty: there are none, or they are the same as `rules`."""
+    """They allow also other arguments of these commands. The list is empty if no rules could, and if they are the same
+    as `rules`."""
 
 
 _MOST_RULES = 5
