@@ -70,7 +70,9 @@ async def test_a_file_in_conflict_and_a_guarded_one_that_was_not_read_are_named_
     async with stage.app.run_test(size=(120, 40)) as pilot:
         first, second, third = answer(stage, danger=True)
         conflict = stage.rebased(3, old="x = 9\n", new="x = 4\n", conflict=True, why="your edit of 12:04:31")
-        await stage.opened(pilot, started(), first, second, third, conflict)
+        await stage.opened(pilot, started(), first)
+        stage.play(second, third, conflict)
+        await until(pilot, lambda: "Y approve all 3" in stage.text())
         await press(pilot, "Y")
         await until(pilot, lambda: "Y again approves 1 file in pkg: a.py" in stage.text())
         words = " ".join(stage.words())
