@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from .settings.loop_flags import budget_is_set
     from .settings.option_table import OPTIONS
     from .settings.option_values import parse_deadline, parse_duration, parse_money, parse_number
+    from .settings.plan_spec import spec_of_planning
     from .settings.remembered import GATE_IS_EFFECTS, is_new_to_user, remember_model
     from .settings.scope_globs import scope_problem
     from .settings.search.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from .state.facts.reached_limit import limit_in, reached_limit
     from .state.facts.standing_changes import Changes, standing_changes
     from .state.facts.verdicts import SUSPECT_QUESTION
+    from .state.reports.accepted_plan import next_spec, planned_after_chat, run_of_plan
     from .state.reports.by_group import GroupSpend
     from .state.reports.by_hook import HookCount
     from .state.reports.changed_files import RunFile, changed_files

@@ -14,8 +14,9 @@ from ..layers.layer_effects import IN_MEMORY
 from ..protocol import GIT_HELD, PERSON, Decide, is_client
 from ..protocol.text.counts import first_names, plural
 from ..protocol.text.hunks import Split, apply_hunks
+from ..protocol.text.plan_text import plan_text, read_plan
 from .cuts import cut
-from .draft import Draft, EffectsDraft, FileDraft, McpDraft
+from .draft import Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft
 from .notes_for_model import comment_line, edited_note, part_note, rejected_note
 from .rules import rule_text
 from .ruling import EntryRuling, Ruling, approved
@@ -138,6 +139,8 @@ def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
 def _edited(command: Decide, text: str, draft: Draft) -> Ruling | str:
     if isinstance(draft, McpDraft):
         return _edited_call(command, text, draft)
+    if isinstance(draft, PlanDraft):
+        return _edited_plan(command, text, draft)
     if not isinstance(draft, FileDraft) or draft.written_by:
         return "only a file change can be edited before approval"
     try:
@@ -170,6 +173,20 @@ def _edited_call(command: Decide, text: str, draft: McpDraft) -> Ruling | str:
     note = "\n".join(line for line in (head, comment_line(command.reason), changes) if line)
     reason = command.reason or "the person changed the arguments"
     return approved(draft, by="person", reason=reason, after=new.encode(), note=note, edited=True)
+
+
+def _edited_plan(command: Decide, text: str, draft: PlanDraft) -> Ruling | str:
+    """Return the ruling that accepts the person's version of a plan, or why that is not a plan."""
+    plan = read_plan(text)
+    if isinstance(plan, str):
+        return plan
+    if draft.decides and plan.check is not None:
+        return f"what decides is set already: {draft.decides}. Remove the line of the check"
+    if plan == draft.plan:
+        return _whole(command, draft)
+    after = plan_text(plan, has_check=not draft.decides).encode()
+    reason = command.reason or "the person changed the plan"
+    return approved(draft, by=command.by, reason=reason, after=after, edited=True)
 
 
 def edited(command: Decide, draft: FileDraft, after: bytes) -> Ruling:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from ..host.files.file_states import FileState, read_state
+from ..protocol.text.plan_text import Plan, plan_text
 from .effects_draft import EffectsDraft
 
 if TYPE_CHECKING:
@@ -91,7 +92,21 @@ class McpDraft(msgspec.Struct, frozen=True, kw_only=True):
         return f"tools of {self.server}" if self.is_listing else self.tool
 
 
-Draft = FileDraft | CommandDraft | McpDraft | EffectsDraft
+class PlanDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan with its check. Nothing is done with it but that a person accepts it."""
+
+    tool: str
+    plan: Plan
+    decides: str = ""
+    """What the person set to decide when the task is done, in words. Empty means that the check of the plan does."""
+
+    @property
+    def text(self) -> str:
+        """The plan as the text that a person can edit."""
+        return plan_text(self.plan, has_check=not self.decides)
+
+
+Draft = FileDraft | CommandDraft | McpDraft | EffectsDraft | PlanDraft
 
 
 def read_file_state(ws: Workspace, given: str) -> FileState:
@@ -137,7 +152,7 @@ def digest_of_draft(draft: Draft, sandbox: str | None) -> str:
     """Return a hex digest of exactly what would happen.
 
     It covers the file with both contents, the command line with its folder, its sandbox and its extra permissions, the
-    server, the tool and its arguments, or the effects of a command.
+    server, the tool and its arguments, the effects of a command, or the text of a plan.
     """
     if isinstance(draft, CommandDraft):
         parts = [b"command", draft.command.encode(), str(draft.cwd).encode(), (sandbox or "").encode()]
@@ -149,6 +164,8 @@ def digest_of_draft(draft: Draft, sandbox: str | None) -> str:
     elif isinstance(draft, McpDraft):
         what = b"mcp list" if draft.is_listing else b"mcp call"
         parts = [what, *(text.encode() for text in (draft.server, draft.identity, draft.name, draft.arguments))]
+    elif isinstance(draft, PlanDraft):
+        parts = [b"plan", draft.text.encode(), draft.decides.encode()]
     else:
         before, after = draft.before, draft.after
         parts = [

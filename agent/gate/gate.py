@@ -16,7 +16,7 @@ from ..host.watch_files import watch_files
 from ..protocol import Clock, Decide, GateMode, Rule, RuleAdded, Waiting
 from ..state.common.person_requests import next_proposal_id
 from .decision import added_rules, refused_to_client, rule_on_decision
-from .draft import Draft, EffectsDraft, FileDraft, digest_of_draft
+from .draft import Draft, EffectsDraft, FileDraft, PlanDraft, digest_of_draft
 from .policy import Verdict, is_named
 from .proposal_events import SINGLE_FILE, Place, decided, in_conflict, opened, rebased
 from .rebase import Conflict, conflict_digest, holds_already, rebase_draft
@@ -197,7 +197,8 @@ class Gate:
         if command.digest != waiting.digest:
             return PROPOSAL_CHANGED
         needs_person = waiting.verdict.danger or self._judge(waiting.draft).danger
-        needs_person = needs_person or isinstance(waiting.draft, EffectsDraft)  # a client is not shown its contents
+        # a client is not shown the contents of effects, and the check of a plan comes from a person
+        needs_person = needs_person or isinstance(waiting.draft, (EffectsDraft, PlanDraft))
         if refused := refused_to_client(command, needs_person=needs_person):
             return refused
         ruling = self._rule(command, waiting)

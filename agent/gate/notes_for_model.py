@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from ..protocol import PERSON
 from ..protocol.text.hunks import hunk_text
 from ..protocol.text.shorten_text import end_cut
-from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft
+from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft
 
 if TYPE_CHECKING:
     from ..protocol.text.hunks import Hunk, Split
 
 _LONGEST = 4_000
 """Characters of a diff in a note."""
+_ANOTHER_PLAN = "Ask with `ask_person` what should be different, then propose another one."
 _MOST = 40
 """Hunks that a note names one by one."""
 
@@ -34,6 +35,8 @@ def rejected_note(
     by: str = PERSON,
 ) -> str:
     """Return the tool result of a call that was rejected. `by`: who decided."""
+    if isinstance(draft, PlanDraft):
+        return f"the plan was not accepted. {comment_line(reason, by) or _ANOTHER_PLAN}"
     what = f"{draft.path} is unchanged." if isinstance(draft, FileDraft) else f"{_not_done(draft).capitalize()}."
     each = [_skip_reason(parts, i, why) for i, why in sorted((reasons or {}).items())] if parts else []
     if not reason and not each:
@@ -48,7 +51,9 @@ def refused_note(draft: Draft, why: str) -> str:
     return f"refused by the policy: {why}; {what}. Do not repeat it: try a way that needs no approval, or say so."
 
 
-def _not_done(draft: CommandDraft | McpDraft | EffectsDraft) -> str:
+def _not_done(draft: CommandDraft | McpDraft | EffectsDraft | PlanDraft) -> str:
+    if isinstance(draft, PlanDraft):
+        return "the plan was not accepted"
     if isinstance(draft, EffectsDraft):
         return "what the command changed was not applied"
     return "the tool was not called" if isinstance(draft, McpDraft) else "the command was not run"

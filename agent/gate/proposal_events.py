@@ -8,7 +8,7 @@ import msgspec
 
 from ..protocol import CommandEffects, EntryDecided, ProposalDecided, ProposalOpened, ProposalRebased
 from ..protocol.text.counts import plural
-from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft
+from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft
 from .rules import rule_text
 from .text_diff import split_bytes, unified
 
@@ -64,6 +64,8 @@ def opened(
         return _call(common, draft, blobs)
     if isinstance(draft, EffectsDraft):
         return _effects(common, draft)
+    if isinstance(draft, PlanDraft):
+        return msgspec.structs.replace(common, plan=draft.text, after=blobs.keep(draft.text.encode()))
     return msgspec.structs.replace(
         common,
         path=draft.path,
@@ -184,6 +186,8 @@ def _is_own(ruling: Ruling) -> bool:
     draft = ruling.draft
     if isinstance(draft, McpDraft):
         return ruling.after is not None and ruling.after != draft.arguments.encode()
+    if isinstance(draft, PlanDraft):
+        return ruling.after is not None and ruling.after != draft.text.encode()
     return isinstance(draft, FileDraft) and ruling.after not in (None, draft.after)
 
 

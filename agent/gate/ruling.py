@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..protocol import DecidedBy
-from .draft import Draft, FileDraft, McpDraft
+from .draft import Draft, FileDraft, McpDraft, PlanDraft
 
 RefusedBy = Literal["policy", "person", "conflict", "interrupt"]
 
@@ -39,7 +39,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """The draft that was decided on. It differs from the original one if the file changed meanwhile."""
     after: bytes | None = None
     """The bytes to write: the whole proposal, the accepted hunks, or the person's own text. For a call of an MCP
-    server: its arguments as JSON."""
+    server: its arguments as JSON. For a plan: its text."""
     by: DecidedBy
     reason: str | None = None
     note_for_model: str = ""
@@ -95,6 +95,8 @@ def approved(
 def _own_bytes(draft: Draft) -> bytes | None:
     if isinstance(draft, McpDraft):
         return draft.arguments.encode()
+    if isinstance(draft, PlanDraft):
+        return draft.text.encode()
     return draft.after if isinstance(draft, FileDraft) else None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
-from .draft import Draft, EffectsDraft, McpDraft
+from .draft import Draft, EffectsDraft, McpDraft, PlanDraft
 from .effects_policy import judge_effect, judge_effects
 from .policy import PolicyContext, Verdict, judge
 from .rules import RuleOffer, rule_text
@@ -78,6 +78,8 @@ class SessionPolicy:
         """Return the verdict for a draft in that tree."""
         if isinstance(draft, McpDraft):
             return _judge_mcp(draft, self.mode, self.rules)
+        if isinstance(draft, PlanDraft):
+            return _judge_plan(draft)
         context = self._context(tree)
         return judge_effects(draft, context) if isinstance(draft, EffectsDraft) else judge(draft, context)
 
@@ -132,6 +134,17 @@ class SessionPolicy:
             why = f"the rule could not be saved and holds for this session only: {error}"
             return msgspec.structs.replace(ruling, reason=why)
         return ruling
+
+
+def _judge_plan(draft: PlanDraft) -> Verdict:
+    """Return the verdict on a plan: a person accepts it, in every mode and whatever the rules are."""
+    if draft.decides:
+        why = f"you set what decides when the task is done: {draft.decides}"
+    elif draft.plan.check is None:
+        why = "it has no check: a chat carries it out, and you decide when the task is done"
+    else:
+        why = "its check decides when the task is done"
+    return Verdict(action="ask", why=[why])
 
 
 def _judge_mcp(draft: McpDraft, mode: GateMode, rules: Sequence[Rule]) -> Verdict:

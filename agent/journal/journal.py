@@ -281,5 +281,7 @@ def _spec(path: Path, connection: sqlite3.Connection, raw: str) -> RunSpec:
 
 def _described(spec: RunSpec) -> tuple[RunSpec, dict[str, str]]:
     """Return the spec without keys, and the values stored in a new journal."""
-    spec = msgspec.structs.replace(spec, task=redactor_of(spec)(spec.task))
+    redact = redactor_of(spec)
+    first = None if spec.first_message is None else redact(spec.first_message)
+    spec = msgspec.structs.replace(spec, task=redact(spec.task), first_message=first)
     return spec, {"spec": msgspec.json.encode(spec).decode(), "created": repr(time.time())}

@@ -210,6 +210,7 @@ from .events.person import (
     DecidedBy as DecidedBy,
     Interrupted as Interrupted,
     Interruptible as Interruptible,
+    PlanAccepted as PlanAccepted,
     PlanChanged as PlanChanged,
     ProposalDecided as ProposalDecided,
     ProposalOpened as ProposalOpened,

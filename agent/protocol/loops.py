@@ -41,6 +41,12 @@ A command prints a score; this conversation is one pass that tries to improve it
 with citations and an answer in one line that says what you tried. The program measures the score: a better result is \
 kept, any other is rolled back."""
 
+_PLAN = """\
+Make a plan for the task; nothing is changed now. Read what you need, and ask the person with `ask_person` what only \
+they can decide. Then call `propose_plan` with short steps that name files and functions, and with the check: one \
+command line that passes only when the task is done. {goal}The person edits and accepts the plan. Another \
+conversation, which knows nothing but the task and this plan, carries it out."""
+
 _CHAT = "Answer the person. When the answer is complete, stop calling tools: the person speaks next."
 
 
@@ -56,6 +62,7 @@ class LoopKind(StrEnum):
     IMPROVE = "improve"
     FIX = "fix"
     REPEAT = "repeat"
+    PLAN = "plan"
 
     @property
     def a_run(self) -> str:
@@ -77,6 +84,8 @@ class LoopTraits(msgspec.Struct, frozen=True, kw_only=True):
     """The default budget (docs/requirements.md 3.1)."""
     tools: tuple[str, ...] = ("finish",)
     """The tools that the model gets in addition to those for reading, changing, planning and asking."""
+    changes: bool = True
+    """The model also gets the tools that change files, run commands and show a plan."""
     has_one_conversation: bool = False
     """The steps form one conversation, which a person can compact or rewind. Others have one for each pass or item."""
     ends_on_predicates: bool = False
@@ -89,6 +98,8 @@ class LoopTraits(msgspec.Struct, frozen=True, kw_only=True):
     """It works on the items of a search, which only `rundry find` describes."""
     has_children: bool = False
     """Its works are runs of their own, the child runs, which `rundry fix` describes."""
+    is_chosen: bool = True
+    """`--loop` can select it. Others have a command or an option of their own."""
     option: str | None = None
     """The option that selects this loop and that it needs, as it is named in the settings."""
     option_hint: str = ""
@@ -105,7 +116,7 @@ def loop_traits(kind: LoopKind) -> LoopTraits:
         case LoopKind.NAIVE:
             traits = LoopTraits(budget=SMALL, has_one_conversation=True)
         case LoopKind.UNTIL_DRY:
-            traits = LoopTraits(has_search=True)
+            traits = LoopTraits(has_search=True, is_chosen=False)
         case LoopKind.INTERVAL:
             hint = "say how often, with --every 5m"
             traits = LoopTraits(
@@ -128,7 +139,16 @@ def loop_traits(kind: LoopKind) -> LoopTraits:
                 option_hint="say what prints the number, with --score CMD",
             )
         case LoopKind.FIX | LoopKind.REPEAT:
-            traits = LoopTraits(has_children=True)
+            traits = LoopTraits(has_children=True, is_chosen=False)
+        case LoopKind.PLAN:
+            traits = LoopTraits(
+                prompt=_PLAN,
+                budget=SMALL,
+                tools=("ask_person", "propose_plan"),
+                changes=False,
+                has_one_conversation=True,
+                is_chosen=False,
+            )
     return traits
 
 

@@ -174,6 +174,13 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
         return self.until if self.confirm else []
 
     @property
+    def words(self) -> str:
+        """The conditions in one line. Empty means that there are none."""
+        files = [f"{path} exists" for path in self.until_file]
+        schema = [] if self.schema is None else [f"the answer fits {self.schema}"]
+        return ", ".join([*self.until, *files, *self.until_py, *schema, *self.require])
+
+    @property
     def exist(self) -> bool:
         return bool(self.until or self.until_file or self.until_py or self.schema or self.require)
 
@@ -277,6 +284,12 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a `goal` run with tries. None means that it works in the workspace itself."""
     fix: FixSpec | None = None
     """Settings of a `fix` run."""
+    then: RunSpec | None = None
+    """In a run that makes a plan: the run that will carry it out, without the plan and its check."""
+    plan: list[str] = []
+    """The steps of the accepted plan that this run carries out."""
+    plan_of: str | None = None
+    """Id of the run in which that plan was accepted."""
     repeat: RepeatSpec | None = None
     """Settings of a `repeat` run."""
     parent: ParentRef | None = None
@@ -321,8 +334,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changes_files(self) -> bool:
-        """Whether the run itself may change files. Most searches only read, and child runs change what they need."""
-        return not self.loop.traits.has_children and (self.finder is None or self.finder.traits.changes_files)
+        """Whether the run itself may change files. Most searches and plans only read; child runs change what they need."""
+        if self.loop.traits.has_children or not self.loop.traits.changes:
+            return False
+        return self.finder is None or self.finder.traits.changes_files
 
     @property
     def home(self) -> str:

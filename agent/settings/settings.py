@@ -84,6 +84,12 @@ class Settings:
         made._all = {**self._all, name: Setting(OPTIONS[name].default, "default")}
         return made
 
+    def with_check(self, command: str) -> Settings:
+        """Return these settings with this command as the only check."""
+        made = copy(self)
+        made._all = {**self._all, "until": Setting([command], "default")}
+        return made
+
     def with_server_of_file(self) -> Settings:
         """Return these settings, with a spec file as the origin of `api_base`."""
         made = copy(self)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft
+from ..gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft
 from ..gate.rebase import Conflict, rebase_draft, with_approved_bytes
 from ..gate.text_diff import split_bytes
 from ..host.file_errors import PathRefused, StaleFile, UnreadableFile, WriteFailed
@@ -99,6 +99,7 @@ async def carry_out(
         return failure(ruling.note_for_model, _REFUSED.get(ruling.refused_by or "", "refused"))
     decided = ruling.draft
     assert not isinstance(decided, EffectsDraft)  # no tool drafts one
+    assert not isinstance(decided, PlanDraft)  # nothing is carried out in its run
     if isinstance(decided, CommandDraft):
         done = await _run(decided, ctx, on_output, layer, keeps_workspace=keeps_workspace)
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])

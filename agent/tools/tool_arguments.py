@@ -129,6 +129,13 @@ class UpdatePlan(msgspec.Struct, frozen=True):
         return [line for text in written for line in text.splitlines()]
 
 
+class ProposePlan(msgspec.Struct, frozen=True):
+    """Arguments of `propose_plan`: the steps of a plan, and the command that decides when its task is done."""
+
+    steps: list[str]
+    check: str | None = None
+
+
 class ReportedItem(msgspec.Struct, frozen=True, omit_defaults=True):
     """A new item for the search: a `url`, `file` or `value`."""
 

@@ -96,6 +96,8 @@ class ToolContext:
     """Runs the tools that read the workspace on other machines. None means they run here."""
     contents: ReadContents | None = field(default_factory=ReadContents)
     """The contents of files that the model has read. None means a person calls the tools, who may replace any file."""
+    decides: str = ""
+    """In a run that makes a plan: what the person set to decide when its task is done, or empty if nothing is set."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from . import tool_arguments as given
 from .command_tools import plan_command, plan_start
 from .edit_tools import plan_edit, plan_write
+from .propose_plan import draft_plan
 from .reading.existing_files import list_files
 from .reading.fetch_url import fetch_url
 from .reading.read_file import read_file
@@ -169,6 +170,17 @@ TOOLS: dict[str, Tool] = {
                 options={"type": "array", "items": {"type": "string"}, "description": "Answers to choose from."},
             ),
             arguments=given.AskPerson,
+        ),
+        gated_tool(
+            described(
+                "propose_plan",
+                "Propose the plan. The person edits and accepts it, or says what to change.",
+                ["steps", "check"],
+                steps={"type": "array", "items": {"type": "string"}, "description": "The steps in order, one each."},
+                check=text("A command line that exits with 0 only when the task is done. Empty if there can be none."),
+            ),
+            given.ProposePlan,
+            draft_plan,
         ),
         Tool(
             spec=described(

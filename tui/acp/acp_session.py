@@ -170,6 +170,10 @@ class EditorSession:
         """Show a line of the program in the conversation."""
         self._pending.append(message(f"\n\n> {words(text)}\n\n"))
 
+    def leave_for(self, what: str) -> None:
+        """Refuse it: an editor opens other runs itself."""
+        raise RundryError(f"another run is opened on the screen: rundry {what}")
+
     def ask(self, question: str, answered: Callable[[str], None]) -> None:
         """Show a question of a slash command, and pass the next prompt to `answered`."""
         self.tell(question)

@@ -101,7 +101,7 @@ def absolute(path: str, workspace: Path) -> str:
 
 def proposal_line(opened: ProposalOpened) -> str:
     """Return the title of a proposal."""
-    if opened.server is not None or opened.effects is not None:
+    if opened.server is not None or opened.effects is not None or opened.plan is not None:
         return title_line(name(opened))
     return title_line(proposal_title(opened.tool, opened.path, opened.command, opened.added, opened.removed))
 
@@ -112,6 +112,8 @@ def proposal_content(opened: ProposalOpened, place: Place) -> Content:
         return [text_content(fenced(place.hide(opened.call or ""), "json" if opened.name else ""))]
     if opened.effects is not None:
         return _effects(opened.effects, place)
+    if opened.plan is not None:
+        return [text_content(fenced(place.hide(opened.plan)))]
     if opened.path is None:
         return [text_content(_command_words(opened, place))]
     sides = _sides(opened.before, opened.after, place)

@@ -117,8 +117,10 @@ class MainScreen(Screen[None]):
         return bool(self._notice.text)
 
     def looked(self) -> None:
-        """Leave if the run that was asked to wrap up has ended."""
+        """Leave if the run that was asked to wrap up has ended, or another one carries out its plan."""
         self._leaving.go_once_over()
+        if following := self.controller.opens_next:
+            self._host.leave_for(following)
 
     def leave(self, stop: StopHow | None) -> None:
         """Close the view; `stop` says how the run is stopped, if at all."""

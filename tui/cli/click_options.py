@@ -36,6 +36,12 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
         help="{kinds}. Default: interval with --every, improve with --score, "
         "goal with a check or --headless, else chat.",
     ),
+    "plan": _option(
+        "--plan",
+        is_flag=True,
+        default=None,
+        help="First a plan with its check: you accept it before anything changes.",
+    ),
     "until": _option(
         "--until", multiple=True, metavar="CMD", help="Done when this command exits with 0. May be repeated."
     ),

@@ -184,7 +184,7 @@ _OF_NAME: Mapping[str, Words] = {
     "run_": _runs,
     "model": _models,
     "escalate": _models,
-    "loop": _fixed(kind for kind in LoopKind if not (kind.traits.has_search or kind.traits.has_children)),
+    "loop": _fixed(kind for kind in LoopKind if kind.traits.is_chosen),
     "gate": _fixed(GateMode),
     "verify": _fixed(Verify),
     "goal": _fixed(Better),

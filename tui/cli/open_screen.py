@@ -75,6 +75,8 @@ def _open_next(code: int, result: ViewResult, flags: Mapping[str, object]) -> in
             return open_demo({"plain": flags.get("plain")})
         case "resume":
             return open_resumed(run, kept, hint=None)
+        case "plan":
+            return open_planning(run, kept)
         case "watch" | "child":
             return open_watched(run, kept, came_from_parent=what == "child")
         case _:
@@ -87,6 +89,31 @@ def open_prepared(setup: Setup, task: str, flags: Mapping[str, object], command:
     return _open_drafted(task, flags, lambda: (task, flags), command, lambda _: setup)
 
 
+def open_planning(chat_and_task: str, flags: Mapping[str, object]) -> int:
+    """Open the screen of a run that makes a plan for a task of a chat. Return the exit code. Raises RundryError."""
+    from ..start.planning import planning
+    from ..start.resuming import find_own
+
+    chat, _, task = chat_and_task.partition(" ")
+    return open_prepared(planning(find_own(chat, flags), task, flags), task, flags, "run")
+
+
+def _open_plan(path: Path, flags: Mapping[str, object], hint: str | None) -> int | None:
+    """Open the run that carries out the plan accepted in this one, which begins unless it has. Raises RundryError.
+
+    Returns its exit code, or None if no plan was accepted.
+    """
+    from ..start.planning import carrying_out, journal_of_plan
+
+    following = journal_of_plan(path)
+    if following is None:
+        return None
+    if following.exists():
+        return open_resumed(str(following), flags, hint=hint)
+    setup = carrying_out(path, flags)
+    return open_prepared(setup, setup.ready.task, flags, "resume")
+
+
 def open_resumed(
     ref: str | None, flags: Mapping[str, object], *, hint: str | None, decided: ResumeChanges | None = None
 ) -> int:
@@ -95,6 +122,8 @@ def open_resumed(
     from ..start.resuming import changes_from, find_own, with_decision
 
     path = find_own(ref, flags)
+    if (code := _open_plan(path, flags, hint)) is not None:
+        return code
     changes = with_decision(_with_images(changes_from(flags, hint, path), path), decided)
     _refuse_damage(path, changes)
 

@@ -85,7 +85,7 @@ def loops() -> list[str]:
     """Return the values of `--loop`, without those that only `rundry find` and `rundry fix` use."""
     from rundry.agent import LoopKind
 
-    return [kind.value for kind in LoopKind if not (kind.traits.has_search or kind.traits.has_children)]
+    return [kind.value for kind in LoopKind if kind.traits.is_chosen]
 
 
 def recipes() -> list[str]:

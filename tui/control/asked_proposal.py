@@ -118,7 +118,7 @@ def proposal_lines(opened: ProposalOpened, conflict: str | None) -> Iterator[str
         yield from (_coloured(line) for line in show(opened.diff).splitlines())
         return
     number = 0
-    for line in show(opened.diff or opened.command or opened.call or "").splitlines():
+    for line in show(opened.diff or opened.command or opened.call or opened.plan or "").splitlines():
         if line.startswith("@@"):
             number += 1
             line = f"{line}  (hunk {number})"

@@ -39,7 +39,7 @@ from .resume_command import raised
 
 END_WIDTH = 80
 """Columns at which the end of a run is wrapped on a terminal, if that is not narrower."""
-_LABEL = re.compile(r"-> |(?:resume|decide|continue) with: |[a-z]+: |read  | +")
+_LABEL = re.compile(r"-> |(?:resume|decide|continue|carry out) with: |[a-z]+: |read  | +")
 _COMMAND = "rundry "
 _NEXT: Mapping[Reason, str] = {
     Reason.DONE: "type the next task",
@@ -56,6 +56,8 @@ _NEXT: Mapping[Reason, str] = {
     Reason.REFUSED: "nothing was changed: fix what is named above, start again",
 }
 
+_OF_PLAN = "carry out the plan, or say what should be different"
+_OF_STAGE = "apply what is staged: until then, the workspace stays as it was"
 _FAILED = "failed permanently"
 _MOST_KINDS = 4
 """Number of reasons that the line about failed items names."""
@@ -161,8 +163,8 @@ def changed_words(changed: Changed | None, ended: RunEnded | Outcome, *, is_brie
 
 def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
     """Return the one line that says how to continue. `has_changes`: not all was undone."""
-    if is_staged(state, ended):
-        return "apply what is staged: until then, the workspace stays as it was"
+    if state.accepted is not None or is_staged(state, ended):
+        return _OF_PLAN if state.accepted is not None else _OF_STAGE
     if state.loop is LoopKind.CHAT and ended.reason is not Reason.REFUSED:
         return "a message continues the chat"
     if void_words(ended):
@@ -204,6 +206,8 @@ def _is_in_repository(folder: Path) -> bool:
 
 def offered(state: ViewState, ended: RunEnded, *, has_changes: bool) -> Iterator[str]:
     """Yield the names of the actions that can be used now, the most useful first."""
+    if state.accepted is not None:
+        yield "carry_out"
     if is_staged(state, ended):
         yield "end_apply"
     if ended.reason is Reason.BUDGET and state.budget is not None and raised(ended, state.budget) is not None:

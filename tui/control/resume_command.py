@@ -50,6 +50,9 @@ def continue_line(state: ViewState, flags: Mapping[str, object], *, attended: bo
     ended, elsewhere = state.outcome, bool(flags.get("runs_dir"))
     if not state.run_id or (ended is not None and ended.reason is Reason.REFUSED):
         return None
+    if ended is not None and state.accepted is not None:
+        where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if elsewhere else ""
+        return f"carry out with: rundry resume {state.run_id}{where}"
     if ended is not None and state.budget is not None and state.loop is not LoopKind.CHAT:
         on = way_on(ended, state.run_id, state.budget, flags, attended=attended, waiting=state.proposals.values())
         if on is not None:

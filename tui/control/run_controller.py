@@ -104,6 +104,8 @@ class RunController:
         """How that review ended."""
         self._is_parked = False
         """The runner exited because this view asked it to."""
+        self._accepts_plan = False
+        """This view accepted a plan, so that it opens the run that carries it out."""
 
     def catch_up(self, within: float = 0.02) -> bool:
         """Fold new events for about `within` seconds, and return whether there were any.
@@ -249,10 +251,37 @@ class RunController:
 
         Raises RundryError.
         """
+        opened = self.state.proposals.get(command.proposal_id)
+        self._accepts_plan = opened is not None and opened.plan is not None and command.verdict == "approve"
         if self.status.is_orphaned:
             self.resume(ResumeChanges(decision=command))
             return None
         return self.put(command)
+
+    @property
+    def opens_next(self) -> str:
+        """The view to open now: that of the run that carries out the plan which this view accepted. Else empty."""
+        is_due = self._accepts_plan and self.state.outcome is not None and self.state.accepted is not None
+        return f"resume {self.state.run_id}" if is_due else ""
+
+    def begin_planning(self, task: str) -> str:
+        """Begin a run that makes a plan for this task. Return the view to open for it, or empty if it is this one.
+
+        Raises RundryError.
+        """
+        if not self.begun and self.start is not None:
+            self.start.set("plan", True)
+            try:
+                self.begin(task)
+            except RundryError:
+                self.start.set("plan", None)
+                raise
+            return ""
+        if self.link.journal is None or not self.status.is_idle:
+            raise RundryError("the run works: stop it, or wait until it waits for you, then make a plan")
+        if self.state.loop not in (LoopKind.CHAT, LoopKind.GOAL, LoopKind.PLAN):
+            raise RundryError("only a task of a chat or of a goal run is planned: rundry --plan TASK begins one")
+        return f"plan {self.state.run_id} {task}"
 
     def begin(self, task: str, typed: str | None = None, *, commanded: bool = False) -> None:
         """Begin the run, which may still be refused; `typed` as in `send_message`. Raises RundryError."""

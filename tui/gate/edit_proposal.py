@@ -40,7 +40,8 @@ class ProposalEdit:
         """Open the text in the user's editor, and show the result, or what went wrong."""
         proposal, edited = self._view.shown.proposal, None
         try:
-            edited = edit_text(self._app, text, Path(proposal.path or "text").name)
+            name = "plan.txt" if proposal.plan is not None else proposal.path or "text"
+            edited = edit_text(self._app, text, Path(name).name)
         except RundryError as error:
             self._view.say(str(error))
         else:

@@ -108,7 +108,7 @@ class ProposalBody(Vertical):
             self.post_message(self.Ready())
             return
         if proposal.path is None:
-            self.command.show(body(proposal) if edited is None else show(edited))
+            self.command.show(body(proposal) if edited is None else show(edited.rstrip("\n")))
             self.post_message(self.Ready())
             return
         before, after, text = self._sides(proposal, edited)

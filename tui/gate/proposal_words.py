@@ -44,6 +44,8 @@ def name(proposal: ProposalOpened) -> str:
     if proposal.tool == ENTRY:
         of_command = f", changed by {_short(proposal.command)}" if proposal.command else ""
         return f"{path_line(proposal.path or '')}{of_command}"
+    if proposal.plan is not None:
+        return "plan"
     verb = VERBS.get(proposal.tool, one_line(proposal.tool))
     if proposal.server is not None:
         return f"{_who(proposal)}{_call_name(proposal)}"
@@ -67,6 +69,8 @@ def about(proposal: ProposalOpened, hunks: int | None = None) -> str:
         return f"new file  {what}" if is_new else what if proposal.hunks else ""
     if proposal.server is not None:
         return ""
+    if proposal.plan is not None:
+        return plural(len(proposal.plan.partition("\n\n")[0].strip().splitlines()), "step")
     held = proposal.sandbox if proposal.sandbox is not None else "unsandboxed"
     if proposal.beyond is not None:
         held = "again, with that allowed"
@@ -99,7 +103,7 @@ def counted(hunks: int, added: int, removed: int) -> str:
 
 def listed(proposal: ProposalOpened) -> str:
     """Return the name of a proposal for the list of waiting ones."""
-    if proposal.server is not None or proposal.effects is not None:
+    if proposal.server is not None or proposal.effects is not None or proposal.plan is not None:
         return name(proposal)
     if proposal.path is None:
         return f"{_who(proposal)}run {one_line(proposal.command or '')[:32]}"
@@ -107,8 +111,8 @@ def listed(proposal: ProposalOpened) -> str:
 
 
 def body(proposal: ProposalOpened) -> str:
-    """Return a command or the arguments of a call in full, with a mark for each hidden character."""
-    return show(proposal.command or proposal.call or "")
+    """Return a command, the arguments of a call or a plan in full, with a mark for each hidden character."""
+    return show(proposal.command or proposal.call or (proposal.plan or "").rstrip("\n"))
 
 
 def notes(
@@ -131,6 +135,8 @@ def notes(
         found.append((f"conflict with {whose}", True) if rebasing.conflict else (f"re-based on {whose}", False))
     if pending.edited is not None:
         found.append((keymap.named(EDITED), False))
+    if proposal.plan is not None:
+        return found or [(one_line(line), False) for line in proposal.asks]
     if pending.draft is not None:
         is_gone = rebasing is not None and rebasing.conflict and rebasing.merged is None
         found.append((NO_PLACE if is_gone else keymap.named(STALE), True))
@@ -251,7 +257,7 @@ def keys(
         found.append(("] [", "hunk"))
     if shown.count > 1:
         found.append(("+ -", "all, none"))
-    if proposal.asks:
+    if proposal.asks and proposal.plan is None:
         found.append(("i", "why"))
     return [*found, ("?", "keys")]
 
@@ -323,6 +329,8 @@ def is_editable(proposal: ProposalOpened) -> bool:
     """Return whether the proposal is a text that can be edited."""
     if proposal.server is not None:
         return bool(proposal.name)
+    if proposal.plan is not None:
+        return True
     if proposal.tool == ENTRY and proposal.after is None:
         return False  # a deletion
     return proposal.path is not None and proposal.tool != "run_command"
@@ -351,6 +359,8 @@ def _approve(shown: Shown, pending: PendingDecision) -> str:
     picks = pending.picks
     if shown.proposal.beyond is not None:
         return "allow once"
+    if shown.proposal.plan is not None:
+        return "accept plan" if pending.edited is None else "accept yours"
     if pending.edited is not None:
         return f"approve {picks.accepted_count} of yours" if picks.skipped_count else "approve yours"
     return f"approve {picks.accepted_count}" if picks.skipped_count else "approve"

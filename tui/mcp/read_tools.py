@@ -154,7 +154,7 @@ def piece_of_proposal(followed: Follower, digest: str, offset: int) -> Piece:
     waiting = [opened for opened in followed.state.proposals.values() if opened.digest == digest]
     if not waiting:
         raise UserError("no proposal with this digest waits: read_run lists those that do")
-    whole = _diff_of(waiting[0]) or waiting[0].command or waiting[0].call or ""
+    whole = _diff_of(waiting[0]) or waiting[0].command or waiting[0].call or waiting[0].plan or ""
     text, end = whole[offset : offset + PIECE], offset + PIECE
     return Piece(text=cut(text, PIECE), total=len(whole), next_offset=end if end < len(whole) else None)
 

@@ -13,6 +13,10 @@ class Console(Protocol):
         """Print a line."""
         ...
 
+    def leave_for(self, what: str) -> None:
+        """Leave, and open another run, as `ViewResult.next` names it. Raises RundryError where that is not possible."""
+        ...
+
     def ask(self, question: str, answered: Callable[[str], None]) -> None:
         """Print a question, and pass the next line to `answered`."""
         ...

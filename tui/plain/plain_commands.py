@@ -136,6 +136,10 @@ class Commands:
         else:
             self._console.tell("nothing was undone")
 
+    def open_view(self, what: str) -> None:
+        """Leave for another run, as `ViewResult.next` names it."""
+        self._console.leave_for(what)
+
     def rewind(self, argument: str) -> None:
         """Restore the files and the conversation of the point with this number; without one, list the points."""
         controller = self._controller
@@ -218,6 +222,10 @@ class _PlainRunHandlers(RunHandlers):
     def rewind(self) -> None:
         """List the points. Raises RundryError."""
         self._commands.rewind("")
+
+    def open_view(self, what: str) -> None:
+        """Leave for another run."""
+        self._commands.open_view(what)
 
     def continue_newest(self) -> None:
         """Refuse it: another run cannot be opened here."""

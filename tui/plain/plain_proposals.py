@@ -147,6 +147,9 @@ def proposal_lines(
     elif opened.server is not None:
         yield f"Proposal{count}: {name(opened)}."
         yield from (f"{'arguments' if opened.name else 'change'}: {line}" for line in body(opened).split("\n"))
+    elif opened.plan is not None:
+        yield f"Proposal{count}: a plan."
+        yield from (f"plan: {line}" for line in body(opened).split("\n") if line)
     elif opened.path is None:
         yield f"Proposal{count}: {name(opened)}."
         yield from (f"command: {line}" for line in body(opened).split("\n"))

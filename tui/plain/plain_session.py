@@ -139,6 +139,8 @@ class PlainSession:
             if line is not None:
                 self.tell(line)
         self._leaving.go_once_over()
+        if self._result is None and (following := self._controller.opens_next):
+            self._result = ViewResult(next=following)
 
     def _read(self) -> None:
         data = os.read(sys.stdin.fileno(), 65_536)
@@ -222,6 +224,11 @@ class PlainSession:
     def leave(self, stop: StopHow | None) -> None:
         """Leave; `stop` says how the run is stopped, if at all."""
         self._result = ViewResult(stop=stop)
+        self._controller.link.writes.wake()
+
+    def leave_for(self, what: str) -> None:
+        """Leave, and open another run."""
+        self._result = ViewResult(next=what)
         self._controller.link.writes.wake()
 
     def _leave_by_signal(self) -> None:

@@ -110,6 +110,8 @@ class GoalSetup(Setup):
         self, wanted: GoalRequest, flags: Mapping[str, object], *, headless: bool, prints_answer: bool
     ) -> None:
         """Combine the flags with the file. A flag takes precedence. Raises UserError."""
+        if flags.get("plan"):
+            raise UserError("--plan: a spec file says what decides; leave --plan out, or type the task")
         self.wanted = wanted
         self._gate_is_flag = flags.get("gate") is not None
         given = {name: value for name, value in flags.items() if value not in (None, False, ())}

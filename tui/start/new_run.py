@@ -31,6 +31,7 @@ from rundry.agent import (
     remember_model,
     runs_dir,
     scope_problem,
+    spec_of_planning,
     to_spec,
     with_default_gate,
 )
@@ -43,6 +44,11 @@ from .survey import NO_MODEL
 
 _NO_MODEL_ON_SCREEN = "no model is set up: {model} lists what each one needs; /demo needs none"
 _NEW_DEFAULT = "new default: the gate is `effects`: commands start, what they change waits (--gate ask: as before)"
+
+
+_ITS_CHECK = "the check of the plan"
+"""Stands for a check that is not known yet, so that the options of a run with a check are accepted."""
+_CONDITIONS = ("until", "until_file", "until_py", "schema", "require")
 
 
 class Setup:
@@ -113,6 +119,7 @@ class Setup:
     def _refuse_what_never_holds(self) -> None:
         """Raise UserError for a check or a loop that cannot work, before the run is created."""
         spec = self._spec("-", ModelSpec(name="none"))
+        spec = spec.then or spec
         if spec.predicates.exist or spec.gate.quotas or spec.mcp or self.settings.is_set("loop"):
             from rundry.agent import validate_spec  # 40 ms that a plain chat need not spend
 
@@ -204,8 +211,27 @@ class Setup:
         return spec
 
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
+        """Return the spec of the run, or with `--plan` of the run that makes a plan for it."""
+        if not self._flags.get("plan"):
+            return self._spec_by(self.settings, task, model)
+        if self._headless:
+            raise UserError("--plan needs a person, who accepts the plan: leave --headless and --print out")
+        if (given := self._spec_by(self._settings_of_plan(), task, model)).predicates.until == [_ITS_CHECK]:
+            given = msgspec.structs.replace(given, predicates=msgspec.structs.replace(given.predicates, until=[]))
+        return spec_of_planning(given)
+
+    def _settings_of_plan(self) -> Settings:
+        """Return the settings of a run with a check: without one so far, the plan brings it."""
+        found = self.settings
+        if found.get("loop", LoopKind) is LoopKind.CHAT:
+            if found["loop"].source == "flag":
+                raise UserError("--plan: the check of the plan decides whether a chat follows; leave --loop chat out")
+            found = found.without("loop")
+        return found if any(found[name].value for name in _CONDITIONS) else found.with_check(_ITS_CHECK)
+
+    def _spec_by(self, settings: Settings, task: str, model: ModelSpec) -> RunSpec:
         spec = to_spec(
-            self.settings,
+            settings,
             task=task,
             run_id=new_run_id(time.time()),
             workspace=self.workspace,
@@ -214,7 +240,7 @@ class Setup:
             prints_answer=self._prints_answer,
             worktrees=self.folder.parent / "worktrees",
         )
-        return with_default_gate(spec, self.settings, headless=self._headless) if self._has_default_gate else spec
+        return with_default_gate(spec, settings, headless=self._headless) if self._has_default_gate else spec
 
 
 def _why(spec: RunSpec) -> str:

@@ -38,7 +38,7 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     before: str | None = None
     """Blob of the file content on which the proposal is based, or None if the file did not exist."""
     after: str | None = None
-    """Blob of the proposed file content, or of the arguments of a call; None for a command."""
+    """Blob of the proposed file content, of the arguments of a call, or of a plan; None for a command."""
     asks: list[str] = []
     """Why the proposal waits, one line per reason. Empty means the policy allows it."""
     needs: list[str] = []
@@ -74,6 +74,8 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     """The server's own name of the tool. Empty means that the proposal is about the server's list of tools."""
     call: str | None = None
     """The arguments of the call as JSON, or what differs from the accepted list of tools."""
+    plan: str | None = None
+    """A plan with its check, as the text that a person can edit."""
     effects: CommandEffects | None = None
     """What a command would change, instead of one path. `hunks`, `added` and `removed` then count all entries."""
 
@@ -216,6 +218,17 @@ class PlanChanged(EventBase, frozen=True, kw_only=True):
     lines: list[str]
 
 
+class PlanAccepted(EventBase, frozen=True, kw_only=True):
+    """A person accepted a plan, perhaps after an edit. The run ends with it, and another one carries it out."""
+
+    lines: list[str]
+    """The steps."""
+    check: str | None = None
+    """The command that decides when the task is done. None means that the plan has none."""
+    run_id: str
+    """Id of the run that carries it out, once that has begun."""
+
+
 class ConversationCut(EventBase, frozen=True, kw_only=True):
     """Messages before this point are no longer sent to the model: they were cleared, or replaced by `summary`."""
 
@@ -247,6 +260,7 @@ PersonEvent = (
     | CommandTaken
     | CommandRefused
     | PlanChanged
+    | PlanAccepted
     | ConversationCut
     | Undone
 )

@@ -12,9 +12,10 @@ import msgspec
 
 from .mcp import server_of
 
-ToolEffect = Literal["read", "change", "command", "mcp", "stop", "ask", "plan", "finish", "end"]
+ToolEffect = Literal["read", "change", "command", "mcp", "stop", "ask", "plan", "agree", "finish", "end"]
 """What a call does. `change`, `command` and `mcp` pass the gate: they write a file, run a command line, or call a tool
-of an MCP server. `finish` ends the task with an answer, and `end` ends a work that has its own tool for its result."""
+of an MCP server. `agree` passes it as well: a person accepts a plan. `finish` ends the task with an answer, and `end`
+ends a work that has its own tool for its result."""
 EndingTool = Literal["finish", "wake_after", "report", "judge", "propose"]
 """The tools with the effect `finish` or `end`."""
 LeftOut = Literal["first", "second", "third"]
@@ -52,6 +53,7 @@ TOOL_TRAITS: dict[str, ToolTraits] = {
     "stop_command": ToolTraits(effect="stop", verb="stop", subject="name", left_out="first"),
     "update_plan": ToolTraits(effect="plan", left_out="first"),
     "ask_person": ToolTraits(effect="ask", verb="ask", subject="question", left_out="first"),
+    "propose_plan": ToolTraits(effect="agree", verb="propose a plan"),
     "finish": ToolTraits(effect="finish", for_person=True),
     "wake_after": ToolTraits(effect="end", verb="wake after", subject="seconds"),
     "report": ToolTraits(effect="end"),

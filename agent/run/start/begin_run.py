@@ -13,6 +13,7 @@ from ...protocol import (
     FILE_FORMATS,
     Budget,
     EditFormatChosen,
+    PlanChanged,
     Prompted,
     RunStarted,
     Said,
@@ -117,6 +118,8 @@ def _record_prompts(run: LiveRun) -> None:
     if run.finder is None and run.children is None:
         ctx.events.record(Prompted(kind="system", text=system_prompt(spec, form)))
     offer_at_start(ctx)
+    if spec.plan:
+        ctx.events.record(PlanChanged(lines=[f"[ ] {step}" for step in spec.plan]))
     if spec.task:
         ctx.events.record(Said(text=spec.opening, kind="task", images=spec.images, by=spec.started_by))
 

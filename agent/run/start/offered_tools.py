@@ -15,6 +15,6 @@ _OFFERED = tools_with("change", "command", "stop", "plan", "ask")
 def tools_of_run(spec: RunSpec) -> list[str]:
     """Return the tool names, in the order in which the model sees them."""
     reading = reading_tools(spec.finder.hosts if spec.finder is not None else ())
-    usual = [*reading, *_OFFERED]
+    usual = [*reading, *(_OFFERED if spec.loop.traits.changes else ())]
     chosen = [name for name in usual if name in spec.tools] if spec.tools else usual
     return [*chosen, *spec.loop.traits.tools]

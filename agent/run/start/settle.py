@@ -26,6 +26,7 @@ from ...step.checks.verify import verify
 from ...step.formats.file_edits import FileEdits
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.apply_effects import finish_accepted
+from ...step.tool_calls.gated_call import accept_plan
 from ...tools.parse import parse_arguments
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ async def _answer(
             _finish(call, STALE, events, "not run")
         elif opened is None:
             again.append(call)
+        elif opened.plan is not None:
+            _accept(run, call, opened, events)
         elif is_file_change(opened):
             handoff = await _write(run, call, opened, events) or handoff
         else:
@@ -172,6 +175,15 @@ def _answer_with(
 
 def _finish(call: ToolCall, text: str, events: Events, summary: str = "unknown") -> None:
     events.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary=summary))
+
+
+def _accept(run: LiveRun, call: ToolCall, opened: ProposalOpened, events: Events) -> None:
+    """Record an accepted plan, if the runner died before it did."""
+    decided = run.facts.requests.decisions.get(call.call_id)
+    if run.facts.accepted is None:
+        text = run.ctx.journal.blobs.load(opened.after or "")
+        accept_plan(run.ctx, text, None if decided is None else decided.reason, events)
+    events.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=True, result="accepted", summary="accepted"))
 
 
 async def _unknown(run: LiveRun, proposal: ProposalOpened, events: Events) -> str:

@@ -45,6 +45,7 @@ def tool_context(
         rules=tree.gate.policy.rules,
         skills=facts.spec.skills,
         contents=ReadContents(facts.changes),
+        decides="" if facts.spec.then is None else facts.spec.then.predicates.words,
     )
 
 

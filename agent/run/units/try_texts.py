@@ -49,7 +49,7 @@ def first_message_of_try(ctx: RunContext, made: RunContext, number: int, candida
     form = _TASK if ctx.facts.spec.tries is None else _GOAL
     task = form.format(candidate=candidate, tries=tries, approach=approach, root=made.workspace.seen)
     if ctx.facts.spec.tries is not None:
-        return "\n\n".join([ctx.facts.spec.task, *(feedback(check) for check in failing_checks(ctx.facts)), task])
+        return "\n\n".join([ctx.facts.spec.opening, *(feedback(check) for check in failing_checks(ctx.facts)), task])
     return f"{first_message(ctx.facts, ctx.facts.pass_facts, number)}\n\n{task}"
 
 

@@ -148,7 +148,8 @@ def made_by() -> str:
     """Return the version of the stored form. A checkpoint with another version is ignored."""
     folds = (
         "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, "
-        "undecided, unreviewed, costs, void, stages, approvals, refused files, look first, ledger"
+        "undecided, unreviewed, costs, void, stages, approvals, refused files, look first, ledger, "
+        "accepted plan"
     )
     return f"{VERSION} with {folds}"
 

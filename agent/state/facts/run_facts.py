@@ -21,6 +21,7 @@ from ...protocol import (
     PassFinished,
     PassStarted,
     Paused,
+    PlanAccepted,
     Queued,
     ReasoningArrived,
     Restarted,
@@ -80,6 +81,8 @@ class RunFacts(Conversations):
     """The edit format, and the answers in it."""
     paused: bool = False
     ended: RunEnded | None = None
+    accepted: PlanAccepted | None = None
+    """The plan that a person accepted, unless they said something since."""
     finder: FinderFacts | None = None
     pass_facts: PassFacts | None = None
     """State of passes, in a run with a clock, a delay or a score."""
@@ -293,13 +296,15 @@ class RunFacts(Conversations):
                 self.interrupted = True
             case HandoffClosed() | Restarted():
                 self.stall = None
+            case PlanAccepted() as accepted:
+                self.accepted = accepted
             case _:
                 pass
 
     def _apply_person(self, event: Event) -> None:
         match event:
             case Said():
-                self.finish = None
+                self.finish = self.accepted = None
                 self.reply = None
                 self.empty_replies = 0
                 self.wrapped_up = self.interrupted = False
@@ -317,7 +322,7 @@ class RunFacts(Conversations):
 
     def _rewind(self, upto: int) -> None:
         """Return to the state before that position. Usage is not reduced."""
-        self.finish = self.reply = self.stall = None
+        self.finish = self.reply = self.stall = self.accepted = None
         self.wrapped_up = False
         self.interrupted = True
         self.actions = ActionLog.of(a for a in self.actions if self.changes.step_start(a.step) < upto)
@@ -325,7 +330,7 @@ class RunFacts(Conversations):
 
 _RUN_STATE_EVENTS = frozenset[type[Event]](
     (RunStarted, RunResumed, RunEnded, ModelSwitched, PassStarted, PassFinished, Paused, Unpaused, Interrupted)
-) | {HandoffClosed, Restarted}
+) | {HandoffClosed, Restarted, PlanAccepted}
 """The events that change the run as a whole."""
 _ENDS_OF_WORK = frozenset[type[Event]]((WorkFinished, WorktreeFinished, RunResumed))
 """The events with which conversations end."""

@@ -19,11 +19,12 @@ from ...host.plain_files import read_plain
 from ...journal.claim import holder
 from ...journal.journal import Journal
 from ...protocol import JournalError, UserError
+from .run_files import journal_path
 from .run_line import RunLine, line_of_run
 from .run_tally import RunTally, tally_of
 
 _NAME = "runs.index"
-_FORMAT = 14
+_FORMAT = 15
 """Format version of entries. Increase it when the meaning of an entry changes."""
 _LARGEST = 64 << 20
 _RACY = 2.0
@@ -85,7 +86,7 @@ class RunsFolder:
         """Yield a line per run, newest first; for an unreadable run, the line says why."""
         for path in self._paths:
             known = self._index.entry(path)
-            yield self._read(path) if known is None else _as_of_now(known.line, path)
+            yield _with_plan(self._read(path) if known is None else _as_of_now(known.line, path))
 
     def tally(self, line: RunLine) -> RunTally:
         """Return the totals of the run for a report. Raises JournalError."""
@@ -128,6 +129,12 @@ def _as_of_now(line: RunLine, path: Path) -> RunLine:
     if line.state == "running" and state == "interrupted":  # the calls that were running are cut
         return line_of_run(path)
     return msgspec.structs.replace(line, state=state, path=str(path))
+
+
+def _with_plan(line: RunLine) -> RunLine:
+    """Add whether the plan that was accepted in the run still has to be carried out: another journal shows it."""
+    waits = line.then is not None and not journal_path(Path(line.path).parent, line.then).exists()
+    return msgspec.structs.replace(line, plan_waits=waits) if waits != line.plan_waits else line
 
 
 class _Index:

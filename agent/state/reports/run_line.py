@@ -41,6 +41,7 @@ from ...protocol import (
     evidence_words,
 )
 from ..common.void_end import after_undos
+from .accepted_plan import accepted_plan
 
 RunLineState = Literal[
     "running",
@@ -99,6 +100,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the parent, if this is a child run."""
     forked_from: str | None = None
     """Id of the run that this one was forked from, if it is a fork."""
+    plan_waits: bool = False
+    """A plan was accepted in it, and no run has begun to carry it out."""
+    then: str | None = None
+    """Id of the run that carries out the plan accepted in it, if there is one."""
     error: str | None = None
     """Why the journal cannot be read."""
 
@@ -114,7 +119,12 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is left to resume: the work is complete, or the run was refused before it began."""
+        """Whether nothing is left to resume: the work is complete, or the run was refused before it began.
+
+        An accepted plan is left to be carried out, and once its run has begun, that run is the one to resume.
+        """
+        if self.then is not None:
+            return not self.plan_waits
         is_over = self.complete or self.is_void or self.reason is Reason.REFUSED
         return self.is_unreadable or (self.state == "ended" and is_over)
 
@@ -164,6 +174,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
         parent=spec.parent.run_id if spec.parent is not None else None,
         forked_from=journal.meta("forked_from"),
         staged=len(_staged(journal, ended)),
+        then=None if (accepted := accepted_plan(journal)) is None else accepted.run_id,
     )
     if ended is None and line.state == "interrupted":  # also the calls that its runner was waiting for
         events = journal.read_types(LEDGER_EVENTS - {Unknown})

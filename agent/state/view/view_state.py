@@ -23,6 +23,7 @@ from ...protocol import (
     ModelShare,
     ParentRef,
     PatchKept,
+    PlanAccepted,
     ProposalOpened,
     QuestionAsked,
     Queued,
@@ -212,6 +213,9 @@ class Shown:
     quoted: ModelQuoted | None = None
     """The model switch whose cost was shown, until the model is switched."""
     plan: list[str] = field(default_factory=list[str])
+    """The plan of the model, a step a line."""
+    accepted: PlanAccepted | None = None
+    """The plan that the person accepted, which another run carries out."""
     retrying: tuple[str, float, float] | None = None
     """After a failed call: why, the Unix time of the failure, and the seconds until the next attempt."""
     outcome: RunEnded | None = None

@@ -17,6 +17,7 @@ from ...protocol import (
     Exhausted,
     Fault,
     ImagesRefused,
+    LoopKind,
     Message,
     ModelFault,
     Request,
@@ -236,7 +237,8 @@ async def _attempt(
 
     Raises PersonInterrupted.
     """
-    stream = Stream(ctx, events, admitted, edits)
+    reads_plan = ctx.facts.spec.loop is LoopKind.PLAN and not forbids_calls
+    stream = Stream(ctx, events, admitted, edits, reads_plan=reads_plan)
     request = Request(
         messages=fitted.messages if edits is None else edits.as_sent(fitted.messages),
         tools=fitted.fixed.tools,

@@ -32,6 +32,7 @@ from ...protocol import (
     ToolCall,
     UsagePart,
 )
+from ...protocol.text.plan_text import plan_in_answer
 from ..resources.growing_pauses import GrowingPauses
 
 if TYPE_CHECKING:
@@ -56,8 +57,17 @@ class Reply:
 class Stream:
     """One attempt at a model call: it merges and records the parts of the answer, and charges what it cost."""
 
-    def __init__(self, ctx: RunContext, events: Events, admitted: CallAdmitted, edits: TextEdits | None = None) -> None:
-        """`edits` makes calls of the answer's text, in a file format."""
+    def __init__(
+        self,
+        ctx: RunContext,
+        events: Events,
+        admitted: CallAdmitted,
+        edits: TextEdits | None = None,
+        *,
+        reads_plan: bool = False,
+    ) -> None:
+        """`edits` makes calls of the answer's text, in a file format. `reads_plan`: a plan in it becomes a call."""
+        self._reads_plan = reads_plan
         self._ctx, self._events, self._admitted = ctx, events, admitted
         self._edits = edits
         self._is_ended = False
@@ -89,6 +99,8 @@ class Stream:
             read, self._reply.calls = await asyncio.to_thread(self._edits.read, self._reply.text)
             if read is not None:
                 self._events.record(read)
+        elif self._reads_plan and not self._reply.calls and self._reply.finish == "stop":
+            self._reply.calls = calls_of_plan(self._reply.text)
         self._events.record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
 
@@ -165,6 +177,15 @@ class Stream:
         arrived = model.count_text(self._reply.text + self._reasoning + calls)
         own = Tokens(self._admitted.prompt_tokens, arrived)
         self._events.record(charged_for(own, reported or self._usage, self._admitted, model, is_cut=is_cut))
+
+
+def calls_of_plan(text: str) -> list[ToolCall]:
+    """Return the call that proposes the plan in an answer in words; small models do not call the tool."""
+    plan = plan_in_answer(text)
+    if plan is None:
+        return []
+    arguments = msgspec.json.encode({"steps": plan.lines, "check": plan.check or ""}).decode()
+    return [ToolCall("", "propose_plan", arguments, from_text=True)]
 
 
 class Merger:

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, digest_of_draft
+from ...gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft, digest_of_draft
+from ...gate.notes_for_model import comment_line
 from ...gate.stored_drafts import is_file_change, stored_draft
 from ...gate.waiting_proposal import StoredProposal
 from ...host.crash import crash_point
-from ...protocol import FileChanged, ProposalDecided, ProposalOpened, ToolCall, is_try
+from ...protocol import FileChanged, PlanAccepted, ProposalDecided, ProposalOpened, ToolCall, is_try
+from ...protocol.text.plan_text import Plan, read_plan
+from ...state.reports.run_files import new_run_id
 from ...tools.carry_out import carry_out, draft_of, plan_again
 from ...tools.tool_arguments import StartCommand
 from ...tools.tool_result import ToolResult
@@ -91,7 +94,7 @@ async def _pass_gate(
         )
         ruling, stored = await ctx.activity.interruptible(passing), None
         if ruling.handoff:
-            gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"
+            gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}".rstrip()
             if not can_stay_open:
                 one, it = ("a try", "the try") if is_try(ctx.work) else ("an item", "the item")
                 gated.handoff += f". {NOT_KEPT_OPEN.format(one=one, it=it)}"
@@ -100,6 +103,9 @@ async def _pass_gate(
         gated.is_rejected = not ruling.approved and ruling.by != "policy" and ruling.refused_by != "conflict"
         if ruling.approved and isinstance(ruling.draft, (CommandDraft, McpDraft)):
             gated.result = await _run(ctx, call.call_id, arguments, ruling.draft, ruling, events)
+            return gated
+        if ruling.approved and isinstance(ruling.draft, PlanDraft):
+            gated.result = accept_plan(ctx, ruling.after or b"", ruling.reason, events)
             return gated
         result = await _land(ctx, draft, ruling, events)
         if not result.stale or not isinstance(ruling.draft, FileDraft):
@@ -127,10 +133,24 @@ def _drafted(
         draft = msgspec.structs.replace(draft, from_text=call.from_text)
     if opened is None:
         return draft, None
-    if isinstance(draft, (CommandDraft, McpDraft)) and digest_of_draft(draft, ctx.sandbox.kind) == opened.digest:
+    if (
+        isinstance(draft, (CommandDraft, McpDraft, PlanDraft))
+        and digest_of_draft(draft, ctx.sandbox.kind) == opened.digest
+    ):
         return draft, opened
     events.record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=CANNOT_REOPEN))
     return draft, None
+
+
+def accept_plan(ctx: RunContext, accepted: bytes, reason: str | None, events: Events) -> ToolResult:
+    """Record that a person accepted this text of a plan. The loop then ends the run."""
+    plan = read_plan(accepted.decode())
+    assert isinstance(plan, Plan)  # the gate accepted it
+    crash_point("plan: approved")
+    events.record(PlanAccepted(lines=plan.lines, check=plan.check, run_id=new_run_id(ctx.clock.now())))
+    crash_point("plan: recorded")
+    said = f" {comment_line(reason)}" if reason else ""
+    return ToolResult(ok=True, text=f"the person accepted this plan:\n{accepted.decode()}{said}", summary="accepted")
 
 
 async def _run(
@@ -215,4 +235,6 @@ async def _committed(ctx: RunContext, commits: Commits, changed: FileChanged, ev
 def _what(draft: Draft) -> str:
     if isinstance(draft, McpDraft):
         return draft.arguments
+    if isinstance(draft, PlanDraft):
+        return ""
     return draft.command if isinstance(draft, (CommandDraft, EffectsDraft)) else draft.path

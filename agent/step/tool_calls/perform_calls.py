@@ -351,7 +351,7 @@ async def _run(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallR
             return _keep_plan(ctx.tools, one, events)
         case "stop":
             return await _stop_command(ctx.tools, ctx.background, one, events)
-        case "change" | "command" | "mcp":
+        case "change" | "command" | "mcp" | "agree":
             return await _at_gate(ctx, one, events, outcome)
 
 

@@ -52,7 +52,7 @@ class Handlers:
         self.choices = ChoiceHandlers(controller, prompt, services, host, welcome)
         conversation = ConversationHandlers(controller, prompt, services)
         stage = StageHandlers(controller, prompt, services, host, keymap)
-        run = ScreenRunHandlers(controller, prompt, Keymap(keymap), stage, conversation, self.choices)
+        run = ScreenRunHandlers(controller, prompt, Keymap(keymap), stage, conversation, self.choices, host)
         undo = UndoHandlers(controller, prompt, services)
         view = ViewHandlers(controller, prompt, services, areas)
         dialogs = DialogHandlers(controller, prompt, services, areas, keymap)

@@ -33,6 +33,7 @@ from ...text.show_text import one_line
 
 if TYPE_CHECKING:
     from ...control.run_controller import RunController
+    from ...control.services import Host
     from ...keys.keymap import Keymap
     from ..message_and_notice import Prompt
     from .choice_handlers import ChoiceHandlers
@@ -77,11 +78,16 @@ class RunHandlers(ABC):
             "queue": self._queue,
             "until": self._until,
             "scope": self._scope,
+            "plan": self._plan,
         }
 
     @abstractmethod
     def rewind(self) -> None:
         """Let the person choose where to rewind to. Raises RundryError."""
+
+    @abstractmethod
+    def open_view(self, what: str) -> None:
+        """Close this view and open another one, as `ViewResult.next` names it."""
 
     @abstractmethod
     def continue_newest(self) -> None:
@@ -192,6 +198,12 @@ class RunHandlers(ABC):
     def _scope(self, argument: str) -> None:
         show_scope(self._controller, self._prompt, argument)
 
+    def _plan(self, argument: str) -> None:
+        if not argument:
+            self._prompt.fill("/plan ")
+        elif following := self._controller.begin_planning(argument):
+            self.open_view(following)
+
     def _effort(self, argument: str) -> None:
         if not argument:
             self._prompt.fill("/effort ")
@@ -244,13 +256,18 @@ class ScreenRunHandlers(RunHandlers):
         stage: StageHandlers,
         conversation: ConversationHandlers,
         choices: ChoiceHandlers,
+        host: Host,
     ) -> None:
         super().__init__(controller, prompt, keymap, stage)
-        self._conversation, self._choices = conversation, choices
+        self._conversation, self._choices, self._host = conversation, choices, host
 
     def rewind(self) -> None:
         """Open the list of messages and steps. Raises RundryError."""
         self._conversation.rewind("")
+
+    def open_view(self, what: str) -> None:
+        """Close the screen and open another one."""
+        self._host.leave_for(what)
 
     def continue_newest(self) -> None:
         """Resume the newest unfinished run of this folder. Raises RundryError if there is none."""

@@ -34,6 +34,7 @@ class SessionHandlers:
             "theme": self._theme,
             "trust": self._trust,
             "demo": self._demo,
+            "carry_out": self._carry_out,
             "suspend": self._suspend,
             "quit": self._quit,
             "copy_or_leave": self._copy_or_leave,
@@ -69,6 +70,9 @@ class SessionHandlers:
 
     def _demo(self, _argument: str) -> None:
         self._host.leave_for("demo")
+
+    def _carry_out(self, _argument: str) -> None:
+        self._host.leave_for(f"resume {self._controller.state.run_id}")
 
     def _suspend(self, _argument: str) -> None:
         self._host.action_suspend_process()

@@ -15,6 +15,7 @@ from ....protocol import (
     Interrupted,
     LoopKind,
     ModelQuoted,
+    PlanAccepted,
     PlanChanged,
     ProposalDecided,
     ProposalOpened,
@@ -87,6 +88,8 @@ def show_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             if not try_label(stamped.work):  # each of several tries has a plan of its own
                 state.plan = list(event.lines)
             note(state, stamped, f"plan: {plan_summary(plan_steps(event.lines))}", detail="\n".join(event.lines))
+        case PlanAccepted():
+            state.accepted = event
         case ConversationCut():
             _cut(state, stamped, event)
         case Undone():
@@ -171,6 +174,8 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
         block.detail, block.detail_kind = event.diff, "diff"
     elif event.call is not None:
         block.detail, block.detail_kind = event.call, "json"
+    elif event.plan is not None:
+        block.detail = event.plan
     state.at_proposal[event.proposal_id] = index
     if waits:
         state.activity = ""
@@ -264,7 +269,7 @@ def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | Questio
 
 
 def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
-    state.waiting = ""
+    state.waiting, state.accepted = "", None
     if state.loop is LoopKind.CHAT:  # a chat's budget is for each message (docs/requirements.md 3.1)
         state.busy.exact = state.busy.measured = 0.0
     sender = [f"from {event.by}"] if event.by != PERSON else []
