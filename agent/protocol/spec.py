@@ -334,7 +334,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changes_files(self) -> bool:
-        """Whether the run itself may change files. Most searches and plans only read; child runs change what they need."""
+        """Whether the run itself may change files. Most searches only read, as a run does that makes a plan; child runs
+        change what they need.
+        """
         if self.loop.traits.has_children or not self.loop.traits.changes:
             return False
         return self.finder is None or self.finder.traits.changes_files

@@ -77,6 +77,8 @@ def what_of(opened: ProposalOpened) -> str:
     """Return the tool and what it is about: `edit_file calc/core.py`."""
     if opened.effects is not None:
         return f"changes of {one_line(opened.effects.command)}"
+    if opened.plan is not None:
+        return "plan"
     about = path_line(opened.path) if opened.path else one_line(opened.command or opened.name or opened.server or "")
     return f"{one_line(opened.tool)} {about}".strip()
 

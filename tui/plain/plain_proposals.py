@@ -11,6 +11,7 @@ from rundry.agent import (
     CommandEffects,
     Decide,
     EntryChoice,
+    Plan,
     ProposalOpened,
     RebaseResult,
     RundryError,
@@ -20,7 +21,9 @@ from rundry.agent import (
     entry_facts,
     entry_name,
     entry_notes,
+    plan_text,
     plural,
+    read_plan,
 )
 
 from ..gate.pending_decision import PendingDecision
@@ -36,7 +39,7 @@ _ALL_SHOWN = 5
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _VERBS = {
     "approve": "approve", "yes": "approve", "y": "approve", "reject": "reject", "no": "reject", "n": "reject",
-    "always": "always", "again": "again", "mine": "mine", "show": "show", "reason": "reason",
+    "always": "always", "again": "again", "mine": "mine", "show": "show", "reason": "reason", "check": "check",
 }  # fmt: skip
 
 
@@ -54,7 +57,7 @@ class Verdict:
     prefix: bool = False
     """With `always`: for all arguments of the commands."""
     text: str = ""
-    """A reason."""
+    """A reason, or the check of a plan."""
 
 
 def parse_verdict(line: str) -> Verdict | None:
@@ -67,7 +70,7 @@ def parse_verdict(line: str) -> Verdict | None:
     if verb is None:
         return None
     number, rest = _leading_number(rest.strip())
-    if verb in ("reject", "reason"):
+    if verb in ("reject", "reason", "check"):
         return Verdict(verb, number, text=rest)
     words = rest.replace(",", " ").split()
     if words and words[0] in ("entry", "entries") and verb in ("approve", "show"):
@@ -90,6 +93,8 @@ def _leading_number(text: str) -> tuple[int, str]:
 
 def decision(verdict: Verdict, opened: ProposalOpened, digest: str, reason: str) -> Decide:
     """Return the command for a verdict on the proposal as it was printed. Raises RundryError."""
+    if verdict.verb == "check":
+        return _with_check(verdict.text, opened, digest, reason)
     reason = verdict.text or reason
     hunks: list[int] | None = None
     if verdict.hunks:
@@ -116,6 +121,15 @@ def decision(verdict: Verdict, opened: ProposalOpened, digest: str, reason: str)
         always=verdict.verb == "always",
         prefix=verdict.prefix,
     )
+
+
+def _with_check(check: str, opened: ProposalOpened, digest: str, reason: str) -> Decide:
+    """Return the command that accepts a plan with another check. Raises RundryError."""
+    plan = None if opened.plan is None else read_plan(opened.plan)
+    if not isinstance(plan, Plan):
+        raise RundryError("this proposal has no check: type approve or reject")
+    text = plan_text(Plan(plan.lines, check or None))
+    return Decide(proposal_id=opened.proposal_id, digest=digest, verdict="approve", text=text, reason=reason or None)
 
 
 def _chosen(verdict: Verdict, opened: ProposalOpened) -> dict[int, EntryChoice]:
@@ -195,6 +209,8 @@ def _ways(opened: ProposalOpened, rebasing: RebaseResult | None, number: int) ->
     which = f" {number}" if number else ""
     if rebasing is not None and rebasing.conflict:
         return f"Type again{which} to ask the model again, mine{which} to keep your version, or reject{which}."
+    if opened.plan is not None:
+        return f"Type approve{which}, check{which} CMD to accept it with another check, or reject{which} and a reason."
     hunks = f", approve{which} hunks 1 2 for some of them" if opened.hunks > 1 else ""
     if opened.effects is not None and len(opened.effects.entries) > 1:
         hunks = f", approve{which} entries 1 2 for some of them, show{which} entry 1 for its diff"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from rundry.agent import Journal, ModelSpec, RunSpec, UserError, next_spec, planned_after_chat, run_of_plan
+from rundry.agent import Journal, ModelSpec, RunSpec, next_spec, planned_after_chat, run_of_plan
 
 from .new_run import Setup
 
@@ -52,14 +52,6 @@ def journal_of_plan(path: Path) -> Path | None:
     It may not exist yet. Raises JournalError.
     """
     return _with_journal(path, run_of_plan)
-
-
-def refuse_headless(path: Path) -> None:
-    """Raise UserError if the run has an accepted plan: a person begins what carries it out. Raises JournalError."""
-    found = journal_of_plan(path)
-    if found is not None:
-        how = f"rundry resume {path.stem} without --headless carries it out"
-        raise UserError(f"the plan of {path.stem} is accepted: {how}")
 
 
 def _with_journal(path: Path, read: Callable[[Journal], Result]) -> Result:

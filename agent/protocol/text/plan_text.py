@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-_MARK = re.compile(r"(?:\d{1,3}[.)]|[-*+•])\s+(?:\[[ xX]\]\s+)?")
+_MARK = re.compile(r"(?:\d{1,3}[.)]|[-*+•])(?:\s+|$)(?:\[[ xX]\](?:\s+|$))?")
 """How a step begins. The mark is not a part of it."""
 _NUMBERED = re.compile(r"\d{1,3}[.)]\s")
 _CHECK = re.compile(r"check\s*:(.*)", re.IGNORECASE)

@@ -27,6 +27,8 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
         raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml, or rundry find --recipe crawl URL")
     if spec.loop is LoopKind.REPEAT and spec.repeat is None:
         raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml --every 6h")
+    if spec.loop is LoopKind.PLAN and spec.then is None:
+        raise UserError(f"--loop {spec.loop}: use rundry --plan TASK")
     if spec.loop is LoopKind.FIX and spec.fix is None:
         raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
     validate_predicates(spec.predicates, Path(spec.home))

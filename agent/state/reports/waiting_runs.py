@@ -169,6 +169,8 @@ def _staged(line: RunLine, state: RunState) -> _Need | None:
 def _subject(opened: ProposalOpened) -> str:
     if opened.effects is not None:
         return f"what `{opened.effects.command}` would change"
+    if opened.plan is not None:
+        return "a plan"
     return f"{opened.tool} {opened.path or opened.command or opened.server or opened.tool}"
 
 

@@ -274,12 +274,17 @@ def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
         state.busy.exact = state.busy.measured = 0.0
     sender = [f"from {event.by}"] if event.by != PERSON else []
     carries = "  ".join([*sender, *(image.label for image in event.images)])
-    first = (i for i, b in enumerate(state.blocks[:3]) if b.kind == "task" and b.text == event.text)
+    first = (i for i, b in enumerate(state.blocks[:3]) if b.kind == "task" and _begins_with(event.text, b.text))
     if event.kind == "task" and (index := next(first, None)) is not None:
-        if carries:
-            touch(state, index).right = carries
+        block = touch(state, index)
+        block.text, block.right = event.text, carries or block.right
         return
     add(state, stamped, event.kind, text=event.text).right = carries
+
+
+def _begins_with(said: str, task: str) -> bool:
+    """Return whether a message is the task, or the task with more below it: the plan that is carried out."""
+    return said == task or said.startswith(f"{task}\n\n")
 
 
 def _why(detail: str) -> str:

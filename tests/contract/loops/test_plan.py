@@ -1,0 +1,214 @@
+"""A plan with its check that a person accepts before anything is edited, in a real terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakes.project import CHECK, CORE, FIX_BOTH, read
+from fakes.rundry import Home
+from fakes.server import ScriptedServer
+from fakes.terminal import Terminal
+from fakes.turns import Turn, call, say
+
+from rundry.agent.journal.journal import Journal
+from rundry.agent.protocol import LoopKind, PlanChanged, RunSpec, event_type, to_json_line
+
+STEPS = ["Return a + b in add().", "Divide by len(values) in mean()."]
+PLAN = call("propose_plan", steps=STEPS, check="python3 -m unittest")
+HELD = Turn(text="I think about it", hold_after=4)
+
+
+def at(server: ScriptedServer) -> list[str]:
+    return ["--model", "fake", "--api-base", server.base_url]
+
+
+def planned(home: Home, project: Path, server: ScriptedServer, *words: str, **more: object) -> Terminal:
+    options = [*at(server), "--gate", "edits", *words]
+    return home.screen("--plan", "fix the sums", *options, cwd=project, **more)  # type: ignore[arg-type]
+
+
+def told(path: Path, kind: str) -> list[dict]:
+    journal = Journal.open(path)
+    try:
+        return [json.loads(to_json_line(s)) for s in journal.read() if event_type(s.event) == kind]
+    finally:
+        journal.close()
+
+
+def spec_of(path: Path) -> RunSpec:
+    journal = Journal.open(path)
+    try:
+        return journal.spec
+    finally:
+        journal.close()
+
+
+def ends(home: Home, reason: str) -> Callable[[list[str]], bool]:
+    """Whether the newest run ended so."""
+    return lambda lines: any(each["reason"] == reason for each in told(home.journals()[-1], "run_ended"))
+
+
+def test_the_check_is_edited_at_the_gate_and_the_run_that_follows_ends_by_it_judged(home: Home, project: Path):
+    turns = [read("calc/core.py", "I look."), PLAN, FIX_BOTH]
+    with ScriptedServer(turns, then=HELD) as server, planned(home, project, server) as terminal:
+        terminal.wait_for("y accept plan")
+        assert "Check: python3 -m unittest" in terminal.text()
+        assert (project / "calc/core.py").read_text() == CORE
+        terminal.press("e")
+        terminal.wait_for("keep your version")
+        terminal.press("down", "down", "down", "end")
+        terminal.send(" -q")
+        terminal.wait_for(CHECK)
+        terminal.send("\x13")
+        terminal.wait_for("y accept yours")
+        terminal.press("y")
+        terminal.wait_for("judged", timeout=90)
+        terminal.wait_for(ends(home, "done"))
+    first, second = home.journals()
+    (accepted,) = told(first, "plan_accepted")
+    assert (accepted["lines"], accepted["check"], accepted["run_id"]) == (STEPS, CHECK, second.stem)
+    assert told(first, "run_ended")[0]["reason"] == "answered"
+    assert told(first, "file_changed") == []
+    spec = spec_of(second)
+    assert (spec.loop, spec.predicates.until, spec.plan_of) == (LoopKind.GOAL, [CHECK], first.stem)
+    assert spec.budget.steps == 38
+    asked = server.requests[0]
+    assert [tool["function"]["name"] for tool in asked.body["tools"]] == [
+        "read_file",
+        "list_files",
+        "search",
+        "ask_person",
+        "propose_plan",
+    ]
+    began = server.requests[2].text
+    assert "1. Return a + b in add()." in began
+    assert "I look." not in began, "the new run begins with an empty conversation"
+    (end,) = told(second, "run_ended")
+    assert (end["reason"], end["evidence"]["grade"]) == ("done", "judged")
+
+
+def test_the_plan_is_set_before_the_first_step_of_the_run_that_carries_it_out(home: Home, project: Path):
+    with ScriptedServer([PLAN], then=HELD) as server, planned(home, project, server) as terminal:
+        terminal.wait_for("y accept plan")
+        terminal.press("y")
+        server.wait_requests(2)
+    journal = Journal.open(home.journals()[-1])
+    try:
+        kinds = [(event_type(s.event), s.event) for s in journal.read()]
+    finally:
+        journal.close()
+    names = [kind for kind, _ in kinds]
+    assert names.index("plan_changed") < names.index("said") < names.index("step_started")
+    (shown,) = [event for _, event in kinds if isinstance(event, PlanChanged)]
+    assert shown.lines == [f"[ ] {step}" for step in STEPS]
+
+
+def test_a_plan_written_as_words_waits_at_the_gate_and_a_reason_asks_for_another(home: Home, project: Path):
+    words = say("Here is the plan:\n\n1. Fix add()\n2. Fix mean()\n\n**Check:** `python3 -m unittest`\n")
+    with ScriptedServer([words, PLAN], then=HELD) as server, planned(home, project, server) as terminal:
+        terminal.wait_for("2. Fix mean()")
+        terminal.wait_for("y accept plan")
+        terminal.press("tab")
+        terminal.send("name the functions")
+        terminal.press("enter")
+        terminal.wait_for('reason: "name the functions"')
+        terminal.press("n")
+        asked = server.wait_requests(2)[1].text
+        assert "the plan was not accepted. The person says: name the functions" in asked
+        terminal.wait_for("Divide by len(values) in mean()")
+        terminal.wait_for("y accept plan")
+    assert told(home.journals()[0], "plan_accepted") == []
+
+
+def test_a_plan_that_was_accepted_without_a_view_is_carried_out_by_the_next_one(home: Home, project: Path):
+    with ScriptedServer([PLAN, FIX_BOTH], then=HELD) as server:
+        with planned(home, project, server) as terminal:
+            terminal.wait_for("y accept plan")
+            terminal.send("\x11")
+            terminal.wait_for("keep it running")
+            terminal.press("b")
+            terminal.wait_for_exit()
+        (first,) = home.journals()
+        (opened,) = told(first, "proposal_opened")
+        accepted = home.run("ctl", first.stem, "approve", "--digest", opened["digest"][:12], cwd=project)
+        assert accepted.exit_code == 0, accepted
+        with home.screen("watch", first.stem, cwd=project) as terminal:
+            terminal.wait_for("p carry out")
+            assert len(home.journals()) == 1, "the view did not accept the plan, so it begins nothing by itself"
+        with home.screen("-c", *at(server), cwd=project) as terminal:
+            terminal.wait_for(ends(home, "done"), timeout=90)
+        with home.screen("resume", first.stem, cwd=project) as terminal:
+            terminal.wait_for("done")
+    assert len(home.journals()) == 2, "a plan is carried out once"
+
+
+def test_a_plan_in_the_middle_of_a_chat_knows_what_was_said(home: Home, project: Path):
+    turns = [say("add() subtracts."), PLAN]
+    with ScriptedServer(turns, then=HELD) as server, home.screen(*at(server), cwd=project) as terminal:
+        terminal.wait_for("what should be done?")
+        terminal.send("look at the sums\r")
+        terminal.wait_for("add() subtracts.")
+        server.wait_requests(1)
+        terminal.send("/plan fix that\r")
+        terminal.wait_for("y accept plan")
+        asked = server.wait_requests(2)[1].text
+    assert "fix that" in asked
+    assert "person: look at the sums" in asked
+    assert "model: add() subtracts." in asked
+    chat, plan = home.journals()
+    assert (spec_of(chat).loop, spec_of(plan).loop, spec_of(plan).task) == (LoopKind.CHAT, LoopKind.PLAN, "fix that")
+
+
+def test_slash_plan_begins_the_first_run_and_a_plan_without_a_check_a_chat(home: Home, project: Path):
+    turns = [call("propose_plan", steps=["Say what add() does."], check=""), say("It subtracts.")]
+    with ScriptedServer(turns, then=HELD) as server, home.screen(*at(server), cwd=project) as terminal:
+        terminal.wait_for("what should be done?")
+        terminal.send("/plan explain add\r")
+        terminal.wait_for("it has no check: a chat carries it out")
+        terminal.wait_for("y accept plan")
+        terminal.press("y")
+        terminal.wait_for("It subtracts.")
+    assert [spec_of(path).loop for path in home.journals()] == [LoopKind.PLAN, LoopKind.CHAT]
+
+
+def test_a_plan_session_in_lines_is_accepted_with_a_check_of_the_person(home: Home, project: Path):
+    with ScriptedServer([PLAN, FIX_BOTH], then=HELD) as server, planned(home, project, server, "--plain") as terminal:
+        terminal.wait_for("plan: Check: python3 -m unittest")
+        terminal.send(f"check {CHECK}\r")
+        terminal.wait_for(ends(home, "done"), timeout=90)
+    first, second = home.journals()
+    assert told(first, "plan_accepted")[0]["check"] == CHECK
+    assert spec_of(second).predicates.until == [CHECK]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--headless", "--plan"], "--plan needs a person"),
+        (["--print", "--plan"], "--plan needs a person"),
+        (["--loop", "plan", "--headless"], "use rundry --plan TASK"),
+    ],
+)
+def test_a_plan_is_refused_where_nobody_could_accept_it(home: Home, project: Path, words: list[str], why: str):
+    with ScriptedServer() as server:
+        ran = home.run("run", "fix", *words, *at(server), cwd=project)
+    assert ran.exit_code == 2, ran
+    assert why in ran.stderr
+    assert home.journals() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--every", "5m"], "an interval run is not planned"),
+        (["--loop", "chat"], "leave --loop chat out"),
+    ],
+)
+def test_a_plan_is_refused_for_a_run_that_none_precedes(home: Home, project: Path, words: list[str], why: str):
+    with ScriptedServer() as server, planned(home, project, server, *words) as terminal:
+        assert terminal.wait_for_exit() == 2
+        assert why in terminal.text()
+    assert home.journals() == []

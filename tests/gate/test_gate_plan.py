@@ -1,0 +1,93 @@
+"""A plan at the gate: a person accepts it in every mode, edits it, or says what should be different."""
+
+from __future__ import annotations
+
+import pytest
+
+from rundry.agent.gate.draft import PlanDraft, digest_of_draft
+from rundry.agent.protocol import GateMode, ProposalDecided, ProposalOpened, Rule
+from rundry.agent.protocol.text.plan_text import Plan, plan_text
+
+PLAN = Plan(["Read calc/core.py.", "Return a + b in add()."], "pytest -q")
+DRAFT = PlanDraft(tool="propose_plan", plan=PLAN)
+
+
+@pytest.mark.parametrize("mode", list(GateMode))
+async def test_a_plan_waits_for_a_person_in_every_mode_and_whatever_the_rules_are(place, mode: GateMode):
+    gate = place.gate(mode, [Rule(verdict="allow", tool="propose_plan"), Rule(verdict="deny", tool="propose_plan")])
+    task = await place.begin(gate, DRAFT)
+    (opened,) = place.of(ProposalOpened)
+    assert (opened.plan, opened.path, opened.command, opened.rule) == (plan_text(PLAN), None, None, None)
+    assert opened.asks == ["its check decides when the task is done"]
+    assert place.blobs[opened.after] == plan_text(PLAN).encode()
+    assert gate.decide(place.decide("approve", always=True)) is not None
+    assert gate.decide(place.decide("approve", session=True)) is not None
+    assert gate.decide(place.decide("approve")) is None
+    ruling = await task
+    assert ruling.approved
+    assert ruling.after == plan_text(PLAN).encode()
+    assert place.of(ProposalDecided)[0].after is None
+
+
+async def test_an_edited_plan_is_accepted_as_the_person_wrote_it(place):
+    gate = place.gate()
+    task = await place.begin(gate, DRAFT)
+    assert gate.decide(place.decide("approve", text="- Only this.\ncheck: make test\n")) is None
+    ruling = await task
+    assert ruling.after == plan_text(Plan(["Only this."], "make test")).encode()
+    (decided,) = place.of(ProposalDecided)
+    assert (decided.decision, decided.by, decided.reason) == ("approve", "person", "the person changed the plan")
+    assert place.blobs[decided.after] == ruling.after
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("", "has no steps"), ("Check: make\n", "has no steps"), ("1. a\nCheck: make\nmake test\n", "one line")],
+)
+async def test_what_is_not_a_plan_is_not_accepted_and_the_plan_still_waits(place, text: str, why: str):
+    gate = place.gate()
+    task = await place.begin(gate, DRAFT)
+    assert why in (gate.decide(place.decide("approve", text=text)) or "")
+    assert not task.done()
+    gate.decide(place.decide("approve"))
+    assert (await task).approved
+
+
+async def test_a_check_can_be_removed_but_not_added_to_one_that_the_person_set(place):
+    gate = place.gate()
+    task = await place.begin(gate, DRAFT)
+    gate.decide(place.decide("approve", text="1. a\n\nCheck:\n"))
+    assert (await task).after == b"1. a\n\nCheck:\n"
+    task = await place.begin(gate, PlanDraft(tool="propose_plan", plan=Plan(["a"]), decides="pytest -q"))
+    opened = place.of(ProposalOpened)[-1]
+    assert opened.plan == "1. a\n"
+    assert opened.asks == ["you set what decides when the task is done: pytest -q"]
+    assert "is set already: pytest -q" in (gate.decide(place.decide("approve", text="1. a\nCheck: true\n")) or "")
+    gate.decide(place.decide("approve"))
+    await task
+
+
+async def test_a_rejected_plan_tells_the_model_what_should_be_different(place):
+    gate = place.gate()
+    for reason, told in (("keep mean() as it is", "The person says: keep mean() as it is"), (None, "ask_person")):
+        task = await place.begin(gate, DRAFT)
+        gate.decide(place.decide("reject", reason=reason))
+        ruling = await task
+        assert not ruling.approved
+        assert ruling.note_for_model.startswith("the plan was not accepted. ")
+        assert told in ruling.note_for_model
+
+
+async def test_a_client_cannot_accept_a_plan_and_can_reject_it(place):
+    gate = place.gate()
+    task = await place.begin(gate, DRAFT)
+    assert "only a person" in (gate.decide(place.decide("approve", by="mcp:other")) or "")
+    assert gate.decide(place.decide("reject", by="mcp:other")) is None
+    assert not (await task).approved
+
+
+def test_the_digest_is_that_of_the_whole_text_and_of_what_decides():
+    others = [Plan(PLAN.lines, "true"), Plan([*PLAN.lines, "more"], PLAN.check), Plan(PLAN.lines)]
+    digests = {digest_of_draft(PlanDraft(tool="propose_plan", plan=plan), None) for plan in (PLAN, *others)}
+    digests.add(digest_of_draft(PlanDraft(tool="propose_plan", plan=PLAN, decides="pytest"), None))
+    assert len(digests) == 5
