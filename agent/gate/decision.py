@@ -184,6 +184,8 @@ def _edited_plan(command: Decide, text: str, draft: PlanDraft) -> Ruling | str:
         return f"what decides is set already: {draft.decides}. Remove the line of the check"
     if plan == draft.plan:
         return _whole(command, draft)
+    if draft.checks is not None and plan.check is not None and (problem := draft.checks.problem_of(plan.check)):
+        return problem
     after = plan_text(plan, has_check=not draft.decides).encode()
     reason = command.reason or "the person changed the plan"
     return approved(draft, by=command.by, reason=reason, after=after, edited=True)

@@ -92,6 +92,14 @@ class McpDraft(msgspec.Struct, frozen=True, kw_only=True):
         return f"tools of {self.server}" if self.is_listing else self.tool
 
 
+class CheckLookup(Protocol):
+    """Tells whether a command can be a check, without running it."""
+
+    def problem_of(self, command: str) -> str | None:
+        """Return why it could never pass, or None."""
+        ...
+
+
 class PlanDraft(msgspec.Struct, frozen=True, kw_only=True):
     """A plan with its check. Nothing is done with it but that a person accepts it."""
 
@@ -99,6 +107,8 @@ class PlanDraft(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     decides: str = ""
     """What the person set to decide when the task is done, in words. Empty means that the check of the plan does."""
+    checks: CheckLookup | None = None
+    """Looks at the check that a person writes instead. None means that nothing does."""
 
     @property
     def text(self) -> str:

@@ -18,4 +18,6 @@ def draft_plan(args: ProposePlan, ctx: ToolContext) -> PlanDraft | ToolResult:
     plan = plan_of(args.steps, None if ctx.decides else args.check)
     if not isinstance(plan, Plan):
         return failure(plan, "no plan")
-    return PlanDraft(tool="propose_plan", plan=plan, decides=ctx.decides)
+    if plan.check is not None and ctx.checks is not None and (problem := ctx.checks.problem_of(plan.check)):
+        return failure(f"{problem}. Propose the plan again with a check that works.", "no check")
+    return PlanDraft(tool="propose_plan", plan=plan, decides=ctx.decides, checks=ctx.checks)

@@ -19,6 +19,7 @@ from .tool_arguments import AskPerson, Finish, StopCommand, UpdatePlan
 if TYPE_CHECKING:
     from ..budget.time_limits import TimeLimits
     from ..extend.mcp.mcp_servers import McpServers
+    from ..gate.draft import CheckLookup
     from ..host.files.file_states import FileState
     from ..host.workspace_paths import Workspace
     from ..journal.blobs import Blobs
@@ -98,6 +99,8 @@ class ToolContext:
     """The contents of files that the model has read. None means a person calls the tools, who may replace any file."""
     decides: str = ""
     """In a run that makes a plan: what the person set to decide when its task is done, or empty if nothing is set."""
+    checks: CheckLookup | None = None
+    """Tells whether a command can be the check of a plan."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 

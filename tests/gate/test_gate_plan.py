@@ -53,6 +53,20 @@ async def test_what_is_not_a_plan_is_not_accepted_and_the_plan_still_waits(place
     assert (await task).approved
 
 
+class NoMake:
+    def problem_of(self, command: str) -> str | None:
+        return "make: command not found" if command.startswith("make") else None
+
+
+async def test_a_check_that_could_never_pass_is_not_accepted(place):
+    gate = place.gate()
+    task = await place.begin(gate, PlanDraft(tool="propose_plan", plan=PLAN, checks=NoMake()))
+    assert gate.decide(place.decide("approve", text="1. a\nCheck: make test\n")) == "make: command not found"
+    assert not task.done()
+    assert gate.decide(place.decide("approve", text="1. a\nCheck: pytest\n")) is None
+    assert (await task).approved
+
+
 async def test_a_check_can_be_removed_but_not_added_to_one_that_the_person_set(place):
     gate = place.gate()
     task = await place.begin(gate, DRAFT)

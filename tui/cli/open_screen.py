@@ -101,12 +101,12 @@ def open_planning(chat_and_task: str, flags: Mapping[str, object]) -> int:
 def _open_plan(path: Path, flags: Mapping[str, object], hint: str | None) -> int | None:
     """Open the run that carries out the plan accepted in this one, which begins unless it has. Raises RundryError.
 
-    Returns its exit code, or None if no plan was accepted.
+    Returns its exit code, or None if no plan was accepted, or the hint asks for another one.
     """
     from ..start.planning import carrying_out, journal_of_plan
 
     following = journal_of_plan(path)
-    if following is None:
+    if following is None or (hint is not None and not following.exists()):
         return None
     if following.exists():
         return open_resumed(str(following), flags, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...extend.mcp.mcp_servers import no_servers
@@ -11,6 +12,7 @@ from ...step.formats.file_edits import FileEdits
 from ...tools.read_contents import ReadContents
 from ...tools.reading.fetching import Fetcher
 from ...tools.tool_context import ToolContext
+from .usable_commands import UsableChecks
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
@@ -45,6 +47,7 @@ def tool_context(
         rules=tree.gate.policy.rules,
         skills=facts.spec.skills,
         contents=ReadContents(facts.changes),
+        checks=UsableChecks(Path(facts.spec.home), tree.env) if facts.spec.loop is LoopKind.PLAN else None,
         decides="" if facts.spec.then is None else facts.spec.then.predicates.words,
     )
 

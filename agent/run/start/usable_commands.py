@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...host.processes.processes import bash
@@ -58,6 +59,23 @@ def require_usable_command(
         raise UserError(f"{option} {command!r}: the shell cannot read this command: {problem}")
     if missing := _missing_program(line, folder, command_env(env)["PATH"], exists):
         raise UserError(f"{option} {command!r} cannot be started: {missing}")
+
+
+@dataclass(frozen=True, slots=True)
+class UsableChecks:
+    """Tells whether a command can be the check of a plan, without running it."""
+
+    folder: Path
+    env: Mapping[str, str]
+    """Variables of its commands."""
+
+    def problem_of(self, command: str) -> str | None:
+        """Return why the command could never pass, or None."""
+        try:
+            require_usable_command("check", command, self.folder, self.env)
+        except UserError as error:
+            return str(error)
+        return None
 
 
 def _given(spec: RunSpec) -> Iterator[tuple[str, str]]:

@@ -162,6 +162,22 @@ def test_a_plan_in_the_middle_of_a_chat_knows_what_was_said(home: Home, project:
     assert (spec_of(chat).loop, spec_of(plan).loop, spec_of(plan).task) == (LoopKind.CHAT, LoopKind.PLAN, "fix that")
 
 
+def test_a_check_that_cannot_be_started_is_refused_to_the_model_and_to_the_person(home: Home, project: Path):
+    wrong = call("propose_plan", steps=STEPS, check="nosuchprogram -q")
+    with ScriptedServer([wrong, PLAN], then=HELD) as server, planned(home, project, server) as terminal:
+        terminal.wait_for("y accept plan")
+        assert "nosuchprogram: command not found" in server.requests[1].text
+        terminal.press("e")
+        terminal.wait_for("keep your version")
+        terminal.press("down", "down", "down", "home", "right", "right", "right", "right", "right", "right", "right")
+        terminal.send("no")
+        terminal.send("\x13")
+        terminal.wait_for("y accept yours")
+        terminal.press("y")
+        terminal.wait_for("nopython3: command not found")
+        assert len(home.journals()) == 1
+
+
 def test_slash_plan_begins_the_first_run_and_a_plan_without_a_check_a_chat(home: Home, project: Path):
     turns = [call("propose_plan", steps=["Say what add() does."], check=""), say("It subtracts.")]
     with ScriptedServer(turns, then=HELD) as server, home.screen(*at(server), cwd=project) as terminal:
