@@ -1,4 +1,4 @@
-"""A proposal waits: an edit, a command, a call of an MCP server, a long one, a conflict."""
+"""A proposal waits: an edit, a command, a call of an MCP server, a plan, a long one, a conflict."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ ARGUMENTS = """{
   "assignee": null
 }"""
 """What a call passes to a tool of an MCP server, as the gate shows it."""
+PLAN = """1. Read calc/core.py: add() subtracts, and mean() divides by one too many.
+2. In add() return a + b.
+3. In mean() divide by len(values), and raise ValueError for an empty list.
+
+Check: python3 -m unittest -q
+"""
 LONG = "\n".join(f"echo line {n} of a long command" for n in range(90))
 
 
@@ -62,6 +68,11 @@ def _events(stage: GateStage, kind: str) -> Sequence[object]:
             rule = f"allow {tool}"
             fields: dict[str, Any] = {"server": "issues", "name": "create_issue", "call": ARGUMENTS, "after": after}
             return [proposal(tool=tool, command=None, cwd=None, sandbox=None, asks=asks, rule=rule, **fields)]
+        case "plan":
+            after = stage.journal.blobs.keep(PLAN.encode())
+            asks = ["its check decides when the task is done"]
+            plan: dict[str, Any] = {"plan": PLAN, "after": after}
+            return [proposal(tool="propose_plan", command=None, cwd=None, sandbox=None, asks=asks, rule=None, **plan)]
         case "together":
             return [stage.edit(new=TOGETHER)]
         case "tall":
@@ -91,6 +102,8 @@ SCENES = {
     "gate-edit-scrolled": _gate("tall", "pagedown"),
     "gate-command": _gate("command"),
     "gate-mcp": _gate("mcp"),
+    "gate-plan": _gate("plan"),
+    "gate-plan-edited": _gate("plan", "E", "x", "ctrl+s"),
     "gate-long": _gate("long"),
     "gate-conflict": _gate("conflict"),
 }
