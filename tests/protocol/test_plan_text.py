@@ -39,7 +39,7 @@ def test_an_edited_plan_may_have_other_marks_and_lines_that_continue_a_step():
 
 
 @pytest.mark.parametrize("check", ["", " ", "none", "None", "-", "n/a", "``"])
-def test_a_check_that_names_no_command_is_no_check(check: str):
+def test_a_check_without_a_command_means_none(check: str):
     assert read_plan(f"1. one\nCheck: {check}\n") == Plan(["one"])
 
 
@@ -63,12 +63,12 @@ def test_a_numbered_list_in_words_is_a_plan_with_the_check_that_it_names():
     assert plan_in_answer(answer) == Plan(steps, "python3 -m unittest")
 
 
-def test_the_last_list_counts_and_code_is_no_list():
+def test_the_last_list_counts_and_code_does_not():
     assert plan_in_answer("1. a\n2. b\n\nBetter:\n\n1. c\n2. d\n") == Plan(["c", "d"])
     assert plan_in_answer("```\n1. a\n2. b\n```\n") is None
 
 
-def test_words_a_question_and_a_list_of_choices_are_no_plan():
+def test_a_question_and_a_list_of_choices_are_not_a_plan():
     assert plan_in_answer("Which file do you mean?") is None
     assert plan_in_answer("Do you prefer:\n- one\n- two\n") is None
     assert plan_in_answer("1. only one step\n") is None

@@ -222,7 +222,7 @@ class PlanAccepted(EventBase, frozen=True, kw_only=True):
     """A person accepted a plan, perhaps after an edit. The run ends with it, and another one carries it out."""
 
     lines: list[str]
-    """The steps."""
+    """One step each."""
     check: str | None = None
     """The command that decides when the task is done. None means that the plan has none."""
     run_id: str
