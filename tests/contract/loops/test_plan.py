@@ -112,6 +112,7 @@ def test_a_plan_written_as_words_waits_at_the_gate_and_a_reason_asks_for_another
         terminal.wait_for("2. Fix mean()")
         terminal.wait_for("y accept plan")
         terminal.press("tab")
+        terminal.wait_for("keep as the reason")
         terminal.send("name the functions")
         terminal.press("enter")
         terminal.wait_for('reason: "name the functions"')
