@@ -8,41 +8,30 @@ from dataclasses import dataclass
 import msgspec
 
 from rundry.agent import (
-    EDIT_FORMATS,
-    EFFORTS,
     AddItem,
     AddLens,
-    AddRule,
     AddScope,
     Answer,
     Command,
     Decide,
-    GateMode,
     GateVerdict,
-    Interrupt,
     Judge,
     Merge,
     ModelSpec,
-    Pause,
     RunState,
     Say,
     SetEditFormat,
     SetGateMode,
-    SetLimit,
     SkipItem,
     Steer,
-    StepOnce,
-    Stop,
     SwitchModel,
     Undo,
     Unpause,
     Unqueue,
     UserError,
-    Wake,
-    edit_format_named,
 )
 
-from ..start.read_limit import parse_limit
+from ..control.typed_commands import effort_named, format_named, gate_mode_named, limit_of, typed_command
 from ..text.show_text import one_line
 
 QUEUED, STAGE = "queued", "stage"
@@ -156,19 +145,19 @@ def _named(given: Given) -> list[str]:
     return list(given.words)
 
 
+def _typed(given: Given, state: RunState) -> list[Command]:
+    """Read what follows the verb as the message box of the screen does."""
+    del state
+    return [typed_command(given.verb, " ".join([*given.words, *(["now"] if given.now else [])]))]
+
+
 def _limits(given: Given, state: RunState) -> list[Command]:
+    """Read several limits as `steps=60 usd=2`, or one as `steps 60`."""
     del state
     if not given.words:
         raise UserError("limit needs NAME=VALUE, one or more: steps=60 usd=2 time=30m window=6 run_command=30/min")
-    return [_limit(word) for word in given.words]
-
-
-def _limit(word: str) -> Command:
-    name, equals, value = word.partition("=")
-    if not equals:
-        raise UserError(f"limit {word!r}: write it as NAME=VALUE, such as steps=60 or usd=none")
-    name, limit = parse_limit(name, value)
-    return SetLimit(name=name, value=limit)
+    several = all("=" in word for word in given.words)
+    return [limit_of(word) for word in (given.words if several else [" ".join(given.words)])]
 
 
 def _model(given: Given, state: RunState) -> list[Command]:
@@ -177,9 +166,7 @@ def _model(given: Given, state: RunState) -> list[Command]:
 
 
 def _effort(given: Given, state: RunState) -> list[Command]:
-    effort = _named(given)[0]
-    if effort not in EFFORTS:
-        raise UserError(f"effort {effort!r}: use {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
+    effort = effort_named(_named(given)[0])
     return [SwitchModel(model=msgspec.structs.replace(state.model, effort=effort))]
 
 
@@ -247,10 +234,8 @@ def _undo(given: Given, state: RunState) -> list[Command]:
 
 def _gate(given: Given, state: RunState) -> list[Command]:
     del state
-    mode = _named(given)[0]
-    if mode not in list(GateMode):
-        raise UserError(f"gate {mode!r}: use read, ask, effects, edits or auto")
-    return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed, settle=True)]
+    mode = gate_mode_named(_named(given)[0])
+    return [SetGateMode(mode=mode, unsandboxed_ok=given.unsandboxed, settle=True)]
 
 
 def _stage(given: Given, state: RunState) -> list[Command]:
@@ -265,11 +250,7 @@ def _stage(given: Given, state: RunState) -> list[Command]:
 
 def _format(given: Given, state: RunState) -> list[Command]:
     del state
-    name = _named(given)[0]
-    form = edit_format_named(name)
-    if form is None:
-        raise UserError(f"format {name!r}: use {', '.join(EDIT_FORMATS[:-1])} or {EDIT_FORMATS[-1]}")
-    return [SetEditFormat(format=form)]
+    return [SetEditFormat(format=format_named(_named(given)[0]))]
 
 
 def _scope(given: Given, state: RunState) -> list[Command]:
@@ -279,30 +260,26 @@ def _scope(given: Given, state: RunState) -> list[Command]:
     return [AddScope(globs=list(given.words))]
 
 
-def _deny(given: Given, state: RunState) -> list[Command]:
-    from ..control.deny_rule import parse_deny
-
-    del state
-    return [AddRule(rule=parse_deny(" ".join(given.words)))]
-
-
 VERBS: Mapping[str, Verb] = {
-    "pause": Verb("", "pause after this step; --now: immediately", _plain(lambda given: Pause(now=given.now))),
+    "pause": Verb("[now]", "pause after this step, or immediately; --now is the same", _typed),
     "unpause": Verb("", "resume; `resume` is the same", _plain(lambda _: Unpause())),
     "resume": Verb("", "resume after a pause or a hand-off", _plain(lambda _: Unpause())),
-    "step": Verb("", "run one step, then pause", _plain(lambda _: StepOnce())),
+    "step": Verb("", "run one step, then pause", _typed),
     "steer": Verb(
         "TEXT", "send a message immediately; interrupts the step", _text(lambda text: Steer(text=text)), after_end=True
     ),
     "queue": Verb("TEXT", "send a message after this step", _text(lambda text: Say(text=text)), after_end=True),
     QUEUED: Verb("", "list queued messages with their numbers", _nothing, after_end=True),
     "withdraw": Verb("[NUMBER | TEXT]", "withdraw a queued message; default: the newest", _withdraw, after_end=True),
-    "interrupt": Verb("", "interrupt the running call or tool", _plain(lambda _: Interrupt())),
-    "stop": Verb(
-        "", "stop with a wrap-up; --now: immediately", _plain(lambda given: Stop(how="now" if given.now else "wrap_up"))
-    ),
+    "interrupt": Verb("", "interrupt the running call or tool", _typed),
+    "stop": Verb("[now | NAME]", "stop with a wrap-up, or immediately, or a background command", _typed),
+    "compact": Verb("[undo]", "replace older messages by a summary; or revert that", _typed),
+    "clear": Verb("", "start a new conversation; `compact undo` reverts it", _typed),
     "limit": Verb(
-        "NAME=VALUE...", "change a limit: steps, usd, window, run_command=30/min, ...", _limits, after_end=True
+        "NAME=VALUE... | NAME VALUE",
+        "change a limit: steps, usd, window, run_command=30/min, ...",
+        _limits,
+        after_end=True,
     ),
     "model": Verb("NAME", "switch the model from the next call on", _model, after_end=True),
     "effort": Verb("HOW", "set the effort: none, minimal, low, medium, high or xhigh", _effort, after_end=True),
@@ -314,7 +291,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "reject": Verb("--digest D", "reject it; the model reads --reason TEXT", _decide("reject"), after_end=True),
     "answer": Verb("TEXT", "answer the model's question; a number selects an option", _answer),
-    "wake": Verb("", "wake a sleeping run", _plain(lambda _: Wake())),
+    "wake": Verb("", "wake a sleeping run", _typed),
     "judge": Verb("KEY VERDICT", "set a finding's verdict: confirmed, refuted or evidence", _judge, after_end=True),
     "merge": Verb("KEY INTO", "merge two findings", _merge, after_end=True),
     "skip": Verb("KEY", "skip an item of a search", lambda given, _: [SkipItem(key=_named(given)[0])], after_end=True),
@@ -337,6 +314,6 @@ VERBS: Mapping[str, Verb] = {
     ),
     "format": Verb("NAME", "set the edit format: auto, tools, functions, whole, blocks or constrained", _format),
     "scope": Verb("GLOB...", "let the run change these files, too", _scope),
-    "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _deny, after_end=True),
+    "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _typed, after_end=True),
 }
 """All verbs, in the order of the help."""

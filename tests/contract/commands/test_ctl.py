@@ -125,6 +125,23 @@ def test_a_script_lists_queued_messages_and_takes_them_back(home: Home, project:
         running.finish()
 
 
+@pytest.mark.parametrize(("words", "paused"), [(["pause", "now"], True), (["stop", "now"], False)])
+def test_a_script_uses_the_words_of_the_message_box(home: Home, project: Path, words: list[str], paused: bool):
+    with ScriptedServer([HELD, HELD]) as server, headless(home, project, server, "--gate", "edits") as running:
+        run = home.journals()[0].stem
+        limited = home.run("ctl", run, "limit", "steps", "60", cwd=project)
+        assert (limited.exit_code, limited.stderr) == (0, ""), limited
+        assert running.wait_event("budget_changed")["budget"]["steps"] == 60
+        refused(home.run("ctl", run, "stop", "web", cwd=project), "web", code=1)
+        assert home.run("ctl", run, *words, cwd=project).exit_code == 0
+        assert running.wait_event("interrupted")["detail"] == words[0], "what streams is cut at once"
+        if paused:
+            running.wait_event("paused")
+            assert home.run("ctl", run, "stop", "now", cwd=project).exit_code == 0
+        ended = running.finish()
+    assert ended.outcome["reason"] == "user" and len(server.requests) == 1, "no wrap-up was asked for"
+
+
 def waiting(home: Home) -> str:
     """The digest of the one proposal that waits."""
     journal = Journal.open(home.journals()[0])
@@ -218,12 +235,13 @@ def test_undo_needs_no_runner(home: Home, project: Path):
             (("r1", "paws"), "did you mean `pause`?"),
             (("r1",), "add a verb"),
             (("puase",), "did you mean `pause`? add a verb"),
-            (("r1", "pause", "now"), "takes no arguments"),
+            (("r1", "pause", "soon"), "`pause now`"),
+            (("r1", "step", "2"), "takes no arguments"),
             (("r1", "steer"), "needs a text"),
-            (("r1", "limit", "steps"), "NAME=VALUE"),
+            (("r1", "limit", "steps"), "a name and a value"),
             (("r1", "limit", "steps=many"), "steps"),
             (("r1", "limit", "hope=3"), "use one of steps"),
-            (("r1", "gate", "open"), "read, ask, edits or auto"),
+            (("r1", "gate", "open"), "read, ask, effects, edits, auto or stage"),
             (("r1", "judge", "k", "maybe"), "confirmed, refuted or evidence"),
             (("r1", "undo", "-1"), "undo"),
             (("r1", "approve"), "nothing to approve"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from rundry.agent import Clear, Compact, Point, Rewind, RundryError
+from rundry.agent import Point, Rewind, RundryError
+
+from ...control.typed_commands import typed_command
 
 if TYPE_CHECKING:
     from ...control.run_controller import RunController
@@ -54,11 +56,9 @@ class ConversationHandlers:
         self._services.open(RewindScreen(points, controller.state.blocks, controller.reader.changes()), chosen)
 
     def _compact(self, argument: str) -> None:
-        if argument not in ("", "undo"):
-            raise RundryError(f"/compact {argument}: use /compact or /compact undo")
-        asked = self._controller.put(Compact(undo=bool(argument)))
+        asked = self._controller.put(typed_command("compact", argument))
         if not argument:
             self._prompt.tell("requesting a summary of the conversation", asked=asked)
 
-    def _clear(self, _argument: str) -> None:
-        self._controller.put(Clear())
+    def _clear(self, argument: str) -> None:
+        self._controller.put(typed_command("clear", argument))

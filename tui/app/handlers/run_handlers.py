@@ -8,27 +8,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rundry.agent import (
-    EDIT_FORMATS,
-    EFFORTS,
-    AddRule,
     GateMode,
     Interrupt,
-    Pause,
     RundryError,
-    StepOnce,
-    Stop,
-    StopCommand,
     Unpause,
     Unqueue,
-    Wake,
-    edit_format_named,
     held_words,
 )
 
-from ...control.deny_rule import parse_deny
 from ...control.resume_command import raised
 from ...control.review_words import IN_STAGE
-from ...start.read_limit import parse_limit
+from ...control.typed_commands import effort_named, format_named, gate_mode_named, limit_of, typed_command
 from ...text.show_text import one_line
 
 if TYPE_CHECKING:
@@ -115,9 +105,7 @@ class RunHandlers(ABC):
 
     def _gate(self, argument: str) -> None:
         state = self._controller.state
-        if argument and argument not in list(GateMode):
-            raise RundryError(f"/gate {argument}: use read, ask, effects, edits, auto or stage")
-        mode = GateMode(argument) if argument else _next(state.gate_mode)
+        mode = gate_mode_named(argument) if argument else _next(state.gate_mode)
         if state.in_stage or (mode is GateMode.STAGE and self._stage is not None):
             self._change_stage(mode if argument else None)
             return
@@ -148,7 +136,7 @@ class RunHandlers(ABC):
 
     def _deny(self, argument: str) -> None:
         if argument:
-            self._controller.put(AddRule(rule=parse_deny(argument)))
+            self._controller.put(typed_command("deny", argument))
         else:
             self._prompt.fill("/deny path:")
 
@@ -160,16 +148,16 @@ class RunHandlers(ABC):
         elif self._controller.state.paused:
             self._controller.put(Unpause())
         else:
-            self._controller.put(Pause(now=argument == "now"))
+            self._controller.put(typed_command("pause", argument))
 
     def _resume(self, argument: str) -> None:
         self._controller.continue_run(argument)
 
-    def _step(self, _argument: str) -> None:
-        self._controller.put(StepOnce())
+    def _step(self, argument: str) -> None:
+        self._controller.put(typed_command("step", argument))
 
     def _limit(self, argument: str) -> None:
-        name, _, value = argument.partition(" ")
+        name, _, value = argument.replace("=", " ", 1).partition(" ")
         if not value:
             state = self._controller.state
             ended, budget = state.outcome, state.budget
@@ -178,7 +166,8 @@ class RunHandlers(ABC):
             if held := held_words(state.common.ledger.limited.held):
                 self._prompt.tell(held)
             return
-        self._controller.set_limit(*parse_limit(name, value))
+        limit = limit_of(argument)
+        self._controller.set_limit(limit.name, limit.value)
 
     def _until(self, argument: str) -> None:
         controller = self._controller
@@ -208,16 +197,11 @@ class RunHandlers(ABC):
         if not argument:
             self._prompt.fill("/effort ")
             return
-        if argument not in EFFORTS:
-            raise RundryError(f"/effort {argument}: use {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
-        self._controller.switch_model(self._controller.reader.with_effort(argument), asks=False)
+        self._controller.switch_model(self._controller.reader.with_effort(effort_named(argument)), asks=False)
 
     def _format(self, argument: str) -> None:
         controller = self._controller
-        form = edit_format_named(argument)
-        if argument and form is None:
-            names = f"{', '.join(EDIT_FORMATS[:-1])} or {EDIT_FORMATS[-1]}"
-            raise RundryError(f"/format {argument}: use {names}")
+        form = format_named(argument) if argument else None
         if form is not None:
             controller.set_edit_format(form)
         if form is None or not controller.begun:
@@ -225,15 +209,10 @@ class RunHandlers(ABC):
             self._prompt.tell(f"edit format: {state.edit_format}; {one_line(state.edit_format_why)}")
 
     def _stop(self, argument: str) -> None:
-        if argument in self._controller.state.background:
-            self._controller.put(StopCommand(name=argument))
-            return
-        if argument not in ("", "now"):
-            raise RundryError(f"/stop {argument}: use /stop, /stop now, or /stop NAME for a background command")
-        self._controller.put(Stop(how="now" if argument else "wrap_up"))
+        self._controller.put(typed_command("stop", argument))
 
-    def _wake(self, _argument: str) -> None:
-        self._controller.put(Wake())
+    def _wake(self, argument: str) -> None:
+        self._controller.put(typed_command("wake", argument))
 
     def _queue(self, _argument: str) -> None:
         queue = self._controller.state.queue
