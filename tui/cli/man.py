@@ -26,7 +26,7 @@ _VARIABLES = (
     ("RUNDRY_MODEL, RUNDRY_API_BASE, RUNDRY_STEPS, ...", "The value of the option with that name."),
     ("NO_COLOR", "The screen uses no colours."),
     ("RUNDRY_PLAIN", "1: lines of words instead of a screen, as with --plain."),
-    ("EDITOR, VISUAL", "The editor for long texts."),
+    ("EDITOR, VISUAL", "The editor for long texts. Without them it is vi."),
 )
 
 

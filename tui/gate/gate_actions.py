@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rundry.agent import GIT_HELD, ConflictVerdict, Decide, RundryError
 
 from ..keys.screen_keymap import keymap_of
-from ..keys.user_editor import command_set
+from ..keys.user_editor import command_set, editor_command
 from .edited_text import opened
 from .entry_choices import effects_approval, effects_rejection, has_text, is_held, state_of, unread_entry
 from .entry_rows import unfolds
@@ -318,7 +318,7 @@ class GateActions:
         except RundryError as error:
             view.say(str(error))
             return
-        if command_set() and not here:
+        if (command_set() if plain else editor_command()) and not here:
             self._edit_proposal.in_user_editor(text)
         elif plain:
             self._edit_proposal.in_panel(text)

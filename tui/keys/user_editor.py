@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,13 @@ _GOTO = frozenset({"code", "codium", "cursor"})
 
 
 def command_set() -> str | None:
-    """Return the command of the user's editor, or None."""
+    """Return the command of the user's editor, or None if the environment names none."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR")
+
+
+def editor_command() -> str | None:
+    """Return the command of the user's editor, else `vi` if it is installed, else None."""
+    return command_set() or ("vi" if shutil.which("vi") else None)
 
 
 def edit_text(app: App[Any], text: str, name: str) -> str | None:
@@ -58,9 +64,8 @@ def open_file(app: App[Any], path: Path, line: int) -> None:
 
 
 def _required() -> str:
-    command = command_set()
-    if not command:
-        raise RundryError("no editor is set: set EDITOR, for example `export EDITOR=nano`")
+    if not (command := editor_command()):
+        raise RundryError("there is no editor: set EDITOR, for example `export EDITOR=nano`, or install vi")
     return command
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
+import pytest
 from contract.terminal.goals import HELD, at_gate, of, on_goal
 from fakes.project import CORE, FIX_BOTH, read
 from fakes.rundry import Home
@@ -146,6 +148,27 @@ def test_keys_that_come_in_one_burst_mean_what_was_typed(home: Home, project: Pa
         terminal.wait_for("I think about")
         terminal.send("/limit steps 55\r")
         terminal.wait_for("/55")
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_without_visual_and_editor_it_is_vi_where_that_is_installed(home: Home, project: Path, installed: bool):
+    programs = project / "bin"
+    programs.mkdir()
+    for name in ("git", "python3", "bash", "sh", "env", *(("bwrap",) if shutil.which("bwrap") else ())):
+        (programs / name).symlink_to(shutil.which(name) or "/bin/sh")
+    if installed:
+        (programs / "vi").write_text('#!/bin/sh\nprintf " by vi" >> "$1"\n')
+        (programs / "vi").chmod(0o755)
+    env = {"PATH": str(programs), "VISUAL": "", "EDITOR": ""}
+    with (
+        ScriptedServer([say("hello")]) as server,
+        home.screen("--model", "fake", "--api-base", server.base_url, cwd=project, env=env) as terminal,
+    ):
+        terminal.wait_for("explain this folder")
+        terminal.send("a message\x07")
+        terminal.wait_for("a message by vi" if installed else "there is no editor: set EDITOR")
+        terminal.press("ctrl+c", "ctrl+c")
+        assert terminal.wait_for_exit() == 0
 
 
 def test_the_editor_gets_the_letters_that_came_in_one_go_with_its_key(home: Home, project: Path):
