@@ -107,6 +107,18 @@ def fingerprint(key: str, workspace: str) -> str:
     return hashlib.sha256(portable.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def place_of(finding: Finding, workspace: str) -> str:
+    """Return where a finding is, as `src/app.py:14`; its evidence if that cites no line."""
+    cited = cited_line(finding.evidence)
+    if cited is None:
+        return finding.evidence or _relative_start(finding.place, workspace)
+    return f"{_relative(cited.path, workspace)}:{cited.line}"
+
+
+def _relative_start(place: str, workspace: str) -> str:
+    return place.removeprefix(workspace.rstrip(os.sep) + os.sep) if workspace else place
+
+
 def _row(finding: Finding, workspace: str, pages: dict[str, list[str]]) -> FoundRow:
     cited = cited_line(finding.evidence)
     return FoundRow(

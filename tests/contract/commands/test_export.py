@@ -260,3 +260,19 @@ def test_a_file_is_its_owners_alone_and_never_written_over(home: Home, project: 
         assert said in line
     assert target.read_bytes() == before
     assert json.loads(home.run("runs", "--json", cwd=project).stdout)[0]["run_id"] == run_id
+
+
+def test_a_page_shows_steps_that_took_turns_once_and_in_order(home: Home, project: Path):
+    journal = begun(home, project, "r4", "look")
+    for number in (1, 3, 2):
+        journal.append(StepStarted(number=number), step=number)
+    for turn in range(3):
+        for number in (3, 1, 2):
+            call_id = f"c{number}{turn}"
+            journal.append(ToolCalled(call_id=call_id, tool="read_file", arguments={"path": call_id}), step=number)
+            journal.append(ToolFinished(call_id=call_id, tool="read_file", ok=True, result="x"), step=number)
+    journal.close()
+    page = export(home, project, "r4", "--format", "html").stdout
+    places = [page.index(f"<strong>Step {number}</strong>") for number in (1, 2, 3)]
+    assert places == sorted(places) and page.count("<strong>Step ") == 3
+    assert page.index("read c10") < page.index("read c12") < places[1] < page.index("read c32")

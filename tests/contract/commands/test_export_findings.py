@@ -250,3 +250,12 @@ def test_the_findings_of_a_search_that_ran_are_exported(home: Home, project: Pat
     assert result["ruleId"] == "finding"
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a.py"
     assert result["properties"]["state"] == "unverified"
+
+
+def test_a_page_has_a_table_for_each_lens_with_places_in_the_folder(home: Home, project: Path, run_id: str):
+    page = home.run("export", run_id, "--format", "html", cwd=project).stdout
+    taint, auth, others = (page.index(f"<h3>{name}") for name in ("taint", "auth", "Other sources"))
+    assert taint < auth < others
+    assert taint < page.index('<td class="mono">src/a b.py:12</td>') < auth
+    assert auth < page.index('<td class="mono">src/c.py:3</td>') < others < page.index("dead link /gone")
+    assert f'<td class="mono">{project.resolve()}' not in page and "#12</td>" not in page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rundry.agent import clock, try_label
@@ -34,26 +34,32 @@ _SAID = {"task": "Task", "say": "You", "steer": "You, immediately", "question": 
 
 
 def steps_html(run: Recorded, words: Words) -> Iterator[str]:
-    """Yield all entries, those of one step in one foldable part, with few of them in memory."""
-    is_open = run.state.common.ledger.spent.steps <= _OPEN
-    group: list[Block] = []
-    for block in run.state.blocks:
-        if group and (block.step != group[0].step or len(group) >= _MOST):
-            yield from _group_html(group, words, is_open=is_open)
-            group = []
-        group.append(block)
-    yield from _group_html(group, words, is_open=is_open)
-
-
-def _group_html(group: list[Block], words: Words, *, is_open: bool) -> Iterator[str]:
-    step = group[0].step if group else None
-    if step is not None:
-        yield f'<details class="step"{" open" if is_open else ""}><summary>{_summary(step, group, words)}</summary>'
+    """Yield all entries, those of one step in one foldable part, in the order of the steps, with few in memory."""
+    is_open, blocks = run.state.common.ledger.spent.steps <= _OPEN, run.state.blocks
+    for (step, is_between), indexes in sorted(_groups(blocks).items()):
+        if is_between:
+            for index in indexes:
+                yield from _entry(blocks[index], words)
+            continue
+        summary = _summary(step, [blocks[index] for index in indexes[:_MOST]], words)
+        yield f'<details class="step"{" open" if is_open else ""}><summary>{summary}</summary>'
         yield '<div class="steps">'
-    for block in group:
-        yield from _entry(block, words)
-    if step is not None:
+        for index in indexes:
+            yield from _entry(blocks[index], words)
         yield "</div></details>"
+
+
+def _groups(blocks: Iterable[Block]) -> dict[tuple[int, bool], list[int]]:
+    """Return the indexes of the entries of each step, and (True) of those that follow it and belong to none.
+
+    Steps that run side by side, as in a search, take turns in the transcript.
+    """
+    groups, newest = dict[tuple[int, bool], list[int]](), 0
+    for index, block in enumerate(blocks):
+        newest = max(newest, block.step or 0)
+        key = (newest, True) if block.step is None else (block.step, False)
+        groups.setdefault(key, []).append(index)
+    return groups
 
 
 def _summary(step: int, group: list[Block], words: Words) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rundry.agent import clock, end_word, held_words, money, plural, short, title_of, void_words
 
 from ...control.end_words import proof_rows
+from ...start.confirmed_findings import place_of
 from .frame import page_end, page_start
 from .page_steps import steps_html
 from .page_text import Words, escaped
@@ -39,7 +40,7 @@ def run_page(run: Recorded) -> Iterator[str]:
     if plots:
         yield f'<h2>Meters</h2><div class="plots">{"".join(plots)}</div>'
     if state.finder is not None:
-        yield from _findings(state.finder, words)
+        yield from _findings(state, state.finder, words)
     if state.outcome is not None and state.outcome.files_changed:
         yield f"<h2>Changed files</h2>{_list(state.outcome.files_changed, words)}"
     yield "<h2>Steps</h2>"
@@ -141,8 +142,8 @@ def _list(paths: Sequence[str], words: Words) -> str:
     return f'<p class="mono">{"<br>".join(words.line(path) for path in paths)}</p>'
 
 
-def _findings(facts: FinderFacts, words: Words) -> Iterator[str]:
-    """Yield a table with verdict, title and place of each finding of a search; its text and the reasons are folded."""
+def _findings(state: ViewState, facts: FinderFacts, words: Words) -> Iterator[str]:
+    """Yield a table for each lens with verdict, title and place of its findings; text and reasons are folded."""
     found = sorted(facts.findings.values(), key=lambda each: (_ORDER[each.verdict], each.seq))
     if not found:
         return
@@ -151,12 +152,26 @@ def _findings(facts: FinderFacts, words: Words) -> Iterator[str]:
     )
     counts += f", {facts.unverified} unverified" if facts.unverified else ""
     yield f'<h2>Findings <span class="dim">{counts}</span></h2>'
-    yield "<table><tr><th>verdict</th><th>finding</th><th>place</th><th>by</th></tr>"
+    lenses = [*facts.lenses]
+    for lens in lenses:
+        own = [finding for finding in found if finding.source == lens]
+        if own:
+            yield f'<h3>{words.line(lens)} <span class="dim">{plural(len(own), "finding")}</span></h3>'
+            yield from _table(own, state, facts, words)
+    if others := [finding for finding in found if finding.source not in lenses]:
+        yield "<h3>Other sources</h3>" if len(others) < len(found) else ""
+        yield from _table(others, state, facts, words, has_source=True)
+
+
+def _table(
+    found: Sequence[Finding], state: ViewState, facts: FinderFacts, words: Words, *, has_source: bool = False
+) -> Iterator[str]:
+    yield f"<table><tr><th>verdict</th><th>finding</th><th>place</th>{'<th>by</th>' if has_source else ''}</tr>"
     for finding in found:
         sign, colour = _verdict_of(finding)
-        place = words.line(finding.place or finding.evidence)
         yield f'<tr><td class="{colour}">{sign}</td><td>{_finding(finding, facts, words)}</td>'
-        yield f'<td class="mono">{place}</td><td class="dim">{words.line(finding.source)}</td></tr>'
+        yield f'<td class="mono">{words.line(place_of(finding, state.workspace))}</td>'
+        yield f'<td class="dim">{words.line(finding.source)}</td></tr>' if has_source else "</tr>"
     yield "</table>"
 
 
