@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from ..keys.action import Action, Place
 
 _BESIDES: Mapping[Place, tuple[tuple[str, str], ...]] = {
-    "main": (
-        ("~35k", "in a meter: an estimate, because the provider reports none"),
-        ("+33k", "in a meter: may be billed for calls that were cut"),
-        ("$?", "in a meter: the price of the model is not known"),
-    ),
     "message": (
         ("{interrupt} {interrupt}", "in an empty box: rewind to a message, with the files"),
         ("/", "enter a command"),
@@ -37,7 +32,21 @@ _BESIDES: Mapping[Place, tuple[tuple[str, str], ...]] = {
     "end": (("{to_gate}", "focus these keys"),),
 }
 """What is not an action of its own."""
-_ONLY_SHOWS = ("/", "{to_gate}", "~35k", "+33k", "$?")
+_HEADER = (
+    ("line 1", "the task, the kind of run, the check, the model, the sandbox, and what happens now"),
+    ("step", "answers of the model of at most so many: 7/40"),
+    ("tok", "tokens, read and written: 48k/200k is 48,000 of 200,000"),
+    ("usd", "dollars of at most so many: 0.12/0.50"),
+    ("1:12", "time in which the model, tools and checks worked, of at most so much: 1:12/10:00"),
+    ("ctx", "how full the context window of the model is with the newest prompt"),
+    ("14→3 ✗", "failing tests of the check: at the start, and now"),
+    ("~35k", "an estimate, because the provider reports none"),
+    ("+33k", "may be billed for calls that were cut"),
+    ("$?", "the price of the model is not known"),
+    ("!", "nine tenths of a limit are used; a click on a meter changes its limit"),
+)
+"""What stands in the two lines of the header."""
+_ONLY_SHOWS = ("/", "{to_gate}")
 """Those of them that a read-only view offers."""
 _KEY, _ABOUT, _WIDEST = 7, 51, 100
 """Cells of the columns, and of the whole page."""
@@ -81,6 +90,8 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         for place in TITLES:
             section = [*self._section(place, width - 3)]
             rows += [Content(""), *section] if rows and section else section
+            if place == "main":
+                rows += [Content(""), Content.styled("The header", "bold $bright"), *_explained(_HEADER, width - 3)]
         self._rows.update(Content("\n").join(rows))
         self._rows.styles.height = len(rows)
         self._page.styles.width = self._foot.styles.width = width
@@ -105,17 +116,19 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         if not actions:
             return
         yield Content.styled(TITLES[place], "bold $bright")
-        if place != "main":
-            yield from self._besides(besides, width)
+        yield from self._besides(besides, width)
         for action in actions:
             slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
             yield from _entry(self._keymap.shown(action.name), self._keymap.named(_about(action)), slash, width)
-        if place == "main":  # what the meters show comes after the keys
-            yield from self._besides(besides, width)
 
     def _besides(self, besides: Iterable[tuple[str, str]], width: int) -> Iterator[Content]:
         for key, about in besides:
             yield from _entry(self._keymap.named(key), about, "", width)
+
+
+def _explained(rows: Iterable[tuple[str, str]], width: int) -> Iterator[Content]:
+    for shown, about in rows:
+        yield from _entry(shown, about, "", width)
 
 
 def _about(action: Action) -> str:
