@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     from .settings.spec_of_settings import budget_of, to_spec, with_default_gate
     from .settings.trust import Trust
     from .settings.trusted_choices import FileTrust, file_trust, is_own_journal, require_own_journal
+    from .state.common.await_facts import Await
     from .state.common.manual_facts import Background
     from .state.common.void_end import changed_since_words, end_word, void_words
     from .state.facts.change_log import RecordedChange
@@ -150,6 +151,7 @@ if TYPE_CHECKING:
     from .state.view.show.show_judging import judged_words, second_check_words
     from .state.view.show.show_search import is_paused_between_steps
     from .state.view.show.titles import (
+        await_words,
         call_title,
         command_name,
         proposal_title,
@@ -157,6 +159,8 @@ if TYPE_CHECKING:
         stall_name,
         stall_words,
         try_label,
+        until_words,
+        waiting_line,
     )
     from .state.view.stored_views import stored_view
     from .state.view.transcript import IN_MEMORY, Blocks

@@ -302,6 +302,10 @@ from .events.tries import (
 )
 from .events.waits import (
     SHELL_CALL as SHELL_CALL,
+    AwaitBegan as AwaitBegan,
+    AwaitEnd as AwaitEnd,
+    AwaitEnded as AwaitEnded,
+    AwaitKind as AwaitKind,
     LockAwaited as LockAwaited,
     LockObtained as LockObtained,
     OutputArrived as OutputArrived,
@@ -441,6 +445,7 @@ from .model import (
 from .outcome import (
     ALWAYS_COMPLETE as ALWAYS_COMPLETE,
     ChildOutcome as ChildOutcome,
+    EndedJob as EndedJob,
     FindingCounts as FindingCounts,
     Outcome as Outcome,
     Reason as Reason,

@@ -107,6 +107,15 @@ class ChildOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Cost in USD. None means that a call had no known price."""
 
 
+class EndedJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A background command that still ran at the end of the run, which ended it."""
+
+    name: str
+    command: str
+    seconds: float = 0.0
+    """How long it ran."""
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ended. These are also the fields of the `run_ended` event."""
 
@@ -143,6 +152,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     failed_items: list[str] = []
     evidence: Evidence | None = None
     """For a run with a check; None for others."""
+    ended_jobs: list[EndedJob] = []
+    """Background commands that still ran at the end, and were ended with the run."""
     approved_by: list[str] = []
     """MCP clients (`mcp:NAME`) that approved changes or commands in place of a person."""
     journal: str = ""

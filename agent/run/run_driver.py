@@ -137,6 +137,7 @@ class RunDriver:
             await self._wait_for_budget(decision.detail)
             return None
         decision, staged = await end_in_stage(self._ctx, decision)
+        await self._ctx.background.end_all("the run ended", with_run=True)  # its outcome names them
         await note_at_end(self._ctx)
         return outcome_of(
             facts,
@@ -220,7 +221,7 @@ class RunDriver:
         """Cancel all work, and end the background processes."""
         run = self.run
         await run.pool.cancel()
-        await self._ctx.background.end_all("the run ended")
+        await self._ctx.background.end_all("the run ended", with_run=True)
         if run.passes is not None:
             await run.passes.tries.close()
             await run.passes.close_unit()

@@ -138,6 +138,14 @@ class Confinement:
         )
 
     @property
+    def shares_loopback(self) -> bool:
+        """Whether the commands without network share one of their own, in which they see the ports of each other.
+
+        Known when the first of them has started.
+        """
+        return bool(self.network_words) or self._loopback is not None
+
+    @property
     def is_confirmed(self) -> bool:
         """Whether commands were seen to be kept from files outside, secrets and the network, so that they may start."""
         return self.kind is not None and not any(one.name in _CONFIRMED for one in self.missing())

@@ -28,13 +28,15 @@ def detect_stalls(
 
     The first detection leads to a hint, the second one to what the user chose.
     """
+    if outcome.has_waited:
+        ctx.stalls.forget(work)
     finding = ctx.stalls.of(work).observe(
         Observation(
             calls=[_observed(one, outcome, str(ctx.workspace.seen)) for one in outcome.results],
             text=reply.text,
             world=ctx.facts.world,
             score=_failing(ctx.facts),
-            at=ctx.clock.monotonic(),
+            at=ctx.clock.monotonic() - ctx.activity.awaited,
             step=ctx.facts.step,
         ),
         ctx.facts.spec.stalls,
@@ -64,6 +66,7 @@ def stall_end(ctx: RunContext) -> StallEnd:
 
 def _observed(one: tuple[ToolCall, Parsed, ToolResult], outcome: CallResults, root: str) -> Call:
     call, parsed, result = one
+    effect = TOOL_TRAITS[call.tool].effect if call.tool in TOOL_TRAITS else None
     arguments, text = normalise_call(parsed.raw if parsed.error is None else call.arguments, result.text, root)
     return Call(
         action=call.tool,
@@ -71,7 +74,8 @@ def _observed(one: tuple[ToolCall, Parsed, ToolResult], outcome: CallResults, ro
         result=text,
         ok=result.ok,
         refused=call.call_id in outcome.rejected,
-        is_note=call.tool in TOOL_TRAITS and TOOL_TRAITS[call.tool].effect == "plan",
+        is_note=effect == "plan",
+        poll=effect == "wait" and result.ok,
     )
 
 

@@ -124,7 +124,7 @@ def with_meant_path(tool: str, parsed: Parsed, workspace: Workspace) -> Parsed:
     given = None if field is None or parsed.arguments is None else getattr(parsed.arguments, field, None)
     if traits is None or field is None or parsed.arguments is None or not isinstance(given, str):
         return parsed
-    path = meant_path(workspace, given, is_new=tool == "write_file")
+    path = meant_path(workspace, given, is_new=tool in ("write_file", "wait_for"))
     if path == given:
         return parsed
     raw = parsed.raw

@@ -9,6 +9,10 @@ import msgspec
 
 from ..protocol.text.plan_lines import line_of
 
+LONGEST_WAIT, LONGEST_SLEEP = 86_400.0, 3_600.0
+"""Seconds: the longest `at_most` and the longest `seconds` of `wait_for`."""
+_PORTS = 65_536
+
 
 class ReadFile(msgspec.Struct, frozen=True):
     """Arguments of `read_file`. Lines are 1-based and the end is included."""
@@ -91,6 +95,35 @@ class StopCommand(msgspec.Struct, frozen=True):
     """Arguments of `stop_command`: which background command to end."""
 
     name: str
+
+
+class WaitFor(msgspec.Struct, frozen=True):
+    """Arguments of `wait_for`: exactly one of `job`, `file`, `port`, `seconds` and `person`. `at_most`: seconds."""
+
+    job: str | None = None
+    text: str | None = None
+    file: str | None = None
+    port: int | None = None
+    seconds: float | None = None
+    person: str | None = None
+    at_most: float | None = None
+
+    def __post_init__(self) -> None:
+        named = {"job": self.job, "file": self.file, "port": self.port, "seconds": self.seconds, "person": self.person}
+        given = [name for name, value in named.items() if value is not None]
+        if len(given) != 1:
+            found = f"not {' and '.join(given)}" if given else "there is none"
+            raise ValueError(f"give exactly one of job, file, port, seconds and person: {found}")
+        if any(isinstance(value, str) and not value.strip() for value in named.values()):
+            raise ValueError(f"{given[0]} is empty")
+        if self.text is not None and (self.job is None or not self.text):
+            raise ValueError("text is what the output of a job must contain: give it together with job")
+        if self.port is not None and not 0 < self.port < _PORTS:
+            raise ValueError(f"port is {self.port}: give a number from 1 to {_PORTS - 1}")
+        if self.seconds is not None and not 0 < self.seconds <= LONGEST_SLEEP:
+            raise ValueError(f"seconds is {self.seconds:g}: give a number up to {LONGEST_SLEEP:g}")
+        if self.at_most is not None and not 0 < self.at_most <= LONGEST_WAIT:
+            raise ValueError(f"at_most is {self.at_most:g}: give a number of seconds up to {LONGEST_WAIT:g}")
 
 
 class AskPerson(msgspec.Struct, frozen=True):

@@ -163,6 +163,27 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             spec=described(
+                "wait_for",
+                "Wait until a background command ends or prints a text, a file appears or changes, a port accepts "
+                "connections, some seconds are over, or the person has done something. Give exactly one of job, file, "
+                "port, seconds and person. The result is only what is new.",
+                [],
+                job=text("Name of a background command."),
+                text=text("With job: text that its output must contain; without it, the command must end."),
+                file=PATH,
+                port=number("A port on which a background command listens."),
+                seconds={"type": "number", "description": "A time, up to 3600.", "exclusiveMinimum": 0},
+                person=text("What the person has to do, in one sentence: they read it."),
+                at_most={
+                    "type": "number",
+                    "description": "Longest time in seconds; 600 without it.",
+                    "exclusiveMinimum": 0,
+                },
+            ),
+            arguments=given.WaitFor,
+        ),
+        Tool(
+            spec=described(
                 "ask_person",
                 "Ask the person something that only they can decide. The answer is the result.",
                 ["question"],

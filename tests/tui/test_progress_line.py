@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from rundry.agent import Better, ImproveSpec, ScoreMeasured, Sleeping, ViewState
+from rundry.agent import AwaitBegan, Better, ImproveSpec, ScoreMeasured, Sleeping, Stamped, ViewState, reduce_all
 from rundry.tui.head.progress_line import arrange_progress
 
 NOW = 1_800_000_000.0
@@ -67,3 +67,28 @@ def test_the_line_of_a_score_names_the_try_that_works():
 
 def test_a_run_that_neither_sleeps_nor_measures_has_no_such_line():
     assert line(ViewState(), 100) == ""
+
+
+def awaiting(**more: object) -> ViewState:
+    state = ViewState()
+    began = AwaitBegan(**{"call_id": "c", "what": "job", "name": "build", "until": NOW + 600.0, **more})  # type: ignore[arg-type]
+    reduce_all(state, [Stamped(1, NOW, 1, None, began)])
+    return state
+
+
+def test_a_wait_shows_what_is_awaited_since_when_until_when_and_the_key():
+    at = time.strftime("%H:%M:%S", time.localtime(NOW + 600))
+    text = line(awaiting(text="listening"), 100)
+    assert text.startswith(f"waiting 0:49 of 10:00   for “listening” of build   until {at} ") and len(text) == 100
+    assert text.endswith("F9 end wait")
+
+
+def test_a_wait_for_a_person_has_no_end_and_control_characters_are_shown():
+    text = line(awaiting(what="person", name="press\x1b[31m it", until=None), 100)
+    assert text.startswith("waiting 0:49   for you: press") and "\x1b" not in text and "until" not in text
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 78, 118])
+def test_a_wait_fits_every_width(width: int):
+    text = line(awaiting(what="file", name="a/very/long/path/that/does/not/fit/into/the/line.txt"), width)
+    assert len(text) <= max(width, 42) and "waiting 0:49" in text and text.endswith("F9 end wait")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rundry.agent import (
     AnswerRead,
+    AwaitBegan,
     ChangeCommitted,
     CommandRefused,
     ConversationCut,
@@ -28,6 +29,7 @@ from rundry.agent import (
     Undone,
     Waiting,
     answer_words,
+    await_words,
     clock,
     command_name,
     duration,
@@ -35,7 +37,7 @@ from rundry.agent import (
     stall_words,
 )
 
-from ..control.end_words import end_line, outcome_line
+from ..control.end_words import JOBS_ENDED, end_line, ended_jobs_words, outcome_line
 
 
 def news_lines(event: Event) -> list[str]:
@@ -64,7 +66,18 @@ def news_lines(event: Event) -> list[str]:
 
 def end_lines(ended: RunEnded) -> list[str]:
     """Return how a run ended: the reason that programs read, the evidence and the costs."""
-    return [outcome_line(ended), end_line(ended).strip()]
+    jobs = ended_jobs_words(ended)
+    return [outcome_line(ended), end_line(ended).strip(), *([f"{JOBS_ENDED}: {jobs}"] if jobs else [])]
+
+
+def _rest_line(event: Sleeping | AwaitBegan | Paused) -> str:
+    match event:
+        case Sleeping(seconds=seconds, why=why):
+            return f"sleeping for {clock(seconds)}: {why}. `/wake` wakes it."
+        case AwaitBegan(what=what, name=name, text=text):
+            return f"waiting for {await_words(what, name, text)}. `/wake` ends it."
+        case Paused(why=why):
+            return f"paused{f': {why}' if why else ''}"
 
 
 def _changes(event: Event) -> list[str]:
@@ -73,10 +86,8 @@ def _changes(event: Event) -> list[str]:
             return [f"{command_name(command)} was refused: {why}"]
         case HandoffClosed(by=by) if by != "person":
             return [f"{by} took over"]
-        case Sleeping(seconds=seconds, why=why):
-            return [f"sleeping for {clock(seconds)}: {why}. `/wake` wakes it."]
-        case Paused(why=why):
-            return [f"paused{f': {why}' if why else ''}"]
+        case Sleeping() | AwaitBegan() | Paused():
+            return [_rest_line(event)]
         case McpServerChanged(name=name, state="failed" | "ended" as state, detail=detail):
             return [f"MCP server {name} {state}: {detail}"]
         case ConversationCut(summary=summary):

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from rundry.agent import RundryError, RunEnded, ViewState, as_of_now, end_word, held_words
 
 from ..control.end_words import (
+    JOBS_ENDED,
     Changed,
     changed_words,
     cost_words,
@@ -40,7 +41,7 @@ _HANG = 2
 """On a narrow screen, further rows of a fact are set in by this."""
 _TALL = 30
 """Height of the screen from which each fact about files has two rows, like the others."""
-_OF_FILES = ("opened", "undecided")
+_OF_FILES = ("opened", "undecided", JOBS_ENDED)
 _OF_CHANGES = (*_OF_FILES, "look first")
 """Facts that a result which is not judged as passed has, too: on a low screen, the next step alone says what to do."""
 

@@ -79,7 +79,7 @@ def _in_run(controller: RunController, *, at_gate: bool) -> list[str]:
         first.append("wheel")
     if state.proposals and not at_gate:
         first.append("to_gate")
-    if state.sleeping is not None:
+    if state.sleeping is not None or state.awaits:
         first.append("wake")
     if state.activity and not state.proposals and not controller.status.is_at_rest:
         first.append("interrupt")

@@ -39,6 +39,8 @@ def occasions(state: ViewState, phase: str) -> Iterator[Occasion]:
         yield Occasion(f"gate {proposal_id}", "gate", "has a proposal for you")
     if state.question is not None:
         yield Occasion(f"question {state.question.question_id}", "question", "has a question for you")
+    if state.awaits_person:
+        yield Occasion(f"await {state.awaits[0].began.call_id}", "question", "waits for you")
     if state.handoff is not None and state.waiting == "handoff":
         yield Occasion(f"handoff {state.handed_over_at}", "handoff", "needs you: hand-off")
     if state.outcome is not None:

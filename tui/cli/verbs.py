@@ -291,7 +291,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "reject": Verb("--digest D", "reject it; the model reads --reason TEXT", _decide("reject"), after_end=True),
     "answer": Verb("TEXT", "answer the model's question; a number selects an option", _answer),
-    "wake": Verb("", "wake a sleeping run", _typed),
+    "wake": Verb("", "wake a run that sleeps or waits", _typed),
     "judge": Verb("KEY VERDICT", "set a finding's verdict: confirmed, refuted or evidence", _judge, after_end=True),
     "merge": Verb("KEY INTO", "merge two findings", _merge, after_end=True),
     "skip": Verb("KEY", "skip an item of a search", lambda given, _: [SkipItem(key=_named(given)[0])], after_end=True),

@@ -56,6 +56,8 @@ _NEXT: Mapping[Reason, str] = {
     Reason.REFUSED: "nothing was changed: fix what is named above, start again",
 }
 
+JOBS_ENDED = "jobs ended"
+"""Label of the background commands that were ended with a run."""
 _OF_PLAN = "carry out the plan, or say what should be different"
 _OF_STAGE = "apply what is staged: until then, the workspace stays as it was"
 _FAILED = "failed permanently"
@@ -86,11 +88,15 @@ def verdict_words(ended: RunEnded | Outcome, state: ViewState | None = None) -> 
 
 
 def proof_rows(ended: RunEnded | Outcome, *, helps: bool = True) -> Iterator[tuple[str, str]]:
-    """Yield label and text of what proves a result: its grade, the evidence, what the check opened, what is undecided.
+    """Yield label and text of what ended with a run, and of what proves its result.
+
+    That is its grade, the evidence, what the check opened, and what is undecided.
 
     `helps`: and what to do about it. The grade and the evidence of a void end are left out.
     """
     evidence, is_void = ended.evidence, bool(void_words(ended))
+    if words := ended_jobs_words(ended):
+        yield JOBS_ENDED, words
     label, words = grade_row(evidence) if evidence is not None else ("", "")
     if words and not is_void:
         yield label, one_line(words)
@@ -105,6 +111,12 @@ def proof_rows(ended: RunEnded | Outcome, *, helps: bool = True) -> Iterator[tup
         yield "undecided", one_line("; ".join(part for part in (words, help_) if part))
     if not ended.staged and (words := look_first_words(evidence.look_first)):
         yield "look first", one_line(words)
+
+
+def ended_jobs_words(ended: RunEnded | Outcome) -> str:
+    """Return which background commands were ended with the run: `build, after 0:12: make all`. May be empty."""
+    jobs = ended.ended_jobs
+    return one_line("; ".join(f"{job.name}, after {clock(job.seconds)}: {job.command}" for job in jobs))
 
 
 def _missing(ended: RunEnded | Outcome, state: ViewState | None) -> str:

@@ -178,7 +178,7 @@ class RunFollower:
         if not controller.begun or controller.status.is_at_rest:
             return False
         state = controller.state
-        is_waiting = state.sleeping or state.background or state.finder or state.locks
+        is_waiting = state.sleeping or state.awaits or state.background or state.finder or state.locks
         return state.busy.since is not None or bool(is_waiting)
 
     def _until_redraw(self) -> float:

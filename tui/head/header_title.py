@@ -99,7 +99,7 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
 def _phase(state: ViewState, phase: str) -> Piece:
     if phase == "waiting for you":
         return Piece(phase, "waiting", "to_gate" if state.proposals else "")
-    return Piece(doing(state, phase), "phase", "wake" if state.sleeping is not None else "")
+    return Piece(doing(state, phase), "phase", "wake" if state.sleeping is not None or state.awaits else "")
 
 
 def _try(state: ViewState) -> list[list[Piece]]:

@@ -1,4 +1,4 @@
-"""The line below the header with the countdown of a sleeping run, or with scores."""
+"""The line below the header with the countdown of a run that sleeps or waits, or with scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, money
+from rich.cells import cell_len
+
+from rundry.agent import await_words, clock, end_cut, money, until_words
 
 from ..keys.lookup import BY_NAME, shown_key
 from ..text.show_text import one_line
@@ -14,7 +16,7 @@ from .header import PieceLine
 from .meters import Piece
 
 if TYPE_CHECKING:
-    from rundry.agent import ImproveSpec, ScoreMeasured, Sleeping, ViewState
+    from rundry.agent import Await, ImproveSpec, ScoreMeasured, Sleeping, ViewState
 
 _BARS = "▁▂▃▄▅▆▇█"
 _LEAST_REASON = 12
@@ -23,7 +25,7 @@ _MOST_BARS = 40
 
 
 class ProgressLine(PieceLine):
-    """The countdown of a sleeping run, or the scores of a run that improves one."""
+    """The countdown of a run that sleeps or waits, or the scores of a run that improves one."""
 
     DEFAULT_CSS = """
     ProgressLine { height: 1; padding: 0 1; display: none; }
@@ -42,12 +44,30 @@ class ProgressLine(PieceLine):
 
 
 def arrange_progress(state: ViewState, now: float, width: int, wake_key: str) -> list[Piece]:
-    """Return the pieces of the line; none if the run neither sleeps nor has a score. `now`: Unix seconds."""
+    """Return the pieces of the line; none if it neither sleeps nor waits nor has a score. `now`: Unix seconds."""
     if state.outcome is None and state.sleeping is not None:
         return _asleep(state, state.sleeping, now, width, wake_key)
+    if state.awaits:
+        return _awaiting(state.awaits, now, width, wake_key)
     if state.improve is not None and state.scores:
         return _scores(state, width)
     return []
+
+
+def _awaiting(awaits: Sequence[Await], now: float, width: int, wake_key: str) -> list[Piece]:
+    """Return what the model waits for longest, since when, until when, and how to end it."""
+    first, began = awaits[0], awaits[0].began
+    of = "" if began.until is None else f" of {clock(round(began.until - first.since))}"
+    until = f"   {', '.join(until_words(began, first.since))}" if of else ""
+    head = [Piece("waiting ", "name"), Piece(clock(now - first.since), "number"), Piece(of, "rest")]
+    tail = [Piece(f"{wake_key} ", "number", "wake"), Piece("end wait", "rest", "wake")] if wake_key else []
+    room = width - _cells(head) - _cells(tail) - 6
+    more = f" and {len(awaits) - 1} more" if len(awaits) > 1 else ""
+    words = f"for {one_line(await_words(began.what, began.name, began.text)).strip()}{more}"
+    if len(words) + len(until) <= room:
+        words += until
+    shown = end_cut(words, max(0, room))
+    return [*head, Piece("   ", "gap"), Piece(shown, "task"), Piece(" " * (3 + room - cell_len(shown)), "gap"), *tail]
 
 
 def _asleep(state: ViewState, sleep: Sleeping, now: float, width: int, wake_key: str) -> list[Piece]:

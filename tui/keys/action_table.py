@@ -33,7 +33,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("spend", "Show spend", "of each model in this run"),
     Action("mcp", "Show MCP servers", "their state and tools"),
     Action("replay", "Replay run", "at 1x, 4x, 16x or 64x", "f11", takes="[SPEED]", hint="replay"),
-    Action("wake", "Wake run", "while it sleeps", "f9", hint="wake"),
+    Action("wake", "Wake run", "while it sleeps or waits", "f9", hint="wake"),
     Action("unfold", "Unfold entry", "the last one; or fold it", "ctrl+o", hint="unfold"),
     Action("unfold_all", "Unfold all", "or fold all", "ctrl+t"),
     Action("read", "Read transcript", "{later} {earlier}, {fold} unfolds, {copy_entry} copies", "f10"),

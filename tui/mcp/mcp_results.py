@@ -94,6 +94,8 @@ class Ended(_Result, frozen=True, kw_only=True):
     approved_by: list[str] = []
     """MCP clients that approved changes or commands in place of a person."""
     files_changed: list[str] = []
+    jobs_ended: str = ""
+    """Background commands that still ran, and were ended with the run."""
 
 
 class RunView(_Result, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ from rundry.agent import (
     void_words,
 )
 
+from ..control.end_words import ended_jobs_words
 from ..text.show_text import one_line, path_line
 from .mcp_results import Ended, Entry, Limit, Piece, Proposal, RunView, Status
 from .mcp_text import cut
@@ -68,11 +69,11 @@ class Follower:
             return "ended"
         if holder(self.journal.path) is None:
             return "interrupted" if state.last_seq else "starting"
-        if state.proposals or state.question is not None or state.waiting:
+        if state.proposals or state.question is not None or state.waiting or state.awaits_person:
             return "waiting"
         if state.paused:
             return "paused"
-        if state.sleeping is not None:
+        if state.sleeping is not None or state.awaits:
             return "sleeping"
         return "working" if state.step is not None else "starting"
 
@@ -207,4 +208,5 @@ def _ended(ended: RunEnded) -> Ended:
         evidence=one_line(evidence_words(ended.evidence, ended.approved_by)),
         approved_by=[one_line(name) for name in ended.approved_by],
         files_changed=[path_line(path) for path in ended.files_changed[:_MOST]],
+        jobs_ended=ended_jobs_words(ended)[:_LINE],
     )

@@ -114,9 +114,11 @@ class MessageRow(Vertical):
 def _wait_words(state: ViewState, now: float, width: int) -> str:
     """Return what the run waits for, for how long, and what it printed last, once that takes a while.
 
+    What the model awaits has a line of its own below the header.
+
     `width`: the available cells. A lock is shown immediately: it was waited for before.
     """
-    wait = waiting_for(state)
+    wait = None if state.awaits else waiting_for(state)
     patience = 0.0 if wait is not None and wait.is_lock else SHOW_WAIT_SECONDS
     return "" if wait is None or now - wait.since < patience else one_line(wait.words(now, width))
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import Block, ProposalOpened, Stamped, ViewState, clock, held_words
+from rundry.agent import Block, ProposalOpened, Stamped, ViewState, clock, held_words, waiting_line
 
-from ..control.end_words import outcome_line
+from ..control.end_words import JOBS_ENDED, ended_jobs_words, outcome_line
 from ..head.meters import meters
 from ..text.show_text import one_line, show
 from .headless.search_lines import SearchLines
@@ -138,6 +138,8 @@ class Narrator:
         elif phase == "sleeping" and state.sleeping is not None:
             why = one_line(state.sleeping.why)
             self._console.tell(f"sleeping for {clock(state.sleeping.seconds)}: {why}. /wake wakes it.")
+        elif state.awaits and phase in ("waiting", "your turn"):
+            self._console.tell(f"{waiting_line(state.awaits[0])}. /wake ends it.")
         elif phase == "your turn":
             self._console.tell("Your turn: type a message.")
         elif phase == "runner gone":
@@ -153,6 +155,8 @@ class Narrator:
             for line in show(ended.answer).split("\n"):
                 self._console.tell(line)
         self._console.tell(f"The run ended: {outcome_line(ended).removeprefix('-> ')}")
+        if words := ended_jobs_words(ended):
+            self._console.tell(f"{JOBS_ENDED}: {words}")
         if words := held_words(ended.held):
             self._console.tell(words)
         self._console.tell("Type a message to continue, or quit.")

@@ -38,8 +38,18 @@ class HeadTail:
 
     def value(self) -> bytes:
         """Return the head and the tail, with a line between them if bytes are missing."""
-        tail = b"".join(self._tail)[-self._tail_limit :] if self._tail_limit else b""
-        return bytes(self._head) + omission_line(self.dropped) + tail
+        return self.since(0)
+
+    def since(self, start: int) -> bytes:
+        """Return the kept bytes from the position `start` of the stream on, with a line where bytes are missing."""
+        tail = self._kept_tail()
+        if start < len(self._head):
+            return bytes(self._head[start:]) + omission_line(self.dropped) + tail
+        first = self.total - len(tail)
+        return tail[start - first :] if start >= first else omission_line(first - start) + tail
+
+    def _kept_tail(self) -> bytes:
+        return b"".join(self._tail)[-self._tail_limit :] if self._tail_limit else b""
 
 
 def shorten(data: bytes, limit: int) -> tuple[bytes, int]:

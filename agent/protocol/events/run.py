@@ -10,7 +10,7 @@ from ..evidence import Evidence
 from ..finder import FinderSpec, RepeatSpec
 from ..handoff import HandoffRecord
 from ..loops import FixSpec, ImproveSpec, IntervalSpec, PacedSpec, ParentRef
-from ..outcome import ChildOutcome, FindingCounts, Reason
+from ..outcome import ChildOutcome, EndedJob, FindingCounts, Reason
 from ..spec import BY_TOOLS, EditFormat, EffortLevel, GateMode, LoopKind, ModelSpec, Rule, TierKind
 from .base import EventBase, WaitsFor
 
@@ -264,6 +264,7 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     estimate: Estimate | None = None
     failed_items: list[str] = []
     evidence: Evidence | None = None
+    ended_jobs: list[EndedJob] = []
     approved_by: list[str] = []
     journal: str = ""
     undone_since: int = 0

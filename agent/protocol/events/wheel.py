@@ -99,6 +99,8 @@ class BackgroundEnded(EventBase, frozen=True, kw_only=True):
     full: str | None = None
     """Blob of its output, beginning and end."""
     seconds: float = 0.0
+    with_run: bool = False
+    """Whether it still ran when the run ended."""
 
 
 WheelEvent = (

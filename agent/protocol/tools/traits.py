@@ -12,10 +12,10 @@ import msgspec
 
 from .mcp import server_of
 
-ToolEffect = Literal["read", "change", "command", "mcp", "stop", "ask", "plan", "agree", "finish", "end"]
+ToolEffect = Literal["read", "change", "command", "mcp", "stop", "wait", "ask", "plan", "agree", "finish", "end"]
 """What a call does. `change`, `command` and `mcp` pass the gate: they write a file, run a command line, or call a tool
-of an MCP server. `agree` passes it as well: a person accepts a plan. `finish` ends the task with an answer, and `end`
-ends a work that has its own tool for its result."""
+of an MCP server. `agree` passes it as well: a person accepts a plan. `wait` waits without a model call. `finish` ends
+the task with an answer, and `end` ends a work that has its own tool for its result."""
 EndingTool = Literal["finish", "wake_after", "report", "judge", "propose"]
 """The tools with the effect `finish` or `end`."""
 LeftOut = Literal["first", "second", "third"]
@@ -31,8 +31,8 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
     """The argument that follows the verb in the title."""
     path: str | None = "path"
-    """For a tool that reads: the argument to compare with the path of a `deny` rule. None means that no argument is a
-    path of the workspace."""
+    """For a tool that reads or waits: the argument to compare with the path of a `deny` rule. None means that no
+    argument is a path of the workspace."""
     needs_hosts: bool = False
     """Whether it is offered only to a search that may contact hosts."""
     left_out: LeftOut | None = None
@@ -51,6 +51,7 @@ TOOL_TRAITS: dict[str, ToolTraits] = {
     "run_command": ToolTraits(effect="command", verb="run", subject="command", left_out="third", for_person=True),
     "start_command": ToolTraits(effect="command", verb="start", subject="command", left_out="first"),
     "stop_command": ToolTraits(effect="stop", verb="stop", subject="name", left_out="first"),
+    "wait_for": ToolTraits(effect="wait", verb="wait for", path="file", left_out="first"),
     "update_plan": ToolTraits(effect="plan", left_out="first"),
     "ask_person": ToolTraits(effect="ask", verb="ask", subject="question", left_out="first"),
     "propose_plan": ToolTraits(effect="agree", verb="propose a plan"),

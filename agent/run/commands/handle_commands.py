@@ -75,7 +75,6 @@ if TYPE_CHECKING:
     from ...step.resources.activity import Activity
     from ..live.live_run import LiveRun
     from ..live.pool import Pool
-    from ..live.run_waits import Sleeper
 
 _SLOW = (SwitchModel, Shell, Undo, Rewind, Compact, TakeWheel, GiveWheel, Act, StopCommand)
 """Commands that take long, so that other commands are handled meanwhile."""
@@ -162,7 +161,7 @@ async def handle_command(run: LiveRun, command_id: int, command: Command) -> str
         case SetLimit() | SetGateMode() | SetEditFormat() | AddRule() | RemoveRule() | AddScope():
             return _change_setting(run, command)
         case Wake():
-            return _wake(run.sleeper, run.ctx.activity)
+            return _wake(run, command)
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
             return _handle_search_command(run.finder, run.pool, run.facts, command)
         case Shell() | Undo() | Rewind() | Compact() | TakeWheel() | GiveWheel() | Act() | StopCommand():
@@ -230,12 +229,16 @@ def _handle_search_command(finder: Finder | None, pool: Pool, facts: RunFacts, c
     return refused
 
 
-def _wake(sleeper: Sleeper, activity: Activity) -> str | None:
-    if not sleeper.is_asleep:
-        return "the run does not sleep"
-    sleeper.wake()
-    activity.wake()
-    return None
+def _wake(run: LiveRun, command: Wake) -> str | None:
+    """End the sleep of the run, or what its model or that of its child run waits for."""
+    if run.sleeper.is_asleep:
+        run.sleeper.wake()
+        run.ctx.activity.wake()
+        return None
+    if run.children is not None and run.children.running is not None:
+        run.children.forward(command)
+        return None
+    return None if run.ctx.activity.end_waits() else "the run neither sleeps nor waits"
 
 
 def _take_message(

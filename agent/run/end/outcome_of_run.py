@@ -69,6 +69,7 @@ def outcome_of(
         staged=facts.staged if staged is None else list(staged),
         failed_items=list(failed_items),
         evidence=found,
+        ended_jobs=list(facts.manual.ended_with_run),
         approved_by=list(facts.requests.clients),
         journal=str(journal),
         children=[child.outcome for child in facts.common.children.by_number.values()],

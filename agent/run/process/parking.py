@@ -25,7 +25,7 @@ async def watch_for_parking(run: LiveRun) -> None:
         ctx.activity.wake()
         if ctx.headless and not ctx.journal.views.is_attended():
             run.gate.decide_all_by_policy()
-        at_gate = bool(run.gate.open or ctx.facts.requests.questions)
+        at_gate = bool(run.gate.open or ctx.facts.requests.questions or ctx.activity.awaits_person)
         if not (run.waits.is_for_person or ctx.activity.is_resting or at_gate) or ctx.journal.views.is_attended():
             unwatched_since = None
         elif unwatched_since is None:

@@ -322,7 +322,6 @@ async def _drive_until_left(
     await _baseline(run)
     while True:
         outcome = await drive(driver, results)
-        await run.ctx.background.end_all("the run ended")
         await run_end_hooks(run, outcome)
         run.ctx.events.record(ended_event(outcome), durable=True)
         run.ctx.limits.count_seconds()

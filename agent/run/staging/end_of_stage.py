@@ -39,7 +39,7 @@ async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]
     stage = ctx.stage
     if stage is None:
         return end, []
-    await ctx.background.end_all("the run ended")
+    await ctx.background.end_all("the run ended", with_run=True)
     try:
         listed = await stage.listed()
         await stage.keep()

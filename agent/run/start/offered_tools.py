@@ -9,7 +9,7 @@ from ...protocol.tools.traits import reading_tools, tools_with
 if TYPE_CHECKING:
     from ...protocol import RunSpec
 
-_OFFERED = tools_with("change", "command", "stop", "plan", "ask")
+_OFFERED = tools_with("change", "command", "stop", "wait", "plan", "ask")
 
 
 def tools_of_run(spec: RunSpec) -> list[str]:

@@ -111,7 +111,11 @@ async def _answer(
             _finish(call, text, events)
     if handoff is not None:
         return [WorkResult(steps=1, handoff=handoff)]
-    outcome = await ctx.calls.resume(ctx, again, events, names=[*run.tools, *ctx.tools.mcp.names()])
+    ctx.activity.message_waits = bool(said)
+    try:
+        outcome = await ctx.calls.resume(ctx, again, events, names=[*run.tools, *ctx.tools.mcp.names()])
+    finally:
+        ctx.activity.message_waits = False
     if dangling and not outcome.left_open:
         await ctx.fingerprint.refresh()
         await verify(ctx, events, claim=outcome.ended_with == "finish")

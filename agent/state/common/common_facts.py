@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ...budget.ledger import LEDGER_EVENTS, Ledger
 from ...protocol import Stamped, has_own_tree
+from .await_facts import AWAIT_EVENTS, Awaits
 from .child_facts import CHILDREN_EVENTS, Children
 from .handoff_facts import HANDOFF_EVENTS, HandoffFacts
 from .manual_facts import MANUAL_EVENTS, ManualControl
@@ -15,10 +16,11 @@ from .person_requests import REQUEST_EVENTS, PersonRequests
 
 @dataclass(slots=True)
 class CommonFacts:
-    """Usage, proposals and questions, queue, hand-off, manual control and child runs, derived from events only."""
+    """Usage, proposals and questions, waits, queue, hand-off, manual control and child runs, from events only."""
 
     ledger: Ledger = field(default_factory=Ledger)
     requests: PersonRequests = field(default_factory=PersonRequests)
+    awaits: Awaits = field(default_factory=Awaits)
     queue: MessageQueue = field(default_factory=MessageQueue)
     handoff: HandoffFacts = field(default_factory=HandoffFacts)
     manual: ManualControl = field(default_factory=ManualControl)
@@ -31,7 +33,9 @@ class CommonFacts:
             self.ledger.apply(stamped)
         if kind in REQUEST_EVENTS:
             self.requests.apply(stamped)
-        if has_own_tree(stamped.work):  # of these, only usage, proposals and questions concern the run
+        if kind in AWAIT_EVENTS:
+            self.awaits.apply(stamped)
+        if has_own_tree(stamped.work):  # of these, only usage, proposals, questions and waits concern the run
             return
         if kind in QUEUE_EVENTS:
             self.queue.apply(stamped.event)
@@ -43,5 +47,7 @@ class CommonFacts:
             self.children.apply(stamped)
 
 
-COMMON_EVENTS = LEDGER_EVENTS | REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS | CHILDREN_EVENTS
+COMMON_EVENTS = (
+    LEDGER_EVENTS | REQUEST_EVENTS | AWAIT_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS | CHILDREN_EVENTS
+)
 """The events that change `CommonFacts`; all others are ignored."""

@@ -8,7 +8,9 @@ from ...protocol import (
     BackgroundEnded,
     BackgroundSaid,
     BackgroundStarted,
+    EndedJob,
     Event,
+    RunResumed,
     ShellFinished,
     ShellStarted,
     Stamped,
@@ -48,6 +50,8 @@ class ManualControl:
     """Running background commands, by name."""
     outputs: dict[str, str] = field(default_factory=dict[str, str])
     """Blobs of the output of ended background commands."""
+    ended_with_run: list[EndedJob] = field(default_factory=list[EndedJob])
+    """Background commands that still ran when the run ended."""
     shells: dict[int, ShellStarted] = field(default_factory=dict[int, ShellStarted])
     """The person's own commands that have not ended yet."""
 
@@ -63,21 +67,31 @@ class ManualControl:
             case WheelGiven():
                 self.wheel = None
                 self.done.clear()
-            case BackgroundStarted(name=name, command=command):
-                self.background[name] = Background(name, command, stamped.at)
-            case BackgroundSaid(name=name, line=line):
-                if name in self.background:
-                    self.background[name].line = line
-            case BackgroundEnded(name=name, full=full):
-                self.background.pop(name, None)
-                if full is not None:
-                    self.outputs[name] = full
+            case BackgroundStarted() | BackgroundSaid() | BackgroundEnded():
+                self._apply_background(stamped.event, stamped.at)
+            case RunResumed():
+                self.ended_with_run.clear()
             case ShellStarted(shell_id=shell_id) as shell:
                 self.shells[shell_id] = shell
             case ShellFinished(shell_id=shell_id):
                 self.shells.pop(shell_id, None)
             case _:
                 pass
+
+    def _apply_background(self, event: BackgroundStarted | BackgroundSaid | BackgroundEnded, at: float) -> None:
+        name = event.name
+        match event:
+            case BackgroundStarted(command=command):
+                self.background[name] = Background(name, command, at)
+            case BackgroundSaid(line=line):
+                if name in self.background:
+                    self.background[name].line = line
+            case BackgroundEnded(full=full):
+                job = self.background.pop(name, None)
+                if event.with_run and job is not None:
+                    self.ended_with_run.append(EndedJob(name=name, command=job.command, seconds=event.seconds))
+                if full is not None:
+                    self.outputs[name] = full
 
     def _act(self, event: ToolCalled | ToolFinished) -> None:
         if isinstance(event, ToolCalled):
@@ -96,6 +110,7 @@ MANUAL_EVENTS = frozenset[type[Event]](
         BackgroundStarted,
         BackgroundSaid,
         BackgroundEnded,
+        RunResumed,
         ShellStarted,
         ShellFinished,
     )

@@ -60,6 +60,7 @@ from .verdicts import VERDICT_EVENTS, Verdicts
 
 if TYPE_CHECKING:
     from ...budget.ledger import Ledger
+    from ..common.await_facts import Awaits
     from ..common.manual_facts import ManualControl
     from ..common.person_requests import PersonRequests
 
@@ -135,6 +136,11 @@ class RunFacts(Conversations):
     def requests(self) -> PersonRequests:
         """Proposals and questions that wait for the user."""
         return self.common.requests
+
+    @property
+    def awaits(self) -> Awaits:
+        """What the model awaits."""
+        return self.common.awaits
 
     @property
     def manual(self) -> ManualControl:

@@ -39,6 +39,7 @@ from .search_progress import Progress
 from .transcript import Blocks
 
 if TYPE_CHECKING:
+    from ..common.await_facts import Await
     from ..common.manual_facts import Background
     from ..common.person_requests import Rebase
     from ..search.finder_facts import FinderFacts
@@ -326,27 +327,40 @@ class ViewState(Shown):
         return self.common.manual.wheel is not None
 
     @property
+    def awaits(self) -> Sequence[Await]:
+        """What the model waits for with `wait_for`, oldest first."""
+        return list(self.common.awaits.open.values()) if self.outcome is None else []
+
+    @property
+    def awaits_person(self) -> bool:
+        """Whether the model waits for something that the person is to do."""
+        return any(each.began.what == "person" for each in self.awaits)
+
+    @property
     def background(self) -> Mapping[str, Background]:
         """Background commands that run now, by name."""
         return self.common.manual.background
+
+    @property
+    def _waits(self) -> str:
+        """Return in one word that the run makes no model call until something happens, or an empty text."""
+        return "sleeping" if self.sleeping is not None else "waiting" if self.awaits else ""
 
     @property
     def phase(self) -> str:
         """One phrase for the state of the run; what needs the person comes first."""
         if self.outcome is not None:
             return "ended"
-        if self.proposals or self.question is not None or self.waiting:
+        if self.proposals or self.question is not None or self.waiting or self.awaits_person:
             return "waiting for you"
         if self.is_user_in_control:
             return "you control"
         if self.wrapping_up:
             return "wrapping up"
-        if self.sleeping is not None:
-            return "sleeping"
-        if self.child_phase and not self.paused:
+        if self.sleeping is None and self.child_phase and not self.paused:
             return self.child_phase
-        if self.activity:
-            return self.activity
+        if now := self._waits or self.activity:
+            return now
         if self.paused:
             return "paused"
         return "starting" if self.last_seq == 0 else "thinking"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol.text.shorten_text import end_cut
 from .show.short_numbers import clock
+from .show.titles import waiting_line
 
 if TYPE_CHECKING:
     from .block import Block
@@ -64,7 +65,7 @@ def waiting_for(state: ViewState) -> Wait | None:
         first = state.locks[0]
         what = f"waiting for {first.lock}, held by {first.holder or 'an unknown process'}"
         return Wait(what, first.since, others=len(state.locks) - 1, is_lock=True)
-    found = [*_running(state), *_silent(state)]
+    found = [*(Wait(waiting_line(each), each.since) for each in state.awaits), *_running(state), *_silent(state)]
     if not found:
         return None
     oldest = min(found, key=lambda wait: wait.since)
@@ -73,7 +74,9 @@ def waiting_for(state: ViewState) -> Wait | None:
 
 def _running(state: ViewState) -> list[Wait]:
     """Return the commands, tools and checks that run."""
-    running = (*state.at_call.values(), *state.at_shell.values())
+    awaited = {each.began.call_id for each in state.awaits}
+    calls = (at for call_id, at in state.at_call.items() if call_id not in awaited)
+    running = (*calls, *state.at_shell.values())
     places = {*running, *(at for (_, kind), at in state.growing.items() if kind in ("check", "confirm", "preparing"))}
     blocks = ((at, state.blocks.in_memory_at(at)) for at in places)
     return [

@@ -12,6 +12,7 @@ from ...host.plain_files import read_plain
 from ...protocol import FILE_FORMATS, SKILL, EditFormat, FileFormat, LoopKind, RunSpec, Skill
 from ...protocol.extensions.headings import INSTRUCTIONS_HEADING, SKILLS_HEADING, SKILLS_PART
 from ...protocol.text.shorten_text import end_cut
+from ...protocol.tools.traits import TOOL_TRAITS
 
 _LARGEST = 64_000_000
 """Bytes of the largest instructions file that is read. The limit below applies to its text."""
@@ -55,6 +56,8 @@ _OPTIONAL_SENTENCES = (
 """Sentences that are left out for a model with a small window."""
 
 
+_WAITS = "To wait for a background command, a file or a time, call `wait_for` instead of asking again."
+"""Part of the prompt of a goal run that offers background commands."""
 _IN_TEXT = "If the task is only a question, answer it in text. An answer without a tool call ends the run."
 
 
@@ -104,7 +107,7 @@ def split_instructions(system: str) -> tuple[str, Instructions | None]:
 
 def without_optional_sentences(system: str) -> str:
     """Return the system prompt without what is left out for a small window: some sentences, and the skills."""
-    for sentence in _OPTIONAL_SENTENCES:
+    for sentence in (*_OPTIONAL_SENTENCES, f"\n\n{_WAITS}"):
         system = system.replace(sentence, "")
     return SKILLS_PART.sub("", system)
 
@@ -127,6 +130,8 @@ def system_prompt(spec: RunSpec, form: EditFormat | None = None) -> str:
     if prompt:
         has_goal = spec.loop.traits.ends_on_predicates or spec.predicates.exist
         parts.append(prompt.format(goal=_goal(spec) if has_goal else _decided(spec)))
+        if spec.loop is LoopKind.GOAL and not {"start_command", "wait_for"} - set(spec.tools or TOOL_TRAITS):
+            parts.append(_WAITS)
         if spec.answers_in_text:
             parts.append(_IN_TEXT)
         if spec.skills:

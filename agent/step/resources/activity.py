@@ -30,6 +30,16 @@ class CommandEnded(PersonInterrupted):
         """Text for the model: what the command printed and changed before its end."""
 
 
+class OpenWait:
+    """A wait of the model that runs now."""
+
+    def __init__(self, *, for_person: bool) -> None:
+        """`for_person`: whether only a person can end it."""
+        self.for_person = for_person
+        self.is_woken = False
+        """Whether a person ended it."""
+
+
 class Activity:
     """The work that is running now, in a run and its tries."""
 
@@ -43,6 +53,11 @@ class Activity:
         self._one_step = False
         self._retries: list[asyncio.Future[None]] = []
         """The waits before retries of calls."""
+        self._awaiting: list[OpenWait] = []
+        self.message_waits = False
+        """Whether a message arrived that is delivered when the work has ended, and is not queued."""
+        self.awaited = 0.0
+        """Seconds that the model waited for something. Stall detectors leave them out."""
 
     @property
     def is_running(self) -> bool:
@@ -145,6 +160,27 @@ class Activity:
         for wait in self._retries:
             wait.cancel()
         return bool(self._retries)
+
+    @contextmanager
+    def awaiting(self, *, for_person: bool) -> Generator[OpenWait]:
+        """Mark the block as a wait of the model, which a person can end with `/wake`."""
+        self._awaiting.append(wait := OpenWait(for_person=for_person))
+        try:
+            yield wait
+        finally:
+            self._awaiting.remove(wait)
+
+    @property
+    def awaits_person(self) -> bool:
+        """Whether the model waits for a person."""
+        return any(wait.for_person for wait in self._awaiting)
+
+    def end_waits(self) -> bool:
+        """End the waits of the model at the request of a person. Returns false if there are none."""
+        for wait in self._awaiting:
+            wait.is_woken = True
+        self.wake()
+        return bool(self._awaiting)
 
     async def rest_while_paused(self) -> bool:
         """Wait while the run is paused, between two steps or two attempts of a call.

@@ -24,6 +24,11 @@ class ProgramMessages:
         else:
             self._events.record(prompted)
 
+    def withdraw(self, prompted: Prompted) -> None:
+        """Drop a message that was not delivered yet, because the model gets its content in another way."""
+        if prompted in self._waiting:
+            self._waiting.remove(prompted)
+
     def deliver(self) -> None:
         """Record the waiting messages."""
         waiting, self._waiting = self._waiting, []

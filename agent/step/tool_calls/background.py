@@ -40,14 +40,24 @@ _LAST_LINES = 20
 ONLY_IN_UNIT = "The command was not started: what it changes must stay apart, so it cannot run outside of the sandbox."
 
 
-class _Job:
-    """One background command."""
+class Job:
+    """One background command, also after its end."""
 
     def __init__(self, name: str, command: str, began: float, events: Events) -> None:
         self.name, self.command, self.began = name, command, began
         self.output = HeadTail(KEPT)
         self.ended_by = ""
         """How the command was ended, in words; empty if it ended by itself."""
+        self.has_network = False
+        """Whether it uses the network of this machine."""
+        self.end: BackgroundEnded | None = None
+        """Set when it has ended."""
+        self.shown = self.shown_before = 0
+        """Bytes of its output that the model got, now and before its newest answer."""
+        self.is_awaited = False
+        """Whether the model waits for it, so that it gets no message about the end."""
+        self.message: Prompted | None = None
+        """The message to the model about its end."""
         self.task: asyncio.Task[Finished]
         self.processes: ProcessTree | None = None
         """Its processes."""
@@ -103,8 +113,8 @@ class Background:
         self._tree, self._live = tree, live
         self._journal, self._clock = journal, clock
         self._events, self._messages = events, messages
-        self._jobs: dict[str, _Job] = {}
-        self._ended: dict[str, HeadTail] = {}
+        self._jobs: dict[str, Job] = {}
+        self._ended: dict[str, Job] = {}
         self.seen: Before | None = None
         """What these commands can change, up to which each change has a known author. None means nothing."""
         self._holds: list[tuple[str, WriteHold]] = []
@@ -117,9 +127,34 @@ class Background:
         return list(self._jobs)
 
     def output(self, name: str) -> bytes | None:
-        """Return the output so far, also after its end, or None if there is no such command."""
-        kept = self._jobs[name].output if name in self._jobs else self._ended.get(name)
-        return None if kept is None else kept.value()
+        """Return the output so far, also after its end, or None if there is no such command.
+
+        The model gets it: it counts as shown.
+        """
+        job = self.job(name)
+        if job is None:
+            return None
+        job.shown = job.output.total
+        return job.output.value()
+
+    def job(self, name: str) -> Job | None:
+        """Return a command that runs or ran in the background of this runner."""
+        return self._jobs.get(name) or self._ended.get(name)
+
+    def new_answer(self) -> None:
+        """Note that the model has seen all that was shown so far, because its next answer begins."""
+        for job in (*self._jobs.values(), *self._ended.values()):
+            job.shown_before = job.shown
+
+    @property
+    def any_on_network(self) -> bool:
+        """Whether a running command uses the network of this machine."""
+        return any(job.has_network for job in self._jobs.values())
+
+    def withdraw_message(self, job: Job) -> None:
+        """Drop the message about the end of a command, if it was not delivered yet."""
+        if job.message is not None and self._messages is not None:
+            self._messages.withdraw(job.message)
 
     async def start(self, name: str, draft: CommandDraft, events: Events) -> ToolResult:
         """Start an approved command. Returns its first output, or how it failed."""
@@ -127,8 +162,9 @@ class Background:
             return ToolResult(ok=False, text=ONLY_IN_UNIT, summary="not run")
         access, about = await self._access(name, draft)
         await self._look(access)
-        job = _Job(name, draft.command, self._clock.monotonic(), self._events)
+        job = Job(name, draft.command, self._clock.monotonic(), self._events)
         self._jobs[name] = job
+        job.has_network = draft.network or draft.unsandboxed or self._tree.sandbox.network
         events.record(BackgroundStarted(name=name, command=draft.command, outputs=self._outputs(access)))
         sandbox = Sandbox() if draft.unsandboxed else self._tree.sandbox
         job.task = asyncio.ensure_future(
@@ -150,13 +186,15 @@ class Background:
             raise
         if job.task.done():
             done = self._close(job, events)
+            job.shown = job.output.total
             text = f"`{name}` ended early: {done.how}.\n{about}{done.output}"
             return ToolResult(ok=False, text=text, summary=done.how)
         job.task.add_done_callback(lambda _: self._ended_itself(job))
         printed = "\n".join(job.last_lines(_LAST_LINES)) or "It printed nothing yet."
+        job.shown = job.output.total
         text = (
             f"`{name}` runs in the background. read_file with path `output:{name}` shows what it prints, "
-            f"stop_command ends it; it ends with the run.\n{about}{printed}"
+            f"wait_for waits for its end, stop_command ends it; it ends with the run.\n{about}{printed}"
         )
         return ToolResult(ok=True, text=text, summary="runs")
 
@@ -221,10 +259,10 @@ class Background:
             return None
         return await self._end(job, f"stopped by the {by}", events)
 
-    async def end_all(self, how: str) -> None:
-        """End all background commands of the run."""
+    async def end_all(self, how: str, *, with_run: bool = False) -> None:
+        """End all background commands of the run. `with_run`: because the run ends, whose outcome names them."""
         for job in list(self._jobs.values()):
-            await self._end(job, how, self._events)
+            await self._end(job, how, self._events, with_run=with_run)
 
     @property
     def title(self) -> str:
@@ -246,28 +284,30 @@ class Background:
         if before is None or not (only <= before.only or before.only == WHOLE):
             self.seen = await look(self._tree.workspace, self._tree.sandbox, only=only)
 
-    async def _end(self, job: _Job, how: str, events: Events) -> BackgroundEnded:
+    async def _end(self, job: Job, how: str, events: Events, *, with_run: bool = False) -> BackgroundEnded:
         job.ended_by = how
         job.task.cancel()
         await asyncio.wait({job.task})
-        return self._close(job, events)
+        return self._close(job, events, with_run=with_run)
 
-    def _ended_itself(self, job: _Job) -> None:
+    def _ended_itself(self, job: Job) -> None:
         if job.ended_by or job.name not in self._jobs:
             return
         done = self._close(job, self._events)
+        if job.is_awaited:
+            return
         text = f"`{job.name}`, which ran in the background, ended: {done.how}."
         text = f"{text} Its last lines:\n{done.output}" if done.output else text
-        prompted = Prompted(kind="background", text=text)
+        job.message = Prompted(kind="background", text=text)
         if self._messages is None:
-            self._events.record(prompted)
+            self._events.record(job.message)
         else:
-            self._messages.send(prompted)
+            self._messages.send(job.message)
 
-    def _close(self, job: _Job, events: Events) -> BackgroundEnded:
+    def _close(self, job: Job, events: Events, *, with_run: bool = False) -> BackgroundEnded:
         job.stop_reports()
         self._jobs.pop(job.name, None)
-        self._ended[job.name] = job.output
+        self._ended[job.name] = job
         how, is_ok = job.ended_by, True
         if not how:
             done = job.task.result()
@@ -280,6 +320,8 @@ class Background:
             output="\n".join(job.last_lines(_LAST_LINES)),
             full=self._journal.blobs.keep(job.output.value()) if job.output.total else None,
             seconds=self._clock.monotonic() - job.began,
+            with_run=with_run,
         )
+        job.end = ended
         events.record(ended)
         return ended

@@ -44,6 +44,8 @@ class CallResults:
     """Calls that a person rejected."""
     handoff: str | None = None
     """Why someone has to decide."""
+    has_waited: bool = False
+    """Whether the model waited for something so long that doing the same again is not a stall."""
     left_open: set[str] = field(default_factory=set[str])
     """Calls without a result yet, because their proposals stay open."""
 

@@ -27,10 +27,10 @@ from ...protocol import (
     Waiting,
 )
 from ...protocol.text.plan_lines import plan_steps, plan_summary
-from ...protocol.tools.traits import ending_tool, traits_of
+from ...protocol.tools.traits import ending_tool, tools_with, traits_of
 from ...tools.carry_out import run_reading_tool
 from ...tools.parse import parse_call, with_meant_path
-from ...tools.tool_arguments import EditFile, WriteFile
+from ...tools.tool_arguments import EditFile, WaitFor, WriteFile
 from ...tools.tool_result import ToolResult, failure
 from ...verdict.checks.finish import reject_finish
 from ..hooks.tool_hooks import refused_before_tool
@@ -38,6 +38,7 @@ from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.unit_view import refresh_unit
 from .call_results import CallResults
 from .gated_call import at_gate, carry_out_ruling
+from .wait_for import wait_for
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
@@ -65,6 +66,9 @@ _DECIDE_ALONE = (
     "the check decides whether the goal is met. Another question ends the run."
 )
 _NOBODY = "nobody there"
+_OF_PERSON = tools_with("ask", "wait")
+_LONG_WAIT = 10.0
+"""Seconds of a wait after which repeating calls is not a stall."""
 _HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."
 _PARALLEL_READS = 8
 """Reads that run in parallel. The time-out of each starts when it starts, not with the answer."""
@@ -89,6 +93,7 @@ class GatedCalls:
         A call that ends the work comes last. If a proposal stays open, its call and those after it have no result.
         Raises PersonInterrupted at the end.
         """
+        ctx.background.new_answer()
         named = [msgspec.structs.replace(call, call_id=f"call_{step}_{i}") for i, call in enumerate(calls, 1)]
         made, outcome = _parsed(ctx, named, names), CallResults(work, endings)
         if len(made) == 1 and made[0].effect == "end":
@@ -341,6 +346,8 @@ async def _run(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallR
                 return await ctx.activity.interruptible(
                     run_reading_tool(one.call.tool, one.parsed.arguments, ctx.tools)
                 )
+        case "wait":
+            return await _wait_for(ctx, one, events, outcome)
         case "ask":
             return await _ask_person(ctx, one.call, one.parsed, events, outcome)
         case "finish":
@@ -404,6 +411,18 @@ def _judge_finish(
     return ToolResult(ok=True, text=f"finish accepted.{checked}", summary="accepted")
 
 
+async def _wait_for(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> ToolResult:
+    """Wait for what the call names. A message ends only a wait in the conversation that gets it."""
+    wanted = one.parsed.arguments
+    assert isinstance(wanted, WaitFor)
+    before = ctx.activity.awaited
+    hears_messages = outcome.work is None and ctx.work is None
+    result = await wait_for(ctx, one.call.call_id, wanted, events, hears_messages=hears_messages)
+    if ctx.activity.awaited - before >= _LONG_WAIT:
+        outcome.has_waited = True
+    return _nobody_answers(ctx, f"the model waits for a person: {wanted.person}", outcome) if result is None else result
+
+
 async def _ask_person(
     ctx: RunContext, call: ToolCall, parsed: Parsed, events: Events, outcome: CallResults
 ) -> ToolResult:
@@ -416,7 +435,7 @@ async def _ask_person(
     if name in ctx.facts.requests.answers:
         return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")
     if not ctx.journal.views.is_attended():
-        return _nobody_answers(ctx, question.question, outcome)
+        return _nobody_answers(ctx, f"the model asks: {question.question}", outcome)
     events.record(QuestionAsked(question_id=name, question=question.question, options=question.options))
     events.record(Waiting(why="question"))
     asked = ctx.facts.requests.questions
@@ -424,23 +443,24 @@ async def _ask_person(
         ctx.activity.until(lambda: name not in asked or (ctx.headless and not ctx.journal.views.is_attended()))
     )
     if name in asked:
-        result = _nobody_answers(ctx, question.question, outcome)
+        result = _nobody_answers(ctx, f"the model asks: {question.question}", outcome)
         events.record(QuestionAnswered(question_id=name, text=result.text, by="program"))
         return result
     return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")
 
 
-def _nobody_answers(ctx: RunContext, question: str, outcome: CallResults) -> ToolResult:
+def _nobody_answers(ctx: RunContext, asks: str, outcome: CallResults) -> ToolResult:
+    """Return the result of a call that needs a person, if none is there. `asks`: the reason of a hand-off."""
     on_ask = ctx.gate.policy.on_ask
     if on_ask == "refuse":
         return ToolResult(ok=True, text=_NOBODY_HERE, summary=_NOBODY)
     if on_ask is None and ctx.facts.spec.predicates.exist and not _was_told(ctx.facts):
         return ToolResult(ok=True, text=_DECIDE_ALONE, summary=_NOBODY)
-    outcome.handoff = f"the model asks: {question}"
+    outcome.handoff = asks
     return ToolResult(ok=False, text=_HANDED_OVER, summary=_NOBODY)
 
 
 def _was_told(facts: RunFacts) -> bool:
-    """Return whether a question of an earlier step was already answered that nobody is there."""
-    asked = (action for action in facts.actions if action.tool == "ask_person" and action.summary == _NOBODY)
+    """Return whether a question or a wait for a person of an earlier step was already answered that nobody is there."""
+    asked = (action for action in facts.actions if action.tool in _OF_PERSON and action.summary == _NOBODY)
     return any(action.step != facts.step for action in asked)

@@ -99,7 +99,7 @@ async def test_a_message_wakes_a_sleeping_run_and_reaches_the_model(paced: Make)
 async def test_wake_while_nothing_sleeps_is_refused_with_the_reason(paced: Make):
     run = paced(READ, DONE).on("step_started", Wake())
     await run.run(clock=ManualClock())
-    assert run.of("command_refused")[0]["why"] == "the run does not sleep"
+    assert run.of("command_refused")[0]["why"] == "the run neither sleeps nor waits"
 
 
 async def test_a_runner_killed_in_its_sleep_sleeps_only_for_the_rest(paced: Make):

@@ -11,6 +11,7 @@ from fakes.screens import Stage
 from fakes.views.judged_ends import ENDS, JUDGED, JUDGING, RED
 
 from rundry.agent import (
+    AwaitBegan,
     Better,
     Budget,
     ChildFinished,
@@ -18,6 +19,7 @@ from rundry.agent import (
     ChildStarted,
     ChildWaiting,
     EditFormatChosen,
+    EndedJob,
     FileChanged,
     FixSpec,
     ImproveSpec,
@@ -104,6 +106,21 @@ def _changes(_folder: Path) -> Stage:
 
 def _sleeps(_folder: Path) -> Stage:
     return _run(*WORKED, Sleeping(seconds=1500.0, why="CI takes about ten minutes", asked=1800.0))
+
+
+def _awaits(_folder: Path) -> Stage:
+    """A person is awaited, and nothing limits that."""
+    return _run(
+        *WORKED,
+        ToolCalled(call_id="c3", tool="wait_for", arguments={"person": "start the emulator"}),
+        AwaitBegan(call_id="c3", what="person", name="start the emulator", counts=False),
+    )
+
+
+def _ends_with_jobs(_folder: Path) -> Stage:
+    jobs = [EndedJob(name="web", command="npm run dev", seconds=95.0)]
+    end = RunEnded(reason=Reason.ANSWERED, detail="in text", complete=True, exit_code=0, ended_jobs=jobs)
+    return _run(*WORKED, end)
 
 
 def _asks(_folder: Path) -> Stage:
@@ -200,6 +217,8 @@ SCENES = {
     "plan": staged(_plans, "splits on the first colon"),
     "changed-files": staged(_changes, "date > now.log"),
     "sleeping": staged(_sleeps, "CI takes about"),
+    "waiting": staged(_awaits, "start the emulator"),
+    "ended-with-jobs": staged(_ends_with_jobs, "npm run dev"),
     "question": staged(_asks, "Which of the two parsers?"),
     "ended-on-budget": staged(_ends, "0.498 of 0.500"),
     "judging": staged(_judges, "once more without"),

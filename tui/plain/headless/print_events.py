@@ -72,7 +72,7 @@ from rundry.agent import (
     trim_words,
 )
 
-from ...control.end_words import outcome_line, proof_rows, say_end
+from ...control.end_words import JOBS_ENDED, ended_jobs_words, outcome_line, proof_rows, say_end
 from ...control.resume_command import continue_line
 from ...text.show_text import bare, one_line, show
 from .headless_lines import block_words, model_words, say_line, search_lines
@@ -250,6 +250,8 @@ class AnswerPrinter(LinePrinter):
         if not isinstance(stamped.event, RunEnded):
             return
         self._answer(stamped.event)
+        if words := ended_jobs_words(stamped.event):
+            say_end(f"{JOBS_ENDED}: {words}")
         if exit_code(stamped.event.reason, complete=stamped.event.complete) != 0:
             self._next_step()
             say_end(outcome_line(stamped.event))

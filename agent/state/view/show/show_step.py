@@ -8,6 +8,8 @@ from msgspec.structs import replace
 
 from ....protocol import (
     SHELL_CALL,
+    AwaitBegan,
+    AwaitEnded,
     CallAdmitted,
     ChangeCommitted,
     ChangesUndecided,
@@ -51,13 +53,13 @@ from ..view_state import LockWait
 from .change_blocks import add, end_blocks, grow, is_short, note, touch
 from .short_numbers import short
 from .shortening import shortening_lines, trim_words
-from .titles import call_kind, call_title, stall_words
+from .titles import call_kind, call_title, stall_words, until_words
 
 if TYPE_CHECKING:
     from ..view_state import ViewState
 
 CallEvent = CallAdmitted | ReplyFinished | Fault
-WaitEvent = OutputArrived | PromptRead | LockAwaited | LockObtained
+WaitEvent = AwaitBegan | AwaitEnded | OutputArrived | PromptRead | LockAwaited | LockObtained
 ToolEvent = ToolCalled | ToolFinished | FileChanged
 StepEvent = (
     StepStarted
@@ -145,8 +147,12 @@ def _file_changed(state: ViewState, stamped: Stamped, event: FileChanged) -> Non
 
 
 def show_wait(state: ViewState, stamped: Stamped, event: WaitEvent) -> None:
-    """Note the newest output of a command, how far a prompt is read, or a lock. The line of the wait shows it."""
+    """Note what is awaited, the newest output of a command, how far a prompt is read, or a lock."""
     match event:
+        case AwaitBegan():
+            _await_began(state, stamped, event)
+        case AwaitEnded():
+            pass  # the result of the call says how it ended
         case OutputArrived(call_id=call_id):
             index = _printing(state, stamped.work, call_id)
             if index is not None:
@@ -159,6 +165,15 @@ def show_wait(state: ViewState, stamped: Stamped, event: WaitEvent) -> None:
             state.locks = [one for one in state.locks if (one.work, one.lock) != (stamped.work, event.lock)]
         case _:
             assert_never(event)
+
+
+def _await_began(state: ViewState, stamped: Stamped, event: AwaitBegan) -> None:
+    if not event.counts:
+        state.busy.halt(stamped.at)
+    index = state.at_call.get(event.call_id)
+    if index is None:
+        return
+    touch(state, index).right = ", ".join([*until_words(event, stamped.at), "/wake ends it"])
 
 
 def _printing(state: ViewState, work: str | None, call_id: str) -> int | None:

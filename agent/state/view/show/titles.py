@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import time
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from ....protocol.events.tries import candidate_of
 from ....protocol.events.worktrees import tree_and_key
+from ....protocol.text.counts import duration
 from ....protocol.tools.traits import TOOL_TRAITS, ToolTraits
 
 if TYPE_CHECKING:
-    from ....protocol import StallDetected
+    from ....protocol import AwaitBegan, AwaitKind, StallDetected
+    from ...common.await_facts import Await
     from ..block import BlockKind
 
+_LONG_WAIT = 3_600.0
+"""Seconds of a wait from which its end is shown without seconds."""
 _STALLS = {
     "repeat": "did the same again, with the same result",
     "error": "failed the same way again",
@@ -83,10 +88,52 @@ def call_title(tool: str, arguments: Any) -> str:  # noqa: ANN401 - it is the mo
     what = given.get(traits.subject) if traits is not None else None
     if tool == "list_files":
         what = " ".join(str(part) for part in (given.get("path") or ".", given.get("pattern")) if part)
+    if tool == "wait_for":
+        what = _awaited(given)
     if what is None:
         return verb
     span = _span(given) if tool == "read_file" else ""
     return f"{verb} {what}{span}"
+
+
+def await_words(what: AwaitKind, name: str, text: str = "") -> str:
+    """Describe what is awaited: `the end of build`, `“listening” of web`, `port 8000`, `60 s`."""
+    match what:
+        case "job":
+            return f"“{text}” of {name}" if text else f"the end of {name}"
+        case "port":
+            return f"port {name}"
+        case "person":
+            return f"you: {name}"
+        case "file" | "time":
+            return name
+        case _:
+            assert_never(what)
+
+
+def waiting_line(wait: Await) -> str:
+    """Return a wait as a line: `waiting for the end of build, until 14:32:10`."""
+    began = wait.began
+    words = f"waiting for {await_words(began.what, began.name, began.text)}"
+    return ", ".join([words, *until_words(began, wait.since)])
+
+
+def _awaited(given: dict[str, Any]) -> str | None:
+    """Describe what a call of `wait_for` awaits, or None if its arguments do not say."""
+    if isinstance(seconds := given.get("seconds"), int | float):
+        return await_words("time", duration(seconds))
+    for what in ("job", "file", "port", "person"):
+        if what in given:
+            return await_words(what, str(given[what]), str(given.get("text") or ""))
+    return None
+
+
+def until_words(event: AwaitBegan, since: float) -> list[str]:
+    """Return until when a wait lasts at most, as a list that is empty if it has no limit. `since`: Unix time."""
+    if event.until is None:
+        return []
+    seconds = "%H:%M" if event.until - since >= _LONG_WAIT else "%H:%M:%S"
+    return [f"until {time.strftime(seconds, time.localtime(event.until))}"]
 
 
 def change_title(verb: str, what: str, added: int, removed: int) -> str:
