@@ -48,7 +48,8 @@ READ_ONLY_ACTIONS = frozenset(
 )
 """Actions of a read-only view. None of them sends a command, writes a file or starts a program."""
 _TYPED: Mapping[str, Action] = {action.slash: action for action in ACTIONS if action.typed} | {
-    "wheel": BY_NAME["wheel"]
+    "wheel": BY_NAME["wheel"],
+    "cost": BY_NAME["spend"],
 }
 
 

@@ -1,8 +1,9 @@
-"""Show the tokens and the cost of each model in the run."""
+"""Show the tokens and the cost of each model in the run, and what child runs, summaries and checks took."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from textual import events
 from textual.app import ComposeResult
@@ -11,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rundry.agent import ModelShare, ViewState, money, short
+from rundry.agent import CheckFinished, ConversationCut, Journal, ModelShare, Spent, ViewState, clock, money, short
 
 from ..head.header_title import model_name
 from ..head.meters import draw_bar
@@ -37,9 +38,11 @@ class SpendScreen(ClosesOnce[None], ModalScreen[None]):
     SpendScreen Static { height: auto; }
     """
 
-    def __init__(self, state: ViewState) -> None:
+    def __init__(self, state: ViewState, journal: Journal | None = None) -> None:
+        """`journal`: the events of the run, or None if only the use of the models is shown."""
         super().__init__()
         self._state = state
+        self._parts = [*spent_on(state, journal)]
         self._page = Static("", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -75,8 +78,44 @@ class SpendScreen(ClosesOnce[None], ModalScreen[None]):
         for share in shares:
             is_now = share.model == self._state.model
             yield _row(share, _tokens(share) / whole, column, is_now=is_now, has_bar=is_wide)
+        if self._parts:
+            yield Content("")
+            yield Content.styled(f"{'kind of work':<{column}} {'times':>6} {'':>15} {'usd':>8}", "$dim")
+        for part in self._parts:
+            usd = "" if part.usd == 0 else "$?" if part.usd is None else money(part.usd)
+            yield Content(f"{'  ' + part.name:<{column}} {part.number:>6} {part.amount:>15} {usd:>8}")
         yield Content("")
         yield Content.styled("› answers now   ", "$dim") + keymap_of(self).press("close_dialog", "closes", style="$dim")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one kind of work took."""
+
+    name: str
+    number: int
+    amount: str
+    """Its tokens, or its time."""
+    usd: float | None
+    """0 if it costs nothing, None if the price is not known."""
+
+
+def spent_on(state: ViewState, journal: Journal | None) -> Iterator[Part]:
+    """Yield what child runs, summaries of the conversation and checks took, of those that there were."""
+    children = state.common.ledger.of_children
+    if children:
+        spent = sum(children.values(), Spent())
+        usd = None if spent.unpriced else spent.usd
+        yield Part("child runs", len(children), f"{short(spent.tokens.total)} tokens", usd)
+    stored = [] if journal is None else journal.read_types([ConversationCut, CheckFinished])
+    events = [stamped.event for stamped in stored]
+    cuts = [event.usd for event in events if isinstance(event, ConversationCut) and event.summary]
+    if cuts:
+        known = [usd for usd in cuts if usd is not None]
+        yield Part("summaries", len(cuts), "", sum(known) if len(known) == len(cuts) else None)
+    checks = [event.seconds for event in events if isinstance(event, CheckFinished)]
+    if checks:
+        yield Part("checks", len(checks), clock(sum(checks)), 0.0)
 
 
 def _tokens(share: ModelShare) -> int:

@@ -97,7 +97,7 @@ class DialogHandlers:
 
         if not self._controller.state.shares:
             raise RundryError("no model was called yet")
-        self._services.open(SpendScreen(self._controller.state))
+        self._services.open(SpendScreen(self._controller.state, self._controller.link.journal))
 
     def _mcp(self, _argument: str) -> None:
         from ...pages.servers_page import McpScreen

@@ -16,6 +16,7 @@ from rundry.agent import (
     held_words,
 )
 
+from ...control.init_message import init_message
 from ...control.resume_command import raised
 from ...control.review_words import IN_STAGE
 from ...control.typed_commands import effort_named, format_named, gate_mode_named, limit_of, typed_command
@@ -68,6 +69,7 @@ class RunHandlers(ABC):
             "queue": self._queue,
             "until": self._until,
             "scope": self._scope,
+            "init": self._init,
             "plan": self._plan,
         }
 
@@ -183,6 +185,13 @@ class RunHandlers(ABC):
             self._prompt.tell(f"the run is done when {goal} passes")
         else:
             self._prompt.tell(f"/until none removes the check; the next task is done when this passes: {goal}")
+
+    def _init(self, _argument: str) -> None:
+        """Ask the model for an AGENTS.md, which waits at the gate."""
+        controller = self._controller
+        if not controller.begun and (controller.start is None or controller.start.model is None):
+            raise RundryError("there is no model yet: set one with /model, then /init")
+        controller.send_message(init_message(controller.root), "")
 
     def _scope(self, argument: str) -> None:
         show_scope(self._controller, self._prompt, argument)
