@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -229,3 +230,42 @@ def test_a_plan_is_refused_for_a_run_that_none_precedes(home: Home, project: Pat
         assert terminal.wait_for_exit() == 2
         assert why in terminal.text()
     assert home.journals() == []
+
+
+def test_a_plan_is_accepted_once_if_its_runner_is_killed_while_it_records_that(
+    home: Home, project: Path, tmp_path: Path
+):
+    with ScriptedServer([PLAN], then=HELD) as server:
+        with planned(home, project, server) as terminal:
+            terminal.wait_for("y accept plan")
+            terminal.send("\x11")
+            terminal.wait_for("keep it running")
+            terminal.press("b")
+            terminal.wait_for_exit()
+        home.end_runners()
+        (first,) = home.journals()
+        (opened,) = told(first, "proposal_opened")
+        words = ["--digest", opened["digest"][:12], "--headless"]
+        log = tmp_path / "points"
+        counting = {"RUNDRY_CRASH_AT": "0", "RUNDRY_CRASH_LOG": str(log)}
+        counted = approved_in_copy(home, project, tmp_path / "counted", first, words, counting)
+        assert told(counted, "run_ended")[0]["reason"] == "answered"
+        points = log.read_text().splitlines()
+        for name in ("plan: approved", "plan: recorded"):
+            at_point = {"RUNDRY_CRASH_AT": str(points.index(name) + 1)}
+            killed = approved_in_copy(home, project, tmp_path / name.replace(": ", "-"), first, words, at_point)
+            assert told(killed, "run_ended") == []
+            assert len(told(killed, "plan_accepted")) == (name == "plan: recorded")
+            resumed = home.run("resume", first.stem, "--headless", "--runs-dir", str(killed.parent), cwd=project)
+            assert resumed.exit_code == 0, resumed
+            (accepted,) = told(killed, "plan_accepted")
+            assert (accepted["lines"], accepted["check"]) == (STEPS, "python3 -m unittest")
+            assert [each["ok"] for each in told(killed, "tool_finished")] == [True]
+            assert told(killed, "run_ended")[0]["reason"] == "answered"
+
+
+def approved_in_copy(home: Home, project: Path, folder: Path, run: Path, words: list[str], env: dict[str, str]) -> Path:
+    """Approve the proposal in a copy of the folder of runs, and return the copy of the journal."""
+    shutil.copytree(run.parent, folder)
+    home.run("approve", run.stem, *words, "--runs-dir", str(folder), cwd=project, env=env)
+    return folder / run.name
