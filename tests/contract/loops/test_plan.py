@@ -164,6 +164,18 @@ def test_a_plan_in_the_middle_of_a_chat_knows_what_was_said(home: Home, project:
     assert (spec_of(chat).loop, spec_of(plan).loop, spec_of(plan).task) == (LoopKind.CHAT, LoopKind.PLAN, "fix that")
 
 
+def test_a_plan_is_not_begun_while_the_model_works(home: Home, project: Path):
+    with ScriptedServer(then=HELD) as server, home.screen(*at(server), cwd=project) as terminal:
+        terminal.wait_for("what should be done?")
+        terminal.send("look at the sums\r")
+        server.wait_requests(1)
+        terminal.wait_for("I think")
+        terminal.send("/plan fix that\r")
+        terminal.wait_for("then make a plan")
+        terminal.wait_for("/plan fix that")
+    assert [spec_of(path).loop for path in home.journals()] == [LoopKind.CHAT]
+
+
 def test_a_check_that_cannot_be_started_is_refused_to_the_model_and_to_the_person(home: Home, project: Path):
     wrong = call("propose_plan", steps=STEPS, check="nosuchprogram -q")
     with ScriptedServer([wrong, PLAN], then=HELD) as server, planned(home, project, server) as terminal:
