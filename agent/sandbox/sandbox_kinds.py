@@ -141,9 +141,9 @@ class Confinement:
     def shares_loopback(self) -> bool:
         """Whether the commands without network share one of their own, in which they see the ports of each other.
 
-        Known when the first of them has started.
+        Known when the first of them has started. Landlock lets them open none.
         """
-        return bool(self.network_words) or self._loopback is not None
+        return self.kind == "bubblewrap" and (bool(self.network_words) or self._loopback is not None)
 
     @property
     def is_confirmed(self) -> bool:

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from fakes.rundry import Home
-from fakes.server import ScriptedServer
-from fakes.turns import call, say
+from fakes.server import Rule, ScriptedServer
+from fakes.turns import Turn, call, say
 
 START = call("start_command", name="build", command="for i in 1 2 3; do echo part $i; sleep 1; done")
 LONG = call("start_command", name="build", command="echo begun; sleep 300")
@@ -65,6 +65,18 @@ def test_after_kill_nine_the_resumed_run_continues_the_wait_and_names_what_its_j
     assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran
     (result,) = [e for e in ran.of("tool_finished") if e["tool"] == "wait_for"]
     assert result["result"] == "`build` ended, because the program was restarted. Start it again.", ran
+
+
+def test_two_tries_wait_for_their_own_jobs_at_the_same_time(home: Home, project: Path):
+    both = Turn(calls=(*START.calls, *WAIT.calls, *BUILT.calls))
+    with ScriptedServer(rules=[Rule(rf"You are try {number} of", both) for number in (1, 2)], then=say("hm")) as server:
+        ran = home.run("run", "build it", *goal(server, "--headless", "--json", "--tries", "2"), cwd=project)
+    assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran
+    ends = ran.of("await_ended")
+    assert ends and all(e["by"] == "met" and e["seconds"] > 1 for e in ends), ran
+    assert len({e["call_id"] for e in ran.of("await_began")}) == len(ends)
+    results = [e["result"] for e in ran.of("tool_finished") if e["tool"] == "wait_for"]
+    assert results and all(result.startswith("`build` ended: exit code 0.") for result in results), ran
 
 
 def test_the_screen_shows_what_is_awaited_and_f9_ends_it(home: Home, project: Path):

@@ -10,8 +10,12 @@ import pytest
 from fakes.sandboxes import needs_bubblewrap
 from fakes.turns import Call, Turn, call, finish, say
 
+from rundry.agent import ViewState, reduce_all
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, GateMode, Interrupt, LoopKind, Pause, Rule, Say, Stop, TakeWheel, Wake
 from rundry.agent.run.client.start_request import ResumeChanges
+from rundry.agent.sandbox import sandbox
+from rundry.agent.sandbox.landlock import can_block_tcp, why_no_landlock
 from rundry.agent.tools.parse import parse_arguments
 
 READ = call("read_file", path="a.txt")
@@ -149,6 +153,19 @@ async def test_a_port_that_nobody_can_open_any_more_ends_the_wait(driven):
     await run.run()
     assert time.monotonic() - began < 25, run.story()
     assert "Nothing runs in the background any more" in run.of("tool_finished")[1]["result"], run.story()
+
+
+async def test_a_port_that_only_its_own_command_sees_is_refused_with_the_way_out(driven, monkeypatch):
+    if why := why_no_landlock():
+        pytest.skip(why)
+    if not can_block_tcp():
+        pytest.skip("this kernel cannot keep a command from the network")
+    monkeypatch.setattr(sandbox, "find_bubblewrap", lambda avoid: None)
+    run = driven(start("s", "sleep 60"), wait(port=8000, at_most=20), READ, DONE)
+    await run.run()
+    result = run.of("tool_finished")[1]
+    assert not result["ok"] and not run.of("await_began"), run.story()
+    assert "has ports that only it can see: wait for its output instead" in result["result"]
 
 
 async def test_seconds_do_not_count_against_the_time_of_the_run(driven):
@@ -297,6 +314,27 @@ async def test_the_end_names_jobs_that_still_run_and_a_resumed_run_forgets_them(
 def test_arguments_that_make_no_sense_are_named(arguments, wrong):
     error = parse_arguments("wait_for", arguments).error
     assert error is not None and wrong in error
+
+
+async def test_a_view_that_attaches_late_shows_the_wait(driven):
+    run = driven(wait(person="plug it in"), say("ok"), loop=LoopKind.CHAT, task="x")
+    shown: list[tuple[str, str]] = []
+
+    def looked(_: object) -> Wake:
+        journal = Journal.open_for_reading(run.path)
+        state = ViewState()
+        reduce_all(state, journal.read())
+        journal.close()
+        shown.extend((state.phase, each.began.name) for each in state.awaits)
+        return Wake()
+
+    run.on("await_began", looked)
+    run.on("waiting", Stop(how="now"), why="message")
+    await run.run(watched=True)
+    assert shown == [("waiting for you", "plug it in")], run.story()
+    state = ViewState()
+    reduce_all(state, run.stamped)
+    assert not state.awaits
 
 
 async def test_the_calls_of_an_answer_wait_one_after_the_other(driven):
