@@ -36,6 +36,8 @@ OnAsk = Literal["refuse", "handoff"]
 ON_ASK: tuple[OnAsk, ...] = get_args(OnAsk)
 OnStall = Literal["handoff", "stop"]
 ON_STALL: tuple[OnStall, ...] = get_args(OnStall)
+DIAGNOSTICS = ("on", "off")
+"""Values of `--diagnostics`."""
 TierKind = Literal["person", "model", "command"]
 
 
@@ -270,6 +272,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum number of steps of one item or lens."""
     command_timeout: float = 120.0
     """Time limit in seconds for a command, if the model does not give one."""
+    diagnostics: bool = True
+    """After an edit, tools of the project look at the files that it changed."""
     park: float | None = 1800.0
     """Seconds for which the process waits for a person while no view is attached. None means no limit."""
     finder: FinderSpec | None = None

@@ -189,6 +189,11 @@ class Confinement:
             self._temp = own_temp(self)
         return self._temp
 
+    @property
+    def temp_seen(self) -> Path:
+        """The temp folder as commands see it."""
+        return Path("/tmp") if self.kind == "bubblewrap" else self.temp
+
     def wrap(
         self,
         argv: list[str],

@@ -16,6 +16,7 @@ from ..host.address_hosts import read_host
 from ..protocol import (
     AUTO_FORMAT,
     CACHE_TTL,
+    DIAGNOSTICS,
     EDIT_FORMATS,
     EFFORTS,
     ON_ASK,
@@ -277,6 +278,7 @@ OPTIONS: dict[str, Option] = {
     "verify": Option("verify", _choice(Verify), Verify.ON_CHANGE),
     "check_timeout": Option("check_timeout", _SECONDS, 300.0),
     "command_timeout": Option("command_timeout", _amount(parse_duration, least=1, limit=3_600, needed=True), 120.0),
+    "diagnostics": Option("diagnostics", _choice(DIAGNOSTICS), "on"),
     "window": Option("window", _amount(parse_number, whole=True, least=2, limit=1_000, needed=True), 4),
     "tool_error_rate": Option("tool_error_rate", _share, 0.8),
     "tool_error_calls": Option("tool_error_calls", _COUNT, 10),

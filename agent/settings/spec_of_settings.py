@@ -80,6 +80,7 @@ def to_spec(
         stalls=_stalls(settings),
         item_steps=settings.need("item_steps", int),
         command_timeout=settings.need("command_timeout", float),
+        diagnostics=settings["diagnostics"].value == "on",
         park=settings.get("park", float),
         escalate=_escalate_of(settings, model),
         tiers=_tiers_of(settings, model),

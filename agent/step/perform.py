@@ -23,6 +23,7 @@ from ..state.view.show.titles import stall_name
 from ..tools.tool_table import tool_specs
 from .checks.verify import verify
 from .detect_stalls import detect_stalls
+from .diagnostics.diagnose import diagnose
 from .formats.file_edits import NO_FILE
 from .formats.format_offer import offer_format
 from .formats.text_edits import TOOLS, TextEdits
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ..budget.admission import Grant
     from ..state.facts.run_facts import RunFacts
     from ..state.recorder import Events, Recorder
+    from .diagnostics.diagnose import FileDigests
     from .model_call.stream import Reply
     from .prompt.fit_conversation import Fitted
     from .resources.run_context import RunContext
@@ -150,7 +152,7 @@ async def _step(
     endings: Endings | None,
 ) -> CallResults | WorkResult:
     """Run one step and record it from start to end."""
-    number = ctx.facts.next_step
+    number, earlier = ctx.facts.next_step, dict(ctx.facts.changes.files)
     events = ctx.events.bound(number, work.work)
     events.record(StepStarted(number=number))
     runs: Interruptible = "model"
@@ -174,7 +176,7 @@ async def _step(
         if edits is not None and edits.has_tries:
             await _check_candidate(ctx, outcome, events)
             return _handed_off(ctx, work, outcome) or outcome
-        stall = await _check_after_step(ctx, work, reply, outcome, events)
+        stall = await _check_after_step(ctx, work, reply, outcome, events, earlier)
         return _handed_off(ctx, work, outcome) or _stalled(ctx.events, work, stall) or outcome
     except PersonInterrupted as how:
         events.record(Interrupted(what=runs, detail=str(how)))
@@ -215,9 +217,9 @@ async def _check_candidate(ctx: RunContext, outcome: CallResults, events: Events
 
 
 async def _check_after_step(
-    ctx: RunContext, work: Work, reply: Reply, outcome: CallResults, events: Events
+    ctx: RunContext, work: Work, reply: Reply, outcome: CallResults, events: Events, earlier: FileDigests
 ) -> StallDetected | None:
-    """Run checks and detectors after the step. Returns what a detector found."""
+    """Run tools, checks and detectors after the step. Returns what a detector found. `earlier`: files at its start."""
     if notes := await record_background_changes(ctx, events):
         events.record(Prompted(kind="background", text="\n".join(notes)))
     if reply.finish == "length" and reply.calls and not reply.calls[0].from_text:
@@ -229,6 +231,7 @@ async def _check_after_step(
     if work.work is None and not reply.calls:
         await offer_format(ctx, events)
     await send_folder_instructions(ctx, outcome, events, work.work)
+    await diagnose(ctx, earlier, events, work.work)
     await ctx.fingerprint.refresh()
     claim = not reply.calls or outcome.ended_with == "finish"
     await verify(ctx, events, claim=claim)

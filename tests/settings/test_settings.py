@@ -77,6 +77,7 @@ any = true
 verify = "on-change"
 check_timeout = "2m"
 command_timeout = "1m"
+diagnostics = "off"
 window = 6
 tool_error_rate = "60%"
 tool_error_calls = 5

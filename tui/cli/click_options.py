@@ -65,6 +65,9 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     ),
     "scope": _option("--scope", multiple=True, metavar="GLOB", help="These files may change, too. /scope lists all."),
     "verify": _option("--verify", metavar="WHEN", help="Check on every-step, on-change (default) or on-claim."),
+    "diagnostics": _option(
+        "--diagnostics", metavar="WHAT", help="After an edit: ruff, mypy, tsc and others look (on), or none does (off)."
+    ),
     "confirm": _option(
         "--confirm", is_flag=True, default=None, help="Once green, the check must also pass in a clean checkout."
     ),
@@ -235,6 +238,7 @@ SEARCHED = (
     "sandbox_host",
     "on_ask",
     "on_stall",
+    "diagnostics",
     "plain",
     "cwd",
     "trust",

@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem, split_arg_string
 
 from rundry.agent import (
+    DIAGNOSTICS,
     EDIT_FORMATS,
     EFFORTS,
     Better,
@@ -187,6 +188,7 @@ _OF_NAME: Mapping[str, Words] = {
     "loop": _fixed(kind for kind in LoopKind if kind.traits.is_chosen),
     "gate": _fixed(GateMode),
     "verify": _fixed(Verify),
+    "diagnostics": _fixed(DIAGNOSTICS),
     "goal": _fixed(Better),
     "effort": _fixed(EFFORTS),
     "edit_format": _fixed(EDIT_FORMATS),

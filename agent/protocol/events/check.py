@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from ..extensions.hooks import HookPoint
 from .base import EventBase
 
@@ -43,6 +45,32 @@ class HookRan(EventBase, frozen=True, kw_only=True):
     call_id: str = ""
     path: str = ""
     """The file that the call or the edit is about, relative to the workspace."""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool of the project says about one place of a file."""
+
+    path: str
+    """Relative to the workspace."""
+    line: int
+    message: str
+    """One line, of at most 300 characters."""
+    tool: str
+    """Name of the tool, such as `ruff`; the language for what rundry itself cannot parse."""
+
+
+class FilesDiagnosed(EventBase, frozen=True, kw_only=True):
+    """Tools of the project looked at the files that a step changed. No verdict depends on it."""
+
+    problems: list[Problem] = []
+    """Those that were not there before the run and were not sent to the model before, at most 10."""
+    left_out: int = 0
+    """How many more there are."""
+    ran: list[str] = []
+    """Names of the tools that looked at the files."""
+    notes: list[str] = []
+    """Why a tool did not look at them, one line each, once in a run."""
+    seconds: float = 0.0
 
 
 class ScopeSet(EventBase, frozen=True, kw_only=True):
@@ -191,6 +219,7 @@ class ScoreNotMeasured(EventBase, frozen=True, kw_only=True):
 
 CheckEvent = (
     HookRan
+    | FilesDiagnosed
     | ScopeSet
     | GuardSealed
     | GuardApproved

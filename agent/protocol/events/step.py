@@ -31,6 +31,7 @@ MessageKind = Literal[
     "guard",
     "wrap_up",
     "instructions",
+    "diagnostics",  # new problems in the files that a step changed
     "shell",
     "undo",
     "wheel",

@@ -51,8 +51,8 @@ from ...protocol import (
 if TYPE_CHECKING:
     from ...protocol.events.judged import JudgeEvent
 
-_NOT_OF_LOOP = ("shell", "undo", "wheel", "background", "handover", "guard", "instructions")
-"""Kinds of prompts that do not replace what the loop has to send: about a person's actions, instructions of folders."""
+_NOT_OF_LOOP = ("shell", "undo", "wheel", "background", "handover", "guard", "instructions", "diagnostics")
+"""Kinds of prompts that do not replace what the loop has to send, such as those about a person's actions."""
 SUSPECT_QUESTION = "suspect-"
 """Prefix of the id of a question about a suspect check."""
 _NOT_STARTED = (126, 127)

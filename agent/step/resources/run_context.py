@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...verdict.judge.judged_runs import is_judged
 from ...verdict.scope.run_scope import scope_of_run
+from ..diagnostics.diagnostics_memory import DiagnosticsMemory
 
 if TYPE_CHECKING:
     import msgspec
@@ -152,6 +153,8 @@ class RunContext:
     """Guarantees that could not be given, one line each. Units share the list with their run."""
     hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a hook of the spec runs; tries share it with their run."""
+    diagnostics: DiagnosticsMemory = field(default_factory=DiagnosticsMemory)
+    """Which tools are too slow here, and what was reported about changed files. Tries share it with their run."""
     work: str | None = None
     """Name of the try that uses it. None means the run itself."""
 

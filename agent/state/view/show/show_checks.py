@@ -8,6 +8,7 @@ from ....protocol import (
     CheckAccepted,
     CheckFinished,
     CheckStarted,
+    FilesDiagnosed,
     HookRan,
     PredicateJudged,
     ScopeSet,
@@ -15,6 +16,7 @@ from ....protocol import (
     ScoreNotMeasured,
     Stamped,
 )
+from ....protocol.text.counts import plural
 from .change_blocks import add, note, touch
 from .show_passes import show_no_score, show_score
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 CheckEvent = (
     HookRan
+    | FilesDiagnosed
     | ScopeSet
     | CheckStarted
     | CheckAccepted
@@ -55,6 +58,8 @@ def show_check(state: ViewState, stamped: Stamped, event: CheckEvent) -> None:
                 note(state, stamped, f"may change now, too: {', '.join(event.added)}", right=event.by)
         case HookRan():
             _hook_ran(state, stamped, event)
+        case FilesDiagnosed():
+            _files_diagnosed(state, stamped, event)
         case ScoreMeasured():
             show_score(state, stamped, event)
         case ScoreNotMeasured():
@@ -68,6 +73,20 @@ def _hook_ran(state: ViewState, stamped: Stamped, event: HookRan) -> None:
     if event.result != "passed":
         about = f" {event.tool or event.on}{f' {event.path}' if event.path else ''}"
         note(state, stamped, f"hook `{event.command}` {event.result}{about}: {event.reason}")
+
+
+def _files_diagnosed(state: ViewState, stamped: Stamped, event: FilesDiagnosed) -> None:
+    """Show new problems in one line, with all of them below it, and why a tool did not look."""
+    for line in event.notes:
+        note(state, stamped, line)
+    if event.problems:
+        first = event.problems[0]
+        count = plural(len(event.problems) + event.left_out, "new problem")
+        lines = [f"{one.path}:{one.line}: {one.message} ({one.tool})" for one in event.problems]
+        more = [f"and {event.left_out} more"] if event.left_out else []
+        tools = ", ".join(dict.fromkeys(one.tool for one in event.problems))
+        text = f"{count}: {first.path}:{first.line} {first.message}"
+        note(state, stamped, text, right=tools, detail="\n".join([*lines, *more]))
 
 
 def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) -> None:

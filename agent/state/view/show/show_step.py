@@ -216,8 +216,8 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case Prompted(kind="unused", text=text):
             note(state, stamped, text)
         case Prompted():
-            # the transcript already shows the task and a failed check; the system prompt is not shown
-            if event.kind not in ("system", "task", "check"):
+            # the transcript already shows the task, a failed check and new problems; the system prompt is not shown
+            if event.kind not in ("system", "task", "check", "diagnostics"):
                 title = _PROMPT_TITLES.get(event.kind, f"sent to the model: {event.kind}")
                 if event.kind == "instructions":
                     title = f"loaded {event.text.partition(':')[0].replace('The', 'the', 1)}"

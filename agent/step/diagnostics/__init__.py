@@ -1,0 +1,1 @@
+"""Let the tools of the project look at the files that a step changed."""
