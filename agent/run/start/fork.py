@@ -18,7 +18,7 @@ from ...host.crash import crash_point
 from ...journal.claim import holder
 from ...journal.integrity.unfinished import rename_complete
 from ...journal.journal import Journal
-from ...protocol import Prompted, RunEnded, RunStarted, Stamped, Undone, UserError
+from ...protocol import PlanAccepted, Prompted, RunEnded, RunStarted, Stamped, Undone, UserError
 from ...state.facts.run_facts import RunFacts
 from ...state.reports.run_files import journal_path, new_run_id
 from ..commands.context_after_end import context_after_end
@@ -203,6 +203,8 @@ def _copy_events(old: Journal, new: Journal, cut: _Cut, times: _EventTimes, path
                 event = msgspec.structs.replace(
                     event, run_id=new.spec.run_id, journal=str(path), notes=[*event.notes, note]
                 )
+            elif isinstance(event, PlanAccepted):  # the original's run carries out the plan of the original
+                event = msgspec.structs.replace(event, run_id=new_run_id(time.time()))
             new.append(event, step=stamped.step, work=stamped.work)
 
 

@@ -145,6 +145,11 @@ def test_a_plan_that_was_accepted_without_a_view_is_carried_out_by_the_next_one(
         with home.screen("resume", first.stem, cwd=project) as terminal:
             terminal.wait_for("done")
     assert len(home.journals()) == 2, "a plan is carried out once"
+    forked = home.run("fork", first.stem, "--json", cwd=project)
+    assert forked.exit_code == 0, forked
+    (own,) = told(home.journals()[-1], "plan_accepted")
+    assert own["lines"] == STEPS
+    assert own["run_id"] not in [path.stem for path in home.journals()], "the plan of a fork waits for a run of its own"
 
 
 def test_a_plan_in_the_middle_of_a_chat_knows_what_was_said(home: Home, project: Path):
