@@ -16,7 +16,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_KINDS = ("bundle", "commands", "dask", "edit", "hooks", "index", "probe", "try")
+_KINDS = ("bundle", "commands", "dask", "edit", "hooks", "index", "paste", "probe", "try")
 """Purposes of temporary folders. The name of a folder contains its purpose."""
 _LOCK = "owner.lock"
 """File that the owning process keeps locked while it runs."""

@@ -318,6 +318,10 @@ class MainScreen(Screen[None]):
         """Put the newest queued message into the message box."""
         self.action_do("queue")
 
+    def on_message_box_told(self, event: MessageBox.Told) -> None:
+        """Show a notice of the message box."""
+        self.prompt.tell(event.text)
+
     def on_message_box_help_asked(self) -> None:
         """Open the help with all keys."""
         self.action_do("help")

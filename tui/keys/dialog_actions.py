@@ -16,6 +16,7 @@ _MESSAGE = _actions(
     "message",
     ("older_message", "Earlier message", "on the first line; the queued one first", "up"),
     ("newer_message", "Later message", "on the last line; then the board", "down"),
+    ("paste_image", "Attach clipboard image", "or paste what was copied here", "ctrl+v"),
     ("search_history", "Search history", "what was sent earlier", "ctrl+r"),
     ("page_above", "Page up", "what stands above the box", "pageup"),
     ("page_below", "Page down", "what stands above the box", "pagedown"),

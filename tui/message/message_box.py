@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.text import Text
 from textual import events
+from textual.app import App
 from textual.message import Message
 from textual.widgets import TextArea
+
+from rundry.agent import RundryError, temp_folder
 
 from ..keys.joined_keys import do_bound
 from ..keys.screen_keymap import keymap_of
 from ..text.show_text import bare, in_place
+from .clipboard_image import write_clipboard_image
 from .completion import Completion, complete
 from .history_search import search_history
 from .message_history import History, kept_history
@@ -76,6 +81,13 @@ class MessageBox(TextArea):
             super().__init__()
             self.name = name
 
+    class Told(Message):
+        """The box has a notice for the person."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
     class Keyed(Message):
         """A key reached the box at `at`, in the time of textual's events."""
 
@@ -110,6 +122,7 @@ class MessageBox(TextArea):
         self._controller = controller
         self._draft_of_search: str | None = None
         """The text that was in the box before the earlier messages were searched, or None if they are not."""
+        self._own_files, self._pasted_images = ExitStack(), 0
         self._files: Sequence[str] | None = None
         """The files of the workspace, or None if they are not listed yet."""
 
@@ -181,6 +194,8 @@ class MessageBox(TextArea):
                 self.post_message(self.LeaveAsked())
             case "search_history":
                 self.search_history()
+            case "paste_image":
+                self.run_worker(self._paste_image(), name="clipboard", exclusive=True)
             case "older_message" if self.has_queue and not self.text:
                 self.post_message(self.QueueAsked())
             case "older_message" if self.cursor_location[0] == 0:
@@ -291,8 +306,35 @@ class MessageBox(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
+        if not event.text:  # what some terminals send for a clipboard that has only an image
+            await self._paste_image()
+            return
         pasted = bare(event.text)
         self.insert(self._pictures(pasted) or self.pastes.fold(pasted))
+
+    async def _paste_image(self) -> None:
+        """Attach the image of the clipboard; without one, paste what was copied in this terminal."""
+        from rundry.agent import mention_of
+
+        if self._attaches_from() is None:
+            return
+        self._pasted_images += 1
+        path = Path(self._own_files.enter_context(temp_folder("paste"))) / f"clipboard-{self._pasted_images}.png"
+        try:
+            await asyncio.to_thread(write_clipboard_image, path)
+        except RundryError as error:
+            if cast("App[object]", self.app).clipboard:
+                self.action_paste()
+            else:
+                self.post_message(self.Told(str(error)))
+            return
+        before = self.document.get_line(self.cursor_location[0])[: self.cursor_location[1]]
+        gap = " " if before and not before[-1].isspace() else ""
+        self.insert(f"{gap}{mention_of(str(path))} ")
+
+    def on_unmount(self) -> None:
+        """Remove the images that were pasted: those that were sent are in the journal."""
+        self._own_files.close()
 
     def _pictures(self, pasted: str) -> str | None:
         """Return the pictures whose paths were pasted or dropped, as a message names them, or None for other text."""

@@ -34,10 +34,10 @@ _BESIDES: Mapping[Place, tuple[tuple[str, str], ...]] = {
 """What is not an action of its own."""
 _HEADER = (
     ("line 1", "the task, the kind of run, the check, the model, the sandbox, and what happens now"),
-    ("step", "answers of the model of at most so many: 7/40"),
+    ("step", "answers of the model, and their limit: 7/40"),
     ("tok", "tokens, read and written: 48k/200k is 48,000 of 200,000"),
-    ("usd", "dollars of at most so many: 0.12/0.50"),
-    ("1:12", "time in which the model, tools and checks worked, of at most so much: 1:12/10:00"),
+    ("usd", "dollars, and their limit: 0.12/0.50"),
+    ("1:12", "time in which the model, tools and checks worked, and its limit: 1:12/10:00"),
     ("ctx", "how full the context window of the model is with the newest prompt"),
     ("14→3 ✗", "failing tests of the check: at the start, and now"),
     ("~35k", "an estimate, because the provider reports none"),

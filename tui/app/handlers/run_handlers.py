@@ -218,6 +218,8 @@ class RunHandlers(ABC):
             self._prompt.tell(f"edit format: {state.edit_format}; {one_line(state.edit_format_why)}")
 
     def _stop(self, argument: str) -> None:
+        if argument not in ("", "now", *self._controller.state.background):
+            raise RundryError(f"/stop {argument}: use /stop, /stop now, or /stop NAME for a background command")
         self._controller.put(typed_command("stop", argument))
 
     def _wake(self, argument: str) -> None:
