@@ -250,7 +250,7 @@ async def test_staying_changes_nothing_and_an_idle_chat_is_left_immediately():
 
 async def test_help_and_palette_hold_every_action():
     stage = Stage()
-    async with stage.app.run_test(size=(120, 260)) as pilot:
+    async with stage.app.run_test(size=(120, 280)) as pilot:
         stage.play(*RUN)
         await pilot.press("f1")
         await shows(pilot, ACTIONS[-1].label)
