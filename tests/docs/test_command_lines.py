@@ -91,6 +91,7 @@ class Reader:
     page: Path
     folder: Path
     live: Running | None = None
+    live_id: str = ""
     projects: int = 0
     project: Path = field(init=False)
 
@@ -167,8 +168,8 @@ class Reader:
             self.new_project()
             self.server.turns = [Turn(text="I look at the suite.", hold_after=1)]
             self.live = self.home.start("run", "fix it", "--headless", "--json", cwd=self.project)
-        run_id = self.live.wait_event("run_started")["run_id"] if self.live.pid and "20261121" in command else ""
-        done = self.shell(command.replace("20261121", run_id))
+            self.live_id = self.live.wait_event("run_started")["run_id"]
+        done = self.shell(command.replace("20261121", self.live_id))
         assert done.exit_code == 0, str(done)
 
     def run(self, line: str, command: str, verb: str) -> None:
@@ -222,7 +223,7 @@ class Reader:
 
     def finish(self) -> None:
         if self.live is not None:
-            self.shell("rundry ctl stop --now")
+            self.shell(f"rundry ctl {self.live_id} stop now")
             self.live.finish()
             self.live = None
             self.server.turns = TURNS
