@@ -43,6 +43,7 @@ HANDED_OVER = (
     "nobody decided on",
     "it fails where",
     "nobody was here to approve",
+    "it is not known what was there before",
 )
 """What the end of a run says that rests on something which the run may not decide."""
 HELD = Turn(text="I think about it", hold_after=2)
