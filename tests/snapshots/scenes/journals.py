@@ -60,7 +60,7 @@ def _watched(*keys: str, then: str = "") -> Factory:
 
 SCENES = {
     "watch-handed-off": _watched(),
-    "hand-off": _watched("ctrl+r"),
+    "hand-off": _watched("alt+h"),
     "replay": _watched("f11", "space", "home"),
     "sessions": _watched("f3", then="turn the suite green"),
     "undo": _watched("f12"),
