@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -251,7 +252,7 @@ class Trial:
             finally:
                 journal.close()
             found += [
-                f"fault: {one.event.text[:300]}"
+                f"fault: {one.event.text[:300]} ({_last_frames(one.event.trace)})"
                 for one in events
                 if isinstance(one.event, Fault) and one.event.kind == "program"
             ]
@@ -263,6 +264,12 @@ class Trial:
             if path.exists() and b"Traceback (most" in (data := path.read_bytes()):
                 found.append(f"{path.name} has a traceback: {data.decode(errors='replace').splitlines()[-1][:300]}")
         return found
+
+
+def _last_frames(trace: str | None) -> str:
+    """Return where the last two frames of a traceback are, without paths of this machine."""
+    frames = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', trace or "")[-2:]
+    return " > ".join(f"{'/'.join(Path(file).parts[-2:])}:{line} {name}" for file, line, name in frames)
 
 
 def attempt(plan: Plan, *, keeps: bool = False) -> Outcome:
