@@ -25,7 +25,7 @@ from ...protocol import (
     duration,
 )
 from ..formats.format_words import SCHEMA
-from ..prompt.next_prompt import fit_prompt, window_too_small
+from ..prompt.next_prompt import fit_prompt, note_shortened, window_too_small
 from ..resources.activity import PersonInterrupted
 from .images_shown import is_about_images
 from .outages import BY_ITSELF, TRIES, is_away
@@ -165,8 +165,9 @@ class _Attempts:
                 return fault
             if fault.kind == "context" and trims < TRIMS and (shorter := self._shorter(fitted)) is not None:
                 trims += 1
-                events.record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
+                events.record(Fault(kind=fault.kind, text=f"{fault.text}; the prompt is shortened", retry_in=0.0))
                 fitted = shorter
+                note_shortened(ctx, fitted.fixed, self.work, self.tools, ctx.events.bound(None, self.work))
                 _note_trim(ctx.models, ctx.prompts, fitted, events)
             elif is_about_images(fault, ctx.models.current.name, fitted.messages):
                 return _images_refused(fault, ctx.models, fitted, events)

@@ -21,13 +21,13 @@ READS = [read("calc/core.py"), read("NOTES.md"), read("tests/test_core.py"), rea
 async def test_a_token_limit_is_never_passed_and_the_wrap_up_fits_inside(runs: Path, project: Path):
     turns = [*READS, Turn(tokens=5000)]
     with ScriptedServer(turns) as server:
-        ran = await play(runs, server, project, until=[CHECK], budget=Budget(tokens=10_000))
+        ran = await play(runs, server, project, until=[CHECK], budget=Budget(tokens=13_000))
     outcome = ran.outcome
     assert (outcome["reason"], outcome["limit"], ran.exit_code) == ("budget", "tokens", 3), ran.story()
     assert "token" in outcome["detail"]
-    assert "10,000" in outcome["detail"] or "10000" in outcome["detail"]
+    assert "13,000" in outcome["detail"] or "13000" in outcome["detail"]
     billed = sum(r.usage["total_tokens"] for r in server.requests)
-    assert outcome["tokens"]["in"] + outcome["tokens"]["out"] == billed <= 10_000
+    assert outcome["tokens"]["in"] + outcome["tokens"]["out"] == billed <= 13_000
     assert outcome["complete"] is False
     assert server.requests[-1].body.get("tool_choice") == "none" or not server.requests[-1].tools
     assert outcome["answer"], ran.story()
