@@ -76,7 +76,7 @@ class TestOptions:
         assert scope.in_scope("docs/guide.md", new=False)
         assert scope.added == ("docs/**",)
 
-    @pytest.mark.parametrize("glob", ["", " ", "!tests", "a/[z-a]", "\n"])
+    @pytest.mark.parametrize("glob", ["", " ", "!tests", "a/[z-a", "\n"])
     def test_a_text_that_cannot_be_a_glob_is_refused_in_one_line(self, glob: str):
         refused = scope_problem(["docs/**", glob])
         assert refused is not None
