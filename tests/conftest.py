@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from sampling import SEED, is_sampled, named_as_proof, record, share_of
+from sampling import SEED, is_sampled, named_as_proof, one_of_each, record, share_of
 
 settings.register_profile("full", max_examples=100, deadline=None)  # a loaded machine is slow
 settings.register_profile("quarter", max_examples=25, deadline=None)
@@ -54,14 +54,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In a run of the whole suite, mark expensive tests as long that are not in the sample of the seed (sampling.py).
 
-    With `--long-share N`, keep one in N of the long tests. What docs/security.md names always runs.
+    With `--long-share N`, keep one in N of the long tests, and all cases of what docs/security.md names.
     """
     proofs = named_as_proof(config.rootpath)
     asked = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
     others = [item for item in items if item.nodeid.partition("[")[0] not in proofs]
     if asked == {Path(__file__).parent}:
-        for item in others:
-            if not is_sampled(item, share_of(item), "short"):
+        always = one_of_each([item for item in items if item.nodeid.partition("[")[0] in proofs])
+        for item in items:
+            if item not in always and not is_sampled(item, share_of(item), "short"):
                 item.add_marker(pytest.mark.long)
     share = 1 / config.getoption("--long-share")
     left = {

@@ -34,10 +34,8 @@ def _seed() -> int:
 
 
 SEED = _seed()
-CHEAP = 0.1
-"""Seconds of a test that always runs."""
-SPENT = 0.02
-"""Seconds that the sample spends for each other test: of a file whose tests take 2 seconds, one in 100 runs."""
+SPENT = 0.04
+"""Seconds that the sample spends for a test. Cheaper ones always run; of tests that take 2 seconds, one in 50."""
 SECONDS = Path(__file__).with_name("seconds.toml")
 """Average seconds of the tests of each file that is not cheap. `.dev/test --record-seconds` writes it."""
 
@@ -68,7 +66,7 @@ def record(measured: Mapping[str, Sequence[float]]) -> None:
     """Write the seconds of each file that ran; the rows of other files stay while the files exist."""
     rows = {path: mean for path, mean in seconds().items() if (ROOT / path).exists()}
     rows |= {path: sum(each) / len(each) for path, each in measured.items()}
-    text = "".join(f'"{path}" = {mean:.2f}\n' for path, mean in sorted(rows.items()) if mean >= CHEAP)
+    text = "".join(f'"{path}" = {mean:.2f}\n' for path, mean in sorted(rows.items()) if mean > SPENT)
     head = "# Average seconds of a test, where that is not little. Written by `.dev/test --record-seconds`.\n"
     SECONDS.write_text(f"{head}\n[seconds]\n{text}", encoding="utf-8")
 
@@ -79,7 +77,7 @@ def share_of(test: pytest.Item) -> float:
 
 
 def named_as_proof(root: Path) -> frozenset[str]:
-    """Return the tests that docs/security.md names, as `tests/FILE.py::NAME`. They belong to every sample."""
+    """Return the tests that docs/security.md names, as `tests/FILE.py::NAME`. A case of each is in every sample."""
     text = (root / "docs" / "security.md").read_text(encoding="utf-8")
     return frozenset(re.findall(r"tests/[\w/]+\.py::\w+", text))
 
@@ -87,6 +85,14 @@ def named_as_proof(root: Path) -> frozenset[str]:
 def is_sampled(test: pytest.Item, share: float, of: str) -> bool:
     """Return whether the seed chooses this test, of which it chooses the `share`. `of`: another name chooses others."""
     return random.Random(f"{SEED} {of} {test.nodeid}").random() < share
+
+
+def one_of_each(tests: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """Return one case of each test, chosen by the seed."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for test in tests:
+        cases.setdefault(test.nodeid.partition("[")[0], []).append(test)
+    return {random.Random(f"{SEED} {name}").choice(found) for name, found in cases.items()}
 
 
 def examples(limit: int) -> int:
