@@ -245,7 +245,7 @@ class Unit:
         Raises Occupied, NamespacesRefused and OSError; then it is released, too.
         """
         try:
-            if self.layer.copy is None:  # that is listed when somebody looks at it
+            if self.layer.copy is None and self.layer.is_mounted:  # a copy is listed when somebody looks at it
                 self.layer.seal(_SECONDS)
             self.force_out()
         finally:

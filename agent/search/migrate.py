@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..layers.remedies import LayerRefused
 from ..protocol import (
     CheckFinished,
     CheckStarted,
@@ -104,6 +105,9 @@ class Migrate:
             found = await self._steps_in(tree, work, item, path, checked, steps, events)
             why = "its changes were merged" if isinstance(found, int) else "its changes were not merged"
             return found
+        except LayerRefused as refused:  # the user changed files, and it could not be mounted again
+            why = "its layer could not be opened again"
+            return self._failed(work, item, str(refused), events)
         finally:
             await tree.release(why)
 

@@ -267,8 +267,8 @@ class Trial:
 
 
 def _last_frames(trace: str | None) -> str:
-    """Return where the last two frames of a traceback are, without paths of this machine."""
-    frames = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', trace or "")[-2:]
+    """Return where the last frames of a traceback are, without paths of this machine."""
+    frames = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', trace or "")[-7:]
     return " > ".join(f"{'/'.join(Path(file).parts[-2:])}:{line} {name}" for file, line, name in frames)
 
 

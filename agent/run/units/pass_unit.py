@@ -46,6 +46,8 @@ class PassUnit:
         """
         await self.ctx.background.end_all("the pass ended")
         run, unit = self.run, self.unit
+        if not unit.layer.is_mounted:  # it could not be mounted again when the user changed files
+            await asyncio.to_thread(unit.mount_again)
         inside = partial(run.sandbox.words_in, unit.access, unit.outside(unit.root))
         return await asyncio.to_thread(self.layers.listed, self.unit.layer, os.environ, inside)
 
