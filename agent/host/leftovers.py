@@ -21,6 +21,7 @@ import msgspec
 from .crash import crash_point
 from .files.no_follow import exchange, rename_new, write_all
 from .files.temporary import temporary_name
+from .plain_files import reader_of
 
 Use = Literal["made", "swapped", "displacing", "moved", "lock", "in_place"]
 """What a temporary file may contain.
@@ -266,7 +267,7 @@ def _digest(folder: int, name: str) -> str | None:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    with reader_of(descriptor) as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,10 +6,19 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 
 LARGEST = 1_000_000
 """Maximum size in bytes of a configuration file; a larger one is refused."""
+
+
+def reader_of(descriptor: int) -> BufferedReader:
+    """Return a file that reads from a descriptor, and closes it. Raises IsADirectoryError for a folder, closed as well.
+
+    `os.fdopen` would leave a folder open.
+    """
+    return open("descriptor", "rb", opener=lambda _path, _flags: descriptor)
 
 
 def read_plain(path: Path | str, limit: int = LARGEST) -> bytes:
@@ -18,7 +27,7 @@ def read_plain(path: Path | str, limit: int = LARGEST) -> bytes:
     Raises OSError for anything else, and for a larger file. It never blocks on a FIFO and never triggers a device.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    with reader_of(descriptor) as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..host.plain_files import read_plain, walk_folders
+from ..host.plain_files import read_plain, reader_of, walk_folders
 from ..protocol import ConfigError
 from .user_folders import Store, user_folder
 
@@ -140,7 +140,7 @@ def _read(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
+    with reader_of(descriptor) as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return None

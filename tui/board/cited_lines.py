@@ -78,9 +78,10 @@ def _excerpt(file: Path, line: int, place: str, version: tuple[int, int, int]) -
 
 
 def _read(file: Path) -> list[str] | None:
-    number = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    with os.fdopen(number, "rb") as source:
-        if not stat.S_ISREG(os.fstat(number).st_mode):
+    # A folder is closed again: with `os.fdopen` it would stay open.
+    how = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
+    with open(file, "rb", opener=lambda path, _: os.open(path, how)) as source:
+        if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
             return None
         data = source.read(_MOST_BYTES)
     if b"\0" in data:

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from ..plain_files import reader_of
+
 _KEPT = 4.0
 """Seconds that a pair of size and second is remembered: the time of a new write is never older."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -55,7 +57,7 @@ class RunWrites:
             return left.signature is None
         except OSError:
             return False
-        with os.fdopen(fd, "rb") as file:
+        with reader_of(fd) as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == left.sha256
 
     def time_for(self, path: Path, old: os.stat_result | None, size: int, natural_ns: int) -> int | None:

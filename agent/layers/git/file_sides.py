@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from ...host.plain_files import reader_of
 from ..layer_effects import TooMuch, entries_of, is_opaque, is_whiteout, made_readable, status_at
 from ..open_below import open_below
 
@@ -87,7 +88,7 @@ def files_at(folder: int, top: bytes, limit: int) -> dict[bytes, File]:
 def read_below(folder: int, path: bytes, limit: int) -> bytes:
     """Read a plain file below an open folder; no link is followed. Raises OSError and TooMuch."""
     opened = open_below(folder, path, _READ)
-    with os.fdopen(opened, "rb") as file:
+    with reader_of(opened) as file:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", os.fsdecode(path))
         data = file.read(limit + 1)

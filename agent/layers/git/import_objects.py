@@ -10,6 +10,7 @@ import stat
 from collections.abc import Collection
 from pathlib import Path
 
+from ...host.plain_files import reader_of
 from ...repo.real_git import RealGit, RealGitFailed
 from ..open_below import open_below
 from ..removing import remove_tree
@@ -70,7 +71,7 @@ def copy_large(upper: int, path: bytes, target: Path) -> bool:
     """Copy a file of git-lfs out of a layer. Return False if its content is not what its name says. Raises OSError."""
     digest = hashlib.sha256()
     source = open_below(upper, path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
-    with os.fdopen(source, "rb") as file, target.open("wb") as copy:
+    with reader_of(source) as file, target.open("wb") as copy:
         if stat.S_ISREG(os.fstat(source).st_mode):
             while piece := file.read(_PIECE):
                 digest.update(piece)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...host.plain_files import reader_of
 from ...host.protected_names import why_forbidden
 from ...host.real_paths import real_path
 from ...protocol import ImageRef, UserError
@@ -153,7 +154,7 @@ def _content(path: Path) -> tuple[bytes | None, int]:
     if not stat.S_ISREG(path.stat().st_mode):  # opening a device or a pipe can have effects
         return None, 0
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    with reader_of(descriptor) as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return None, 0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...host.ignored_files import Ignore
+from ...host.plain_files import reader_of
 from ...host.protected_names import why_cautioned
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _files(workspace: Workspace) -> Iterator[tuple[str, os.stat_result]]:
 def _copy(source: Path, place: Path) -> None:
     """Copy a file; a link or a device that has replaced it meanwhile is refused or left out."""
     reading = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(reading, "rb") as found:
+    with reader_of(reading) as found:
         status = os.fstat(reading)
         if not stat.S_ISREG(status.st_mode):
             return

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ...host.ignored_files import Ignore, pattern_lines
+from ...host.plain_files import reader_of
 from ...repo.checkout.dependency_folders import dependency_kinds
 from ..checks.script_imports import script_text
 from ..scope.source_names import ending_of, is_dependency_folder, is_source, is_test_name, marks_of, source_endings
@@ -166,14 +167,10 @@ def _is_test(ending: str, head: str) -> bool:
 def _head(path: Path) -> str:
     """Return the beginning of a regular file; empty if it cannot be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with reader_of(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW)) as file:
+            return file.read(_HEAD).decode("utf-8", "replace")
     except OSError:
         return ""
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            return file.read(_HEAD).decode("utf-8", "replace")
-        except OSError:
-            return ""
 
 
 def _folder(path: str) -> str:

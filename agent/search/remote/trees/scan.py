@@ -16,6 +16,7 @@ import msgspec
 
 from ....host.file_errors import PathRefused
 from ....host.ignored_files import Ignore
+from ....host.plain_files import reader_of
 from ....protocol import UserError
 from ....sandbox.denied_paths import denied_paths
 from .tree_manifest import LARGEST_TREE, MOST_FILES, PIECE, ManifestEntry, digest_of_piece, encode_manifest
@@ -179,7 +180,7 @@ class TreeReader:
 
 
 def _open(file: Path) -> BufferedReader:
-    return os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    return reader_of(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
 
 
 def _with_parents(path: str) -> list[str]:
