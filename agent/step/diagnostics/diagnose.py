@@ -143,7 +143,7 @@ def _versions(ctx: RunContext, moved: FileDigests) -> dict[str, FileVersions]:
                 continue
             before = None if old is None else ctx.journal.blobs.load(old)
             found[path] = FileVersions(before, read_plain(real, _LARGEST))
-        except (PathRefused, KeyError, OSError):  # it is no file of the project, is large, or is gone
+        except (PathRefused, KeyError, OSError):  # it is outside of the project, not a file, too large, or gone
             continue
     return found
 

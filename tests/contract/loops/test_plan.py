@@ -125,17 +125,23 @@ def test_a_plan_written_as_words_waits_at_the_gate_and_a_reason_asks_for_another
     assert told(home.journals()[0], "plan_accepted") == []
 
 
+def left_with_its_plan(home: Home, project: Path, server: ScriptedServer) -> tuple[Path, str]:
+    """Leave the screen while a plan waits. Return the journal of the run, which stays, and the digest of the plan."""
+    with planned(home, project, server) as terminal:
+        terminal.wait_for("y accept plan")
+        terminal.send("\x11")
+        terminal.wait_for("keep it running")
+        terminal.press("b")
+        terminal.wait_for_exit()
+    (journal,) = home.journals()
+    (opened,) = told(journal, "proposal_opened")
+    return journal, opened["digest"][:12]
+
+
 def test_a_plan_that_was_accepted_without_a_view_is_carried_out_by_the_next_one(home: Home, project: Path):
     with ScriptedServer([PLAN, FIX_BOTH], then=HELD) as server:
-        with planned(home, project, server) as terminal:
-            terminal.wait_for("y accept plan")
-            terminal.send("\x11")
-            terminal.wait_for("keep it running")
-            terminal.press("b")
-            terminal.wait_for_exit()
-        (first,) = home.journals()
-        (opened,) = told(first, "proposal_opened")
-        accepted = home.run("ctl", first.stem, "approve", "--digest", opened["digest"][:12], cwd=project)
+        first, digest = left_with_its_plan(home, project, server)
+        accepted = home.run("ctl", first.stem, "approve", "--digest", digest, cwd=project)
         assert accepted.exit_code == 0, accepted
         with home.screen("watch", first.stem, cwd=project) as terminal:
             terminal.wait_for("p carry out")
@@ -253,16 +259,9 @@ def test_a_plan_is_accepted_once_if_its_runner_is_killed_while_it_records_that(
     home: Home, project: Path, tmp_path: Path
 ):
     with ScriptedServer([PLAN], then=HELD) as server:
-        with planned(home, project, server) as terminal:
-            terminal.wait_for("y accept plan")
-            terminal.send("\x11")
-            terminal.wait_for("keep it running")
-            terminal.press("b")
-            terminal.wait_for_exit()
+        first, digest = left_with_its_plan(home, project, server)
         home.end_runners()
-        (first,) = home.journals()
-        (opened,) = told(first, "proposal_opened")
-        words = ["--digest", opened["digest"][:12], "--headless"]
+        words = ["--digest", digest, "--headless"]
         log = tmp_path / "points"
         counting = {"RUNDRY_CRASH_AT": "0", "RUNDRY_CRASH_LOG": str(log)}
         counted = approved_in_copy(home, project, tmp_path / "counted", first, words, counting)

@@ -10,12 +10,10 @@ import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
 from fakes.turns import Turn, call, calls, edit
-from fakes.visible_folders import visible_folder
 
 from rundry.agent.protocol import GateMode, GoalTries, LoopKind, Rule
-from rundry.agent.sandbox.sandbox import Sandbox
 
-from ..layered import events, three_folders
+from ..layered import events
 
 RUFF = Path(sys.executable).with_name("ruff")
 CALC = "def add(a, b):\n    return a + b\n\n\ndef old():\n    return missing\n"
@@ -23,13 +21,9 @@ BREAKS = edit("calc.py", "return a + b", "return a + c")
 
 
 @pytest.fixture
-async def place(pytestconfig):
-    found = await Sandbox.detect(kinds=["bubblewrap"])
-    if found.kind is None:
-        pytest.skip(found.why_none)
-    with three_folders(visible_folder(pytestconfig.rootpath)) as folder:
-        (folder / "work/calc.py").write_text(CALC)
-        yield folder
+def place(place):
+    (place / "work/calc.py").write_text(CALC)
+    return place
 
 
 def with_ruff(folder: Path, config: str = "[tool.ruff]\n") -> None:

@@ -11,12 +11,10 @@ import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
 from fakes.turns import call
-from fakes.visible_folders import visible_folder
 
-from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.step.diagnostics.project_tools import project_tools
 
-from ..layered import events, three_folders
+from ..layered import events
 
 
 class Case(NamedTuple):
@@ -88,15 +86,6 @@ CASES = {
 
 def test_there_is_a_case_for_each_tool():
     assert list(CASES) == [tool.name for tool in project_tools()]
-
-
-@pytest.fixture
-async def place(pytestconfig):
-    found = await Sandbox.detect(kinds=["bubblewrap"])
-    if found.kind is None:
-        pytest.skip(found.why_none)
-    with three_folders(visible_folder(pytestconfig.rootpath)) as folder:
-        yield folder
 
 
 def with_packages(work: Path, program: Path) -> None:
