@@ -51,8 +51,7 @@ async def test_they_stand_above_a_long_proposal_until_it_leaves_the_transcript_v
     waits = proposal(command="\n".join(f"echo {n}" for n in range(60)), lines=60, call_id="c1")
     async with stage.app.run_test(size=size) as pilot:
         await stage.opened(pilot, started(), StepStarted(number=1), TextArrived(text=SAID), CALLED, waits)
-        await until(pilot, lambda: not stage.screen.transcript.display)
-        assert len(words(stage)) == shown
+        await until(pilot, lambda: not stage.screen.transcript.display and len(words(stage)) == shown)
         assert "The build must be clean" in "".join(words(stage))
         await press(pilot, "f")
         await until(pilot, lambda: stage.screen.transcript.display)
