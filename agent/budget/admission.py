@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..protocol import Exhausted
-from .count_margin import Margin
+from .count_margin import Margin, expected
 from .reserve import Reserve
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     prompt_tokens: int
     """Our own count of the prompt."""
     expected_tokens: int = 0
-    """What the provider will probably count."""
+    """What the provider will probably count. 0 means that it has counted no prompt yet."""
     margin: Margin
     window: int
     max_output: int | None
@@ -97,7 +97,7 @@ def _admit(left: Left, price: Price | None, request: CallRequest) -> Grant | Exh
         return msgspec.structs.replace(end, detail=end.detail + assumed)
     if not request.limits_output:
         return _grant(bounded, useful, price, left.seconds(now))
-    in_window = window - max(prompt + prompt // 10, request.expected_tokens)
+    in_window = window - (request.expected_tokens or expected(prompt, None))
     most = min(_MOST_WRAP_UP if request.wrap_up else _MOST_OUTPUT, in_window)
     max_tokens = _fitting(max(min(most, longest), useful), _room_for_output(left, price, bounded))
     return _grant(bounded, max_tokens, price, left.seconds(now))

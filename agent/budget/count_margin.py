@@ -56,14 +56,13 @@ def expected(counted: int, newest: tuple[int, int] | None) -> int:
     """Return the tokens that the provider will probably count for a prompt that we count as `counted`.
 
     `newest`: our count and the provider's for the newest prompt of this model. A prompt mostly continues it, so its
-    difference stays, and the new part differs by the same share. A provider that adds a text of its own (more than
-    twice our count) adds it once. Never less than our count.
+    difference stays, and the new part differs by the same share, at least a tenth: of it the provider has counted
+    nothing. A provider that adds a text of its own (more than twice our count) adds it once. Never less than our count.
     """
-    if newest is None or newest[0] <= 0 or newest[1] <= newest[0]:
-        return counted
-    before, billed = newest
-    share = billed / before - 1 if billed <= _HIDDEN_TEXT * before else 0.0
-    return counted + billed - before + ceil(max(0, counted - before) * share)
+    before, billed = newest if newest is not None and newest[0] > 0 else (0, 0)
+    more = max(0, billed - before)
+    share = more / before if before and billed <= _HIDDEN_TEXT * before else 0.0
+    return counted + more + ceil(max(0, counted - before) * max(share, LEAST_SHARE))
 
 
 def most_counted(room: int, newest: tuple[int, int] | None) -> int:
