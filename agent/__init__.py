@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .protocol.version import VERSION
     from .run.client.run_session import Session
     from .run.client.start_request import ResumeChanges
+    from .run.commands.rewind_preview import FileBack, RewindPreview, preview_rewind
     from .run.end.after_end import verify_run
     from .run.handoff.handoff_record import handoff_after_end
     from .run.process.in_process import begin_in_process, run_in_process
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
     from .state.reports.run_line import RunLine, staged_in
     from .state.reports.run_state import RunState, run_state
     from .state.reports.run_tree import as_tree, is_left_to_parent
+    from .state.reports.sent_messages import SentMessage, sent_messages
     from .state.reports.void_runs import as_of_now, newest_as_of_now
     from .state.reports.waiting_runs import PendingProposal, SuspectResult, pending, suspect_result
     from .state.search.cited_line import CitedLine, cited_line, is_address

@@ -496,6 +496,7 @@ from .tools.mcp import (
     McpServer as McpServer,
 )
 from .work import (
+    SUMMARY_WORK as SUMMARY_WORK,
     Again as Again,
     Confirm as Confirm,
     Decision as Decision,

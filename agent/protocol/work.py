@@ -16,6 +16,9 @@ from .outcome import Reason
 from .spec import EditFormat
 from .tools.traits import EndingTool
 
+SUMMARY_WORK = "compact"
+"""The conversation in which `/compact` asks for a summary. Its events do not belong to the run's own."""
+
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """One work order: a model call with its tools, repeated up to `step_cap` times."""

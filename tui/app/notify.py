@@ -20,7 +20,7 @@ RESTORE_TITLE = "\x1b]2;\x07\x1b[23;2t"
 """Restore the saved title, or set an empty one in a terminal that saves none."""
 _TITLELESS = ("dumb", "linux", "")
 _CLAIM = "INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING key"
-_AT_WORK = ("thinking", "streaming", "running", "judging", "wrapping up", "starting")
+_AT_WORK = ("thinking", "streaming", "running", "judging", "compacting", "wrapping up", "starting")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,13 @@ from rundry.agent import (
     earlier_points,
     run_state,
     same_server_model,
+    sent_messages,
     standing_changes,
 )
 
 if TYPE_CHECKING:
+    from rundry.agent import RecordedChange, RewindPreview, SentMessage
+
     from .run_link import Link, Start
 
 
@@ -38,6 +41,19 @@ class RunReader:
     def changes(self) -> Changes:
         """Return the changes that can be undone. Raises RundryError."""
         return Changes() if self._link.journal is None else standing_changes(self._link.journal)
+
+    def sent_messages(self) -> Sequence[SentMessage]:
+        """Return the messages that the model reads now. Raises RundryError if there is no single conversation."""
+        journal = self._link.journal
+        if journal is None or not journal.spec.loop.traits.has_one_conversation:
+            raise RundryError("there is no conversation yet, or more than one")
+        return sent_messages(journal)
+
+    async def preview_rewind(self, chosen: Sequence[RecordedChange]) -> RewindPreview:
+        """Return what an undo of these changes, the newest of the run, would do now. Raises RundryError."""
+        from rundry.agent import RewindPreview, preview_rewind  # loads the layers
+
+        return RewindPreview() if self._link.journal is None else await preview_rewind(self._link.journal, chosen)
 
     @property
     def is_own_tree(self) -> bool:

@@ -81,7 +81,9 @@ def _pause(argument: str) -> Pause:
 
 def _compact(argument: str) -> Compact:
     if argument not in ("", "undo"):
-        raise UserError(f"compact {_shown(argument)}: use `compact`, or `compact undo` to revert it")
+        raise UserError(
+            f"compact {_shown(argument)}: use `compact`, or `compact undo` to revert it; on the screen `/compact show`"
+        )
     return Compact(undo=bool(argument))
 
 

@@ -59,7 +59,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     ),
     Action("edit_file", "Edit file", "in $EDITOR, while in control", takes="PATH", spelled="edit"),
     Action("finish", "Finish task", "with an answer, while in control", takes="ANSWER"),
-    Action("compact", "Compact conversation", "a summary replaces rounds", takes="[undo]"),
+    Action("compact", "Compact conversation", "a summary replaces rounds", takes="[undo|show]"),
     Action("clear", "Clear conversation", "start a new one"),
     Action("demo", "Run demo", "a scripted model in a sample project"),
     Action("copy_or_leave", "Copy or leave", "at a proposal interrupts; press twice to leave", "ctrl+c", typed=False),

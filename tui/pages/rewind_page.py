@@ -42,12 +42,13 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
     RewindScreen Static { height: auto; }
     """
 
-    def __init__(self, points: Sequence[Point], blocks: Blocks, changes: Changes) -> None:
-        """`points`: oldest first. `blocks`: the transcript, for the titles of steps."""
+    def __init__(self, points: Sequence[Point], blocks: Blocks, changes: Changes, marked: Point | None = None) -> None:
+        """`points`: oldest first. `blocks`: the transcript, for the titles of steps. `marked`: None for the newest."""
         super().__init__()
         self._points, self._blocks, self._changes = points, blocks, changes
-        self._with_steps = not any(point.text is not None for point in points)
-        self._at = len(self._shown) - 1
+        is_step = marked is not None and marked.text is None
+        self._with_steps = is_step or not any(point.text is not None for point in points)
+        self._at = len(self._shown) - 1 if marked is None else self._shown.index(marked)
         self._seen_at = float("inf")
         self._page = Static("", markup=False)
 
@@ -129,7 +130,7 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
         yield Content("")
         steps = "messages only" if self._with_steps else "also steps"
         yield keymap_of(self).foot(
-            ("take", "rewind"),
+            ("take", "rewind" if not self._changes.after(self._shown[self._at].seq) else "diffs"),
             ("mark_up mark_down", "pick"),
             ("rewind_steps", steps),
             ("close_dialog", "stay"),
@@ -155,5 +156,4 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
         if not changes:
             return "No changes since; the files stay as they are."
         files = len({path for each in changes for path in each.files})
-        back = f"Reverts {plural(len(changes), 'change')} in {plural(files, 'file')}"
-        return f"{back}; changes by others are kept."
+        return f"Would restore {plural(files, 'file')} ({plural(len(changes), 'change')}); changes by others are kept."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .console import Console
 
 _GROWING = ("running", "ran", "waiting", "next")
-_WORKING = ("thinking", "streaming", "running", "judging")
+_WORKING = ("thinking", "streaming", "running", "judging", "compacting")
 _ALARMS = {"amber": "nearly used up", "red": "almost used up"}
 
 

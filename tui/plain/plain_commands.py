@@ -153,8 +153,11 @@ class Commands:
         if argument:
             self._rewind_to(points, argument)
             return
+        changes = controller.reader.changes()
         for number, point in enumerate(points, 1):
-            self._console.tell(f"{number}: before {self._point_title(point)}")
+            files = len({path for change in changes.after(point.seq) for path in change.files})
+            back = f" (would restore {plural(files, 'file')})" if files else ""
+            self._console.tell(f"{number}: before {self._point_title(point)}{back}")
         question = "Type the number to go back to. The files are restored. Any other word changes nothing."
         self._console.ask(question, lambda word: self._rewind_when(points, word))
 

@@ -29,10 +29,13 @@ UNPROVEN = "changed while a command ran, perhaps by you: confirm it with /change
 _MOST_KEPT = 40
 """Conflicts that are named of files that were not shown one by one."""
 _NAMED = 5
-_WHY = {
-    CHANGED: "not undone, because someone changed it since",
-    MADE: "not undone, because someone made it since",
-}
+_CHANGED, _MADE = "not undone, because someone changed it since", "not undone, because someone made it since"
+_WHY = {CHANGED: _CHANGED, MADE: _MADE}
+
+
+def why_kept(existed: bool) -> str:
+    """Return why a file stays that somebody changed since, or made where there was none after the change."""
+    return _CHANGED if existed else _MADE
 
 
 async def undo_effects(

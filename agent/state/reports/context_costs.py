@@ -38,13 +38,13 @@ def context_costs(journal: Journal) -> list[ContextCost]:
                 found += _of_system(text)
             case Prompted(kind="instructions", text=text) if stamped.work is None:
                 name = text.partition(":\n")[0].rpartition(" (")[2].removesuffix(")")
-                found.append(ContextCost(name, _tokens(text), in_each_prompt=False))
+                found.append(ContextCost(name, estimated_tokens(text), in_each_prompt=False))
             case ToolCalled(tool="read_file", call_id=call_id, arguments=dict()):
                 path = str(cast("dict[str, object]", stamped.event.arguments).get("path", ""))
                 if path.startswith(SKILL):
                     skills[call_id] = path
             case ToolFinished(call_id=call_id, ok=True, result=result) if call_id in skills:
-                found.append(ContextCost(skills[call_id], _tokens(result), in_each_prompt=False))
+                found.append(ContextCost(skills[call_id], estimated_tokens(result), in_each_prompt=False))
             case McpServerChanged(name=name, tokens=tokens):
                 servers[name] = ContextCost(f"MCP server {name}", tokens, in_each_prompt=True)
             case _:
@@ -55,11 +55,12 @@ def context_costs(journal: Journal) -> list[ContextCost]:
 def _of_system(text: str) -> list[ContextCost]:
     found: list[ContextCost] = []
     if (listed := SKILLS_PART.search(text)) is not None:
-        found.append(ContextCost("list of skills", _tokens(listed[0]), in_each_prompt=True))
+        found.append(ContextCost("list of skills", estimated_tokens(listed[0]), in_each_prompt=True))
     if (given := INSTRUCTIONS_HEADING.search(text)) is not None:
-        found.append(ContextCost(given[1], _tokens(text[given.start() :]), in_each_prompt=True))
+        found.append(ContextCost(given[1], estimated_tokens(text[given.start() :]), in_each_prompt=True))
     return found
 
 
-def _tokens(text: str) -> int:
+def estimated_tokens(text: str) -> int:
+    """Return about how many tokens a text has."""
     return -(-len(text) // _CHARACTERS_PER_TOKEN)

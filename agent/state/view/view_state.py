@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ..common.person_requests import Rebase
     from ..search.finder_facts import FinderFacts
 
-Activity = Literal["", "thinking", "streaming", "running", "judging"]
+Activity = Literal["", "thinking", "streaming", "running", "judging", "compacting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +351,8 @@ class ViewState(Shown):
         """One phrase for the state of the run; what needs the person comes first."""
         if self.outcome is not None:
             return "ended"
+        if self.activity == "compacting":
+            return "compacting"
         if self.proposals or self.question is not None or self.waiting or self.awaits_person:
             return "waiting for you"
         if self.is_user_in_control:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...protocol import ConversationCut, Exhausted, Interrupted, Message, Prompted
+from ...protocol import SUMMARY_WORK, ConversationCut, Exhausted, Interrupted, Message, Prompted
 from ...state.facts.conversation import Conversation
 from ..prompt.fit_conversation import fit
 from ..prompt.next_prompt import fixed_limits
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..resources.models_in_use import ModelsInUse
     from ..resources.run_context import RunContext
 
-WORK = "compact"
-"""Name of the summary's work order. Its events do not belong to the conversation of the run."""
 _PROMPT = (
     "The conversation so far is replaced by a summary that you write now; you will read nothing else of it. Keep what "
     "is needed to continue: what the person wants, in their words where they matter; what was done and found, with "
@@ -53,7 +51,7 @@ async def summarise(ctx: RunContext) -> ConversationCut | NotSummarised:
         return NotSummarised("there is nothing to compact yet")
     usd = ctx.facts.spent.usd
     said = await _ask(ctx, conversation.current())
-    ctx.facts.conversations.pop(WORK, None)
+    ctx.facts.conversations.pop(SUMMARY_WORK, None)
     if isinstance(said, NotSummarised):
         return said
     count = ctx.models.current.count
@@ -81,24 +79,24 @@ def _kept(conversation: Conversation, models: ModelsInUse) -> int:
 
 async def _ask(ctx: RunContext, messages: Sequence[Message]) -> str | NotSummarised:
     """Return the summary that the model wrote."""
-    events = ctx.events.bound(None, WORK)
-    ctx.facts.conversations[WORK] = Conversation(list(messages), [0] * len(messages))
+    events = ctx.events.bound(None, SUMMARY_WORK)
+    ctx.facts.conversations[SUMMARY_WORK] = Conversation(list(messages), [0] * len(messages))
     events.record(Prompted(kind="compact", text=_PROMPT))
     model = ctx.models.current
     tools = ctx.prompts.offered  # so that the prompt begins as that of the newest step, and is read from the cache
     fitted = fit(
-        with_accepted_images(model, ctx.facts, ctx.facts.conversation(WORK)),
+        with_accepted_images(model, ctx.facts, ctx.facts.conversation(SUMMARY_WORK)),
         count=model.count,
         window=model.window,
         room=prompt_room(model.window, model.max_output),
         tools=tools,
-        limits=fixed_limits(ctx, WORK, tools),
+        limits=fixed_limits(ctx, SUMMARY_WORK, tools),
     )
     grant = admit_call(ctx, fitted.tokens, retry=True)  # it does not count as a step
     if isinstance(grant, Exhausted):
         return NotSummarised(f"a summary does not fit the limits: {grant.detail}")
     try:
-        reply = await call(ctx, WORK, tools, events, fitted, grant, purpose="summary")
+        reply = await call(ctx, SUMMARY_WORK, tools, events, fitted, grant, purpose="summary")
     except PersonInterrupted as how:
         events.record(Interrupted(what="model", detail=str(how)))
         return NotSummarised("it was interrupted: the conversation stays as it is")

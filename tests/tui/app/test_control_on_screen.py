@@ -96,7 +96,7 @@ async def test_what_is_for_the_driver_is_refused_to_others(live):
         await page.sees("/finish works only while you are in control")
 
 
-async def test_esc_esc_lists_the_messages_and_enter_brings_the_files_and_the_words_back(live):
+async def test_esc_esc_lists_the_messages_and_y_brings_the_files_and_the_words_back(live):
     async with live(say("hello"), edit("a.txt", "one", "ONE"), say("done"), size=(80, 24)) as page:
         await page.types("change it")
         await page.until(lambda: page.controller.state.waiting == "message" and len(page.run.model.requests) == 3)
@@ -107,10 +107,19 @@ async def test_esc_esc_lists_the_messages_and_enter_brings_the_files_and_the_wor
         await page.pilot.pause()
         text = page.shown()
         assert text.index("the first") < text.index("▸ change it")
-        assert "Reverts 1 change in 1 file; changes by others are kept." in text
+        assert "Would restore 1 file (1 change); changes by others are kept." in text
         await page.pilot.press("tab")
         await page.sees("step 2  edit a.txt")
         await page.pilot.press("tab", "enter")
+        await page.sees("1 file restored")
+        await page.pilot.pause()
+        assert "▸ a.txt" in page.shown() and (page.work / "a.txt").read_text() == "ONE\n"
+        await page.pilot.press("escape")
+        await page.sees("▸ change it")
+        await page.pilot.press("enter")
+        await page.sees("1 file restored")
+        await page.pilot.pause()
+        await page.pilot.press("y")
         await page.sees("back to before “change it”")
         assert (page.work / "a.txt").read_text() == "one\n"
         assert page.app.screen.message.box.text == "change it"
@@ -185,7 +194,14 @@ async def test_a_summary_is_asked_for_shown_with_its_price_and_taken_back(live):
             await page.until(lambda text=text: any(e["text"] == text for e in page.run.of("said")))
             await page.until(lambda: page.controller.state.waiting == "message")
         await page.types("/compact")
-        await page.sees("conversation compacted")
+        await page.sees("conversation compacted: instead of the messages above, the model reads this summary")
         await page.sees("tokens, 0.00 USD")
+        await page.until(lambda: page.controller.status.phase == "waiting for you")
+        assert page.shown().count("a short summary") == 1
+        await page.types("/compact show")
+        await page.sees("Summary of the conversation so far:")
+        text = page.shown()
+        assert "you           the first" in text and "second" not in text, text
+        await page.pilot.press("escape")
         await page.types("/compact undo")
-        await page.sees("the cut is undone")
+        await page.sees("undone: the messages above are sent to the model again")

@@ -58,7 +58,8 @@ def show_manual(state: ViewState, stamped: Stamped, event: ManualEvent) -> None:
         case Rewound():
             _rewound(state, stamped, event)
         case ConversationRestored():
-            note(state, stamped, "the cut is undone: the old rounds are sent to the model again")
+            state.prompt_tokens = 0  # known again with the next call
+            note(state, stamped, "undone: the messages above are sent to the model again")
         case BackgroundStarted() | BackgroundSaid():
             pass  # the line of the running commands shows them
         case BackgroundEnded():

@@ -34,7 +34,7 @@ from ....protocol.text.counts import plural
 from ....protocol.text.effect_words import effect_lines, effects_title, entry_name
 from ....protocol.text.plan_lines import plan_steps, plan_summary
 from ...common.void_end import after_undo, void_words
-from .change_blocks import add, end_blocks, note, touch
+from .change_blocks import add, end_blocks, is_short, note, touch
 from .short_numbers import clock, money, short
 from .show_answers import is_taken_back
 from .titles import call_kind, command_name, proposal_title, try_label
@@ -81,8 +81,10 @@ def show_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             state.activity = ""
         case CommandTaken():
             state.taken.add(event.command_id)
+            _end_compaction(state, event)
         case CommandRefused():
             state.refused[event.command_id] = event.why
+            _end_compaction(state, event)
             add(state, stamped, "fault", text=f"{command_name(event.command)} was refused: {event.why}")
         case PlanChanged():
             if not try_label(stamped.work):  # each of several tries has a plan of its own
@@ -119,15 +121,24 @@ def show_handoff(state: ViewState, stamped: Stamped, event: _HandoffEvent) -> No
             assert_never(event)
 
 
+def _end_compaction(state: ViewState, answered: CommandTaken | CommandRefused) -> None:
+    """Note that the summary was written, or not."""
+    if answered.command == "compact" and state.activity == "compacting":
+        state.activity = ""
+
+
 def _cut(state: ViewState, stamped: Stamped, event: ConversationCut) -> None:
-    what = "compacted" if event.summary else "cleared"
+    state.prompt_tokens = event.tokens_after
     if not event.summary:
         state.plan = []
-    block = note(state, stamped, f"conversation {what}: the messages above are no longer sent to the model")
-    block.detail = event.summary or ""
-    if event.summary:
-        cost = "$?" if event.usd is None else f"{money(event.usd)} USD"
-        block.right = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens, {cost}"
+        note(state, stamped, "conversation cleared: the messages above are no longer sent to the model")
+        return
+    kept = f" and the newest {plural(event.kept, 'message')}" if event.kept else ""
+    text = f"conversation compacted: instead of the messages above, the model reads this summary{kept}"
+    cost = "$?" if event.usd is None else f"{money(event.usd)} USD"
+    sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens, {cost}"
+    note(state, stamped, text, right=sizes, detail=event.summary).open = is_short(event.summary)
+    note(state, stamped, "/compact show lists all that the model reads now, /compact undo sends the messages again")
 
 
 def _undone(state: ViewState, stamped: Stamped, event: Undone) -> None:

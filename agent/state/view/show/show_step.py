@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ....protocol import (
     SHELL_CALL,
+    SUMMARY_WORK,
     AwaitBegan,
     AwaitEnded,
     CallAdmitted,
@@ -100,6 +101,7 @@ _WORDS = 3
 """Most parts of a change in one line."""
 _COMMIT = 9
 """Number of characters of a commit id."""
+_NOT_SUMMARISED = "the oldest messages do not fit: the summary leaves them out"
 _SHOWN_ELSEWHERE = ("ask_person", "update_plan")
 """Tools whose calls another event shows: the question, the plan."""
 _AT_GATE = ("edit", "command")
@@ -186,7 +188,9 @@ def _printing(state: ViewState, work: str | None, call_id: str) -> int | None:
 
 
 def show_words(state: ViewState, stamped: Stamped, event: TextArrived | ReasoningArrived) -> None:
-    """Show streamed text, which is the most frequent event."""
+    """Show streamed text, which is the most frequent event. A summary is shown when it is whole, by its compaction."""
+    if stamped.work == SUMMARY_WORK:
+        return
     if isinstance(event, TextArrived):
         kind, other, state.activity = "text", "reasoning", "streaming"
     else:
@@ -206,7 +210,8 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             state.activity = ""
             state.busy.set_exact(event.seconds)
         case ContextTrimmed():
-            note(state, stamped, trim_words(event), right=f"{short(event.dropped_tokens)} tokens")
+            words = trim_words(event) if stamped.work != SUMMARY_WORK else _NOT_SUMMARISED
+            note(state, stamped, words, right=f"{short(event.dropped_tokens)} tokens")
         case PromptShortened():
             for line in shortening_lines(event):
                 note(state, stamped, line)
@@ -266,7 +271,10 @@ def show_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
     match event:
         case CallAdmitted():
             state.prompt_tokens, state.retrying = event.prompt_tokens, None
-            state.activity, state.waiting, state.wrapping_up = "thinking", "", event.wrap_up
+            if stamped.work == SUMMARY_WORK:
+                state.activity = "compacting"  # a chat waits for a message before and after it
+            else:
+                state.activity, state.waiting, state.wrapping_up = "thinking", "", event.wrap_up
             state.busy.start(stamped.at)
         case ReplyFinished():
             status = "cut" if event.finish in ("cut", "length", "interrupted") else ""

@@ -1,0 +1,45 @@
+"""Show what the model reads now, message by message: what a compaction, or a full window, left of the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from rundry.agent import plural, short
+
+from ..text.shorten_cells import cells_fit
+from ..text.show_text import one_line, show
+from .text_page import PageDialog
+
+if TYPE_CHECKING:
+    from rundry.agent import SentMessage
+
+_TOKENS, _SENDER = 7, 14
+"""Width of the columns before the text."""
+
+
+class ContextScreen(PageDialog):
+    """A dialog with the messages of the next prompt. Esc closes it."""
+
+    DEFAULT_CSS = """
+    ContextScreen Static { text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def __init__(self, messages: Sequence[SentMessage]) -> None:
+        super().__init__()
+        self._messages = messages
+
+    def rows(self) -> Iterator[Content]:
+        """Yield the first line of each message, and all lines of a summary."""
+        count, tokens = plural(len(self._messages), "message"), short(sum(one.tokens for one in self._messages))
+        yield Content.styled(f"The model reads {count} now, about {tokens} tokens", "bold $bright")
+        yield Content.styled("Nothing else of the transcript; its tools are not counted", "$dim")
+        yield Content("")
+        for message in self._messages:
+            sender = (cells_fit(one_line(message.sender), _SENDER), "$bright" if message.sender == "you" else "$dim")
+            first, *more = show(message.text).split("\n")
+            yield Content.assemble((f"{short(message.tokens):>{_TOKENS}} ", "$dim"), sender, first)
+            for line in more if message.sender == "summary" else ():
+                yield Content(" " * (_TOKENS + 1 + _SENDER) + line)
