@@ -99,6 +99,12 @@ class RunResumed(EventBase, frozen=True, kw_only=True):
     """Seconds of work that are recorded only there."""
     executor: str | None = None
     """The Dask cluster of a search from now on. None means the same as before."""
+    rested: float = 0.0
+    """Seconds since the last event of the earlier runner."""
+    changed: list[str] = []
+    """Files that the model has seen, or that the run wrote, and that somebody changed since."""
+    head: list[str] = []
+    """The commits of git's HEAD, before and now, if somebody moved it since; else empty."""
 
 
 class ModelSwitched(EventBase, frozen=True, kw_only=True):

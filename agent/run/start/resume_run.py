@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ from ..end.suspect_decisions import accept_result, send_suspects
 from ..loops.shared.loop_state import LoopState, suspect_handoff
 from ..units.item_unit import finish_left_items
 from .begin_run import enforceable_budget, is_direct, record_scope_read, record_stage
+from .changed_since import changed_since, note_changed
 from .concurrent_runs import concurrent_runs
 from .damaged_journal import note_damage, settle_spend
 from .sandbox_of_run import missing_guarantees
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from ..client.start_request import ResumeChanges
     from ..live.live_run import LiveRun
     from .begin_run import Beginning
+    from .changed_since import ChangedSince
 
 
 async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
@@ -58,9 +61,10 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     others = concurrent_runs(facts.spec, ctx.journal.path, ctx.clock.now())
     notes = [*order.notes, *beginning.notes, *others, *_already_complete(before)]
-    resumed = _resumed_event(ctx, notes, changes.executor)
+    newest = ctx.journal.read(ctx.journal.last_seq() - 1)[-1].at
+    different = await asyncio.to_thread(changed_since, facts, ctx.workspace, newest)
+    resumed = _resumed_event(ctx, notes, changes.executor, max(0.0, ctx.clock.now() - newest), different)
     if damage:
-        newest = ctx.journal.read(ctx.journal.last_seq() - 1)[-1].at
         resumed = note_damage(ctx.facts, ctx.workspace, resumed, damage, newest)
     ctx.events.record(resumed, durable=bool(damage))
     if facts.changes.world is not None:
@@ -93,7 +97,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     if changes.accept is not None and not facts.main.unanswered():
         await accept_result(run, changes.accept)
         return results
-    return () if _note_resumed(run, changes, before) else results
+    return () if _note_resumed(run, changes, before, different) else results
 
 
 def _charge_lost_calls(ctx: RunContext, arrived: Mapping[str | None, str]) -> None:
@@ -122,7 +126,9 @@ def _charge_lost_calls(ctx: RunContext, arrived: Mapping[str | None, str]) -> No
         )
 
 
-def _resumed_event(ctx: RunContext, notes: list[str], executor: str | None) -> RunResumed:
+def _resumed_event(
+    ctx: RunContext, notes: list[str], executor: str | None, rested: float, different: ChangedSince
+) -> RunResumed:
     not_held = missing_guarantees(ctx.sandbox, ctx.gate.policy.rules)
     facts = ctx.facts
     return RunResumed(
@@ -132,14 +138,19 @@ def _resumed_event(ctx: RunContext, notes: list[str], executor: str | None) -> R
         not_held=not_held,
         direct=is_direct(ctx),
         executor=executor,
+        rested=rested,
+        changed=different.files,
+        head=different.head,
     )
 
 
-def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None) -> bool:
-    """Inform the model that the run was resumed. Returns whether there was a hint."""
+def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None, different: ChangedSince) -> bool:
+    """Inform the model that the run was resumed, and what is different. Returns whether there was a hint."""
     ctx, facts = run.ctx, run.facts
     if facts.main.unanswered():  # the result of an open proposal's call must come first
         return False
+    if (note := note_changed(facts, different)) is not None:
+        ctx.events.record(note)
     has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
     is_suspect = before is not None and (has_items or suspect_handoff(LoopState(facts)) is not None)
     is_unasked = changes.hint is not None or not ctx.journal.views.is_attended()

@@ -32,7 +32,7 @@ from ....protocol import (
     part_with,
     result_words,
 )
-from ....protocol.text.counts import plural
+from ....protocol.text.counts import duration, first_names, plural
 from ...search.finder_facts import FinderFacts
 from .change_blocks import add, end_all_blocks, note, text_digest
 from .short_numbers import clock, money, short
@@ -40,6 +40,11 @@ from .show_passes import show_pass
 
 if TYPE_CHECKING:
     from ..view_state import ViewState
+
+_LONG_REST = 60.0
+"""Seconds from which the line of a resumed run says how long it rested."""
+_NAMED = 3
+"""Changed files that this line names."""
 
 RunFrame = (
     RunStarted
@@ -134,11 +139,22 @@ def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
     calls = dict(state.at_call)
     end_all_blocks(state)
     state.at_call.update(calls)  # their results are reported now
-    state.outcome, state.paused, state.sleeping = None, False, None
+    state.outcome, state.paused, state.sleeping, state.retrying = None, False, None, None
     state.not_held, state.direct = event.not_held, event.direct
-    note(state, stamped, "resumed")
+    note(state, stamped, _resumed_words(event), detail="\n".join(event.changed))
     for line in event.notes:
         note(state, stamped, line)
+
+
+def _resumed_words(event: RunResumed) -> str:
+    """Return one line: after how long, and what is different."""
+    parts = ["resumed" + (f" after {duration(event.rested)}" if event.rested >= _LONG_REST else "")]
+    if event.changed:
+        files = plural(len(event.changed), "file")
+        parts.append(f"{files} changed since: {first_names(event.changed, _NAMED)}")
+    if event.head:
+        parts.append(f"git HEAD moved {'..'.join(event.head)}")
+    return " · ".join(parts)
 
 
 def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
