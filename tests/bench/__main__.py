@@ -37,7 +37,7 @@ from . import (
     stream,
 )
 from .repair import compare
-from .runs import attach, growth, large, many_runs, migrating, step_cost
+from .runs import attach, growth, large, long_chat, many_runs, migrating, step_cost
 from .table import Row, compile_all, page, print_table
 
 BENCHES: dict[str, Callable[[Path], list[Row]]] = {
@@ -55,6 +55,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "attach": attach.measure,
     "growth": growth.measure,
     "large": large.measure,
+    "long-chat": long_chat.measure,
     "direct": direct.measure,
     "many-runs": many_runs.measure,
     "migrate": migrating.measure,

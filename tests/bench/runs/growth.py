@@ -92,13 +92,13 @@ def _sizes(view: Terminal, journal: Path, step: int) -> Sizes:
     assert held is not None, view.text()
     screen, runner = list[float](), list[float]()
     for _ in range(_READINGS):
-        screen.append(_own_megabytes(view.pid))
-        runner.append(_own_megabytes(held.pid))
+        screen.append(own_megabytes(view.pid))
+        runner.append(own_megabytes(held.pid))
         time.sleep(0.2)
     return Sizes(median(screen), median(runner))
 
 
-def _own_megabytes(pid: int) -> float:
+def own_megabytes(pid: int) -> float:
     """The proportional set size (PSS) without mapped files."""
     lines = (line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:])
     kilobytes = {line[0]: int(line[1]) for line in lines}
