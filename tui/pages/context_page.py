@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
 
 from rundry.agent import plural, short
 
-from ..text.shorten_cells import cells_fit
+from ..text.shorten_cells import cells_cut, cells_fit
 from ..text.show_text import one_line, show
+from .page_size import inner_width
 from .text_page import PageDialog
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from rundry.agent import SentMessage
 
-_TOKENS, _SENDER = 7, 14
-"""Width of the columns before the text."""
+_WIDTH = 96
+_TOKENS, _SENDER, _BAR = 7, 14, 2
+"""Width of the columns before the text, and of the scroll bar."""
 
 
 class ContextScreen(PageDialog):
     """A dialog with the messages of the next prompt. Esc closes it."""
-
-    DEFAULT_CSS = """
-    ContextScreen Static { text-wrap: nowrap; text-overflow: ellipsis; }
-    """
 
     def __init__(self, messages: Sequence[SentMessage]) -> None:
         super().__init__()
@@ -37,9 +37,11 @@ class ContextScreen(PageDialog):
         yield Content.styled(f"The model reads {count} now, about {tokens} tokens", "bold $bright")
         yield Content.styled("Nothing else of the transcript; its tools are not counted", "$dim")
         yield Content("")
+        width = inner_width(cast("App[object]", self.app).size.width, _WIDTH)
+        room = max(8, width - _TOKENS - 1 - _SENDER - _BAR)
         for message in self._messages:
             sender = (cells_fit(one_line(message.sender), _SENDER), "$bright" if message.sender == "you" else "$dim")
             first, *more = show(message.text).split("\n")
-            yield Content.assemble((f"{short(message.tokens):>{_TOKENS}} ", "$dim"), sender, first)
-            for line in more if message.sender == "summary" else ():
-                yield Content(" " * (_TOKENS + 1 + _SENDER) + line)
+            yield Content.assemble((f"{short(message.tokens):>{_TOKENS}} ", "$dim"), sender, cells_cut(first, room))
+            if message.sender == "summary":
+                yield Content("\n".join(more))  # it wraps
