@@ -62,15 +62,15 @@ async def preview_rewind(journal: Journal, chosen: Sequence[RecordedChange]) -> 
     Raises RundryError.
     """
     workspace = Workspace(Path(journal.spec.workspace))
+    left = {path for one in chosen if not one.is_proven for path in one.files} if _is_home(journal) else set[str]()
     try:
         kept = Kept(place_of_orders(workspace.root, journal.path.parent))
+        plan = InversePlan(workspace, journal, Snapshots(journal.path.with_suffix(".snapshots")), kept)
+        for change in reversed(chosen):
+            await plan.add(change, only=None, left=left)
+        return await asyncio.to_thread(_compared, workspace, kept, plan, sorted(left))
     except OSError as error:
-        raise RundryError(f"{workspace.root}: {error.strerror}") from None
-    left = {path for one in chosen if not one.is_proven for path in one.files} if _is_home(journal) else set[str]()
-    plan = InversePlan(workspace, journal, Snapshots(journal.path.with_suffix(".snapshots")), kept)
-    for change in reversed(chosen):
-        await plan.add(change, only=None, left=left)
-    return await asyncio.to_thread(_compared, workspace, kept, plan, sorted(left))
+        raise RundryError(f"what would change cannot be read: {error}") from None
 
 
 def _is_home(journal: Journal) -> bool:

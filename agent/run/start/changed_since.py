@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
     from ...state.facts.run_facts import RunFacts
 
-_MOST_FILES = 500
-"""The newest files that are compared."""
+_MOST_FILES, _MOST_BYTES = 500, 2_000_000
+"""The newest files, and the size of one up to which it is compared."""
 _NAMED = 20
 """Files that the message to the model names."""
 _COMMIT = 9
@@ -40,7 +41,7 @@ def changed_since(facts: RunFacts, workspace: Workspace, since: float) -> Change
     if not facts.spec.loop.traits.has_one_conversation:
         return ChangedSince()
     known = islice(reversed(_known(facts).items()), _MOST_FILES)
-    files = sorted(path for path, contents in known if _digest(workspace, path) not in contents)
+    files = sorted(path for path, contents in known if _differs(workspace, path, contents))
     head = head_moved(workspace.root, since)
     return ChangedSince(files, [] if head is None else [commit[:_COMMIT] for commit in head])
 
@@ -57,12 +58,16 @@ def _known(facts: RunFacts) -> dict[str, set[str]]:
     return {path: {new} for path, (_, new) in facts.changes.files.items() if new is not None and path not in paths}
 
 
-def _digest(workspace: Workspace, path: str) -> str | None:
-    """Return the digest of a file, or None if it is gone, or is no file that can be read."""
+def _differs(workspace: Workspace, path: str, contents: set[str]) -> bool:
+    """Return whether a file has none of these contents, is gone, or is no plain file any more."""
+    real = workspace.root / path
+    with suppress(OSError):
+        if real.lstat().st_size > _MOST_BYTES:
+            return False
     try:
-        return read_state(workspace.root / path, beneath=workspace.root).sha256
+        return read_state(real, beneath=workspace.root).sha256 not in contents
     except UnreadableFile:
-        return None
+        return True
 
 
 def note_changed(facts: RunFacts, found: ChangedSince) -> Prompted | None:

@@ -74,3 +74,9 @@ async def test_a_write_that_a_kill_interrupted_is_not_somebody_elses(driven, wor
     assert (work / "a.txt").read_text() == "ONE\n"
     assert killed.of("run_resumed")[0]["changed"] == []
     assert not notes(killed)
+
+
+async def test_a_file_that_is_too_large_to_compare_is_not_named(driven, work):
+    run = await rested(driven, say("ok"))
+    (work / "a.txt").write_text("x" * 2_000_001)
+    assert (await resumed(run))["changed"] == []
