@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from ..host.address_hosts import Target
 from ..host.files.file_states import FileState, read_state
 from ..protocol.text.plan_text import Plan, plan_text
 from .effects_draft import EffectsDraft
@@ -92,6 +93,29 @@ class McpDraft(msgspec.Struct, frozen=True, kw_only=True):
         return f"tools of {self.server}" if self.is_listing else self.tool
 
 
+class WebDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """A request of a page, or of results of a web search."""
+
+    tool: str
+    url: str
+    """Exactly as it is requested."""
+    target: Target
+    query: str = ""
+    """The words of a web search. Empty means that a page is requested."""
+    notes: list[str] = []
+    """What a person should know about the host, one line each."""
+    doubts: list[str] = []
+    """Why a person decides even if a rule allows the host, one line each."""
+    is_configured: bool = False
+    """The user's config names the host, so it may be a local one."""
+
+    @property
+    def host(self) -> str:
+        """The host as a rule has it: with its port, if that is neither 80 nor 443."""
+        text = str(self.target)
+        return text.rpartition(":")[0] if self.target.port in (80, 443) else text
+
+
 class CheckLookup(Protocol):
     """Tells whether a command can be a check, without running it."""
 
@@ -116,7 +140,7 @@ class PlanDraft(msgspec.Struct, frozen=True, kw_only=True):
         return plan_text(self.plan, has_check=not self.decides)
 
 
-Draft = FileDraft | CommandDraft | McpDraft | EffectsDraft | PlanDraft
+Draft = FileDraft | CommandDraft | McpDraft | EffectsDraft | PlanDraft | WebDraft
 
 
 def read_file_state(ws: Workspace, given: str) -> FileState:
@@ -162,7 +186,7 @@ def digest_of_draft(draft: Draft, sandbox: str | None) -> str:
     """Return a hex digest of exactly what would happen.
 
     It covers the file with both contents, the command line with its folder, its sandbox and its extra permissions, the
-    server, the tool and its arguments, the effects of a command, or the text of a plan.
+    server, the tool and its arguments, the effects of a command, the text of a plan, or the URL of a request.
     """
     if isinstance(draft, CommandDraft):
         parts = [b"command", draft.command.encode(), str(draft.cwd).encode(), (sandbox or "").encode()]
@@ -174,6 +198,8 @@ def digest_of_draft(draft: Draft, sandbox: str | None) -> str:
     elif isinstance(draft, McpDraft):
         what = b"mcp list" if draft.is_listing else b"mcp call"
         parts = [what, *(text.encode() for text in (draft.server, draft.identity, draft.name, draft.arguments))]
+    elif isinstance(draft, WebDraft):
+        parts = [b"web", *(text.encode() for text in (draft.tool, draft.url, draft.query))]
     elif isinstance(draft, PlanDraft):
         parts = [b"plan", draft.text.encode(), draft.decides.encode()]
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..protocol import PERSON
 from ..protocol.text.hunks import hunk_text
 from ..protocol.text.shorten_text import end_cut
-from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft
+from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft, WebDraft
 
 if TYPE_CHECKING:
     from ..protocol.text.hunks import Hunk, Split
@@ -51,11 +51,13 @@ def refused_note(draft: Draft, why: str) -> str:
     return f"refused by the policy: {why}; {what}. Do not repeat it: try a way that needs no approval, or say so."
 
 
-def _not_done(draft: CommandDraft | McpDraft | EffectsDraft | PlanDraft) -> str:
+def _not_done(draft: CommandDraft | McpDraft | EffectsDraft | PlanDraft | WebDraft) -> str:
     if isinstance(draft, PlanDraft):
         return "the plan was not accepted"
     if isinstance(draft, EffectsDraft):
         return "what the command changed was not applied"
+    if isinstance(draft, WebDraft):
+        return f"nothing was requested of {draft.host}"
     return "the tool was not called" if isinstance(draft, McpDraft) else "the command was not run"
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ..protocol import CommandEffects, EntryDecided, ProposalDecided, ProposalOpened, ProposalRebased
 from ..protocol.text.counts import plural
-from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft
+from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft, WebDraft
 from .rules import rule_text
 from .text_diff import split_bytes, unified
 
@@ -66,6 +66,8 @@ def opened(
         return _effects(common, draft)
     if isinstance(draft, PlanDraft):
         return msgspec.structs.replace(common, plan=draft.text, after=blobs.keep(draft.text.encode()))
+    if isinstance(draft, WebDraft):
+        return msgspec.structs.replace(common, url=draft.url, host=draft.host, query=draft.query or None)
     return msgspec.structs.replace(
         common,
         path=draft.path,

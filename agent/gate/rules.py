@@ -24,13 +24,14 @@ _GLOB = "\\*?[]! "
 
 def rule_text(rule: Rule) -> str:
     """Return the rule as one line for a person, such as `allow run_command: pytest -q`."""
-    what = rule.command if rule.command is not None else rule.path
-    return f"{rule.verdict} {': '.join(part for part in (rule.tool, what) if part is not None)}".rstrip()
+    what = rule.command or rule.host or rule.path
+    tool = "requests to" if rule.tool is None and rule.host is not None else rule.tool
+    return f"{rule.verdict} {': '.join(part for part in (tool, what) if part is not None)}".rstrip()
 
 
 def applies_to_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:
     """Return whether the rule names this tool on one of these paths (as given, and with links followed)."""
-    if rule.command is not None:
+    if rule.command is not None or rule.host is not None:
         return False
     if rule.tool is None and rule.path is None:
         return rule.verdict != "allow"  # an empty rule may restrict, but never allow
@@ -57,7 +58,7 @@ def allows_part(rule: Rule, part: PlainCommand) -> bool:
 
 def match_command(rule: Rule, command: str, parts: Sequence[PlainCommand], paths: Sequence[str]) -> Hit:
     """Return whether a deny or ask rule matches a part of the line (ignoring options) or a file that the line names."""
-    if rule.tool not in (None, "run_command"):
+    if rule.tool not in (None, "run_command") or rule.host is not None:
         return Hit.NO
     if rule.path is not None:
         return Hit.SURE if any(path_matches(rule, path) for path in paths) else Hit.NO
@@ -140,7 +141,7 @@ def denial_of(rules: Sequence[Rule], tool: str, paths: Sequence[str]) -> str | N
     Returns None if no rule does. Without paths, only a rule for the whole tool counts.
     """
     for rule in rules:
-        if rule.verdict != "deny" or rule.command is not None or rule.tool not in (None, tool):
+        if rule.verdict != "deny" or rule.command or rule.host or rule.tool not in (None, tool):
             continue
         is_whole = rule.path is None and rule.tool is not None
         if is_whole or (rule.path is not None and any(path_matches(rule, path) for path in paths)):

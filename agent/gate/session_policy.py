@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
-from .draft import Draft, EffectsDraft, McpDraft, PlanDraft
+from .draft import Draft, EffectsDraft, McpDraft, PlanDraft, WebDraft
 from .effects_policy import judge_effect, judge_effects
 from .policy import PolicyContext, Verdict, judge
 from .rules import RuleOffer, rule_text
+from .web_policy import judge_web
 
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
@@ -80,6 +81,8 @@ class SessionPolicy:
             return _judge_mcp(draft, self.mode, self.rules)
         if isinstance(draft, PlanDraft):
             return _judge_plan(draft)
+        if isinstance(draft, WebDraft):
+            return judge_web(draft, self.rules)
         context = self._context(tree)
         return judge_effects(draft, context) if isinstance(draft, EffectsDraft) else judge(draft, context)
 
@@ -174,7 +177,7 @@ def _claims(draft: McpDraft) -> list[str]:
 
 def _names_tool(rule: Rule, tool: str) -> bool:
     """Return whether the rule is about this tool: it has its name, or that of its server as `SERVER__*`."""
-    if rule.tool is None or rule.path is not None or rule.command is not None:
+    if rule.tool is None or rule.path is not None or rule.command is not None or rule.host is not None:
         return False
     return rule.tool == tool or (rule.tool.endswith("__*") and tool.startswith(rule.tool[:-1]))
 

@@ -30,7 +30,8 @@ Entry = tuple[Event, int | None, str | None]
 
 def redactor_of(spec: RunSpec) -> Redactor:
     """Return the redactor of a run: it hides the secrets of the environment, and the key of its model."""
-    return Redactor.from_env(os.environ, [spec.model.key_from] if spec.model.key_from else [])
+    sources = (spec.model.key_from, None if spec.web_search is None else spec.web_search.key_from)
+    return Redactor.from_env(os.environ, [name for name in sources if name])
 
 
 class Store:

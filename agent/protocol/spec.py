@@ -39,6 +39,8 @@ ON_STALL: tuple[OnStall, ...] = get_args(OnStall)
 DIAGNOSTICS = ("on", "off")
 """Values of `--diagnostics`."""
 TierKind = Literal["person", "model", "command"]
+SearchProvider = Literal["searxng", "brave", "tavily"]
+SEARCH_PROVIDERS: tuple[SearchProvider, ...] = get_args(SearchProvider)
 
 
 class GateMode(StrEnum):
@@ -89,6 +91,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """A glob, relative to the workspace."""
     command: str | None = None
     """The first words of a command: `git status` also matches `git status -s`, but no other command."""
+    host: str | None = None
+    """A host of web requests: `docs.python.org`, `*.example.org`, `127.0.0.1:8000`."""
 
 
 class SandboxRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,6 +218,16 @@ class FilledFile(msgspec.Struct, frozen=True, kw_only=True):
     """Values of its parameters, by name."""
 
 
+class WebSearchSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """The provider of `web_search`."""
+
+    provider: SearchProvider
+    api_base: str
+    """Address of its server, without the path of a search."""
+    key_from: str | None = None
+    """Name of the environment variable that contains the key. None means that none is sent."""
+
+
 class OtelSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Where the spans of a run are sent, and what they contain. The standard variables count more."""
 
@@ -256,6 +270,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own command for notifications."""
     otel: OtelSpec | None = None
     """Settings of OpenTelemetry. None means that the user has none."""
+    web_search: WebSearchSpec | None = None
+    """The provider of `web_search`. None means that the tool is not offered."""
     attended: bool = False
     """The run was started from a person's screen."""
     started_by: str = "person"

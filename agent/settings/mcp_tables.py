@@ -111,12 +111,13 @@ def _url(value: object) -> str:
         raise UserError(f"{value!r} is not a URL: write it like https://example.org/mcp")
     if parts.username or parts.password:
         raise UserError(f"the URL of {host} has a user name or a password: use headers")
-    if parts.scheme == "http" and not _is_loopback(host):
+    if parts.scheme == "http" and not is_loopback(host):
         raise UserError(f"{value!r} is not encrypted: write https://, except for a server on this machine")
     return url
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether a host of a URL is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -22,6 +22,7 @@ from ..protocol import (
     ON_ASK,
     ON_STALL,
     PROTECTED,
+    SEARCH_PROVIDERS,
     Better,
     GateMode,
     LoopKind,
@@ -41,6 +42,7 @@ from .option_values import (
     parse_real,
     read_address,
     read_collector,
+    read_search_server,
 )
 from .read_hooks import read_hooks
 from .request_params import read_headers, read_params
@@ -200,13 +202,15 @@ def _rules(value: object, now: float) -> list[Rule]:
 
 
 def _rule(row: object, now: float) -> Rule:
-    fix = 'write {verdict = "allow", command = "git status"}, with tool, path or command'
+    fix = 'write {verdict = "allow", command = "git status"}, with tool, path, command or host'
     if not isinstance(row, dict):
         raise UserError(f"{row!r} is not a rule: {fix}")
     fields = _table(cast("object", row), now)
     if fields.get("verdict") not in ("allow", "ask", "deny"):
         raise UserError(f"a rule needs a verdict, allow, ask or deny: {fix}")
-    wrong = [name for name in fields if name not in ("verdict", "tool", "path", "command")]
+    if "host" in fields:
+        fields["host"] = _host(fields["host"], now)
+    wrong = [name for name in fields if name not in ("verdict", "tool", "path", "command", "host")]
     if wrong or len(fields) == 1:
         raise UserError(f"a rule {f'cannot have {wrong[0]}' if wrong else 'must say what it is about'}: {fix}")
     return msgspec.convert(fields, Rule)
@@ -220,8 +224,8 @@ def _variable(value: object, now: float) -> str:
     raise UserError(f'{value!r} is not the name of a variable: write a name or a pattern, such as "MYAPP_*"')
 
 
-def _sandbox_host(value: object, now: float) -> str:
-    """Parse a host that commands may reach. Raises UserError."""
+def _host(value: object, now: float) -> str:
+    """Parse a host, as a list of hosts has it. Raises UserError."""
     del now
     try:
         return read_host(value if isinstance(value, str) else repr(value))
@@ -305,7 +309,7 @@ OPTIONS: dict[str, Option] = {
     "sandbox_env": Option("sandbox.env", _many(_variable), [], from_env=False),
     "sandbox_hide": Option("sandbox.hide", _many(_path), [], from_env=False, flag=False),
     "sandbox_show": Option("sandbox.show", _many(_path), [], from_env=False, user_only=True, flag=False),
-    "sandbox_host": Option("sandbox.hosts", _many(_sandbox_host), [], from_env=False, user_only=True),
+    "sandbox_host": Option("sandbox.hosts", _many(_host), [], from_env=False, user_only=True),
     "layers_live": Option("layers.live", _many(_folder), [], from_env=False, flag=False),
     "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
     "mcp": Option("mcp.servers", read_servers, [], from_env=False, flag=False),
@@ -334,6 +338,9 @@ OPTIONS: dict[str, Option] = {
     "on_stall": Option("on_stall", _choice(ON_STALL)),
     "otel_endpoint": Option("otel.endpoint", read_collector, from_env=False, user_only=True, flag=False),
     "otel_content": Option("otel.content", _yes_or_no, False, from_env=False, user_only=True),
+    "search_provider": Option("search.provider", _choice(SEARCH_PROVIDERS), from_env=False, user_only=True, flag=False),
+    "search_api_base": Option("search.api_base", read_search_server, from_env=False, user_only=True, flag=False),
+    "search_key_from": Option("search.key_from", _text, from_env=False, user_only=True, flag=False),
     "runs_dir": Option("runs_dir", _text, user_only=True),
     "recipes": Option("recipes", _path, user_only=True, flag=False),
     "theme": Option("theme", _text, "dark", user_only=True, flag=False),

@@ -133,6 +133,17 @@ def read_address(value: object, now: float) -> str:
     return value.strip()
 
 
+def read_search_server(value: object, now: float) -> str:
+    """Read the address of a search provider. Raises UserError."""
+    del now
+    address = value.strip().rstrip("/") if isinstance(value, str) else ""
+    if not is_address(address) or {*"?#"} & {*address}:
+        raise UserError(f"{value!r} is not the address of a server: write it like http://127.0.0.1:8888")
+    if "@" in urlsplit(address).netloc:
+        raise UserError("the address of a search provider cannot contain a password: name its variable as key_from")
+    return address
+
+
 def read_collector(value: object, now: float) -> str:
     """Read the address of a collector of spans. Raises UserError."""
     del now

@@ -10,11 +10,26 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Literal, TypeVar, cast
+from urllib.parse import urlsplit
 
 from ..host.plain_files import read_plain
-from ..protocol import EFFORTS, ConfigError, Hook, LoopKind, McpServer, ModelSpec, OtelSpec, Rule, UserError
+from ..protocol import (
+    EFFORTS,
+    SEARCH_PROVIDERS,
+    ConfigError,
+    Hook,
+    LoopKind,
+    McpServer,
+    ModelSpec,
+    OtelSpec,
+    Rule,
+    SearchProvider,
+    UserError,
+    WebSearchSpec,
+)
 from .default_limits import FIELDS, default_budget, option_suggestion
 from .hook_scripts import with_scripts
+from .mcp_tables import is_loopback
 from .option_table import BY_CONFIG_KEY, GROUPS, OPTIONS, TOP_LEVEL_KEYS
 from .remembered import remembered_model
 from .request_params import refuse_account_fields
@@ -49,6 +64,14 @@ class Setting:
         if self.source == "several":
             return self.detail
         return f"{_ORIGINS.get(self.source, self.source)} {self.detail}".rstrip()
+
+
+_SEARCH_SERVERS: Mapping[SearchProvider, tuple[str | None, str | None]] = {
+    "searxng": (None, None),
+    "brave": ("https://api.search.brave.com", "BRAVE_API_KEY"),
+    "tavily": ("https://api.tavily.com", "TAVILY_API_KEY"),
+}
+"""The usual address of each search provider, and the variable with its key."""
 
 
 class Settings:
@@ -158,6 +181,23 @@ class Settings:
         """The user's settings of OpenTelemetry. None means that they have none."""
         endpoint, content = self.get("otel_endpoint", str), self.need("otel_content", bool)
         return OtelSpec(endpoint=endpoint, content=content) if endpoint is not None or content else None
+
+    @property
+    def web_search(self) -> WebSearchSpec | None:
+        """The provider of `web_search`, or None if none is set. Raises UserError."""
+        provider = self.choice("search_provider", SEARCH_PROVIDERS)
+        if provider is None:
+            return None
+        usual, key = _SEARCH_SERVERS[provider]
+        base = self.get("search_api_base", str) or usual
+        key = self.get("search_key_from", str) or key
+        if base is None:
+            raise UserError(f"[search] {provider} needs the address of your server: set api_base")
+        if key is not None and usual is None:
+            raise UserError(f"[search] {provider} has no keys: remove key_from")
+        if key is not None and base.startswith("http://") and not is_loopback(urlsplit(base).hostname or ""):
+            raise UserError(f"[search] {base} would get your key without encryption: write https://")
+        return WebSearchSpec(provider=provider, api_base=base, key_from=key)
 
     @property
     def theme(self) -> str:

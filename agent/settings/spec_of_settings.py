@@ -86,6 +86,7 @@ def to_spec(
         tiers=_tiers_of(settings, model),
         notify=settings.hook,
         otel=settings.otel,
+        web_search=settings.web_search,
         attended=not headless,
         instructions=_instructions(root),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft
+from ..gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft, WebDraft
 from ..gate.rebase import Conflict, rebase_draft, with_approved_bytes
 from ..gate.text_diff import split_bytes
 from ..host.file_errors import PathRefused, StaleFile, UnreadableFile, WriteFailed
@@ -21,6 +21,7 @@ from .mcp_drafts import McpCall, carry_out_call, plan_call
 from .reading.existing_files import SECONDS
 from .tool_result import ToolResult, Touched, failure
 from .tool_table import TOOLS
+from .web_tools import carry_out_request
 
 if TYPE_CHECKING:
     from ..gate.ruling import Ruling
@@ -105,6 +106,8 @@ async def carry_out(
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])
     if isinstance(decided, McpDraft):
         return await carry_out_call(decided, ruling, ctx)
+    if isinstance(decided, WebDraft):
+        return await carry_out_request(decided, ruling.note_for_model, ctx)
     if decided.written_by is not None:
         return ToolResult(ok=True, text=f"the change of {decided.path} is kept", summary="kept")
     if decided.before.exists and ruling.after == decided.before.data:

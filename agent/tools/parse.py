@@ -93,7 +93,7 @@ def _parsed_for_server(tool: McpTool, raw: str) -> Parsed:
 def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> Parsed:
     """Check the tool and its arguments. `names`: the offered tools. None means all. Never raises."""
     allowed = list(TOOLS) if names is None else [name for name in names if name in TOOLS]
-    exact = tool in allowed and TOOLS[tool].plan is not None
+    exact = tool in allowed and TOOLS[tool].plan is not None and TOOLS[tool].read is None
     if _is_deep(raw):
         if tool not in allowed:
             return Parsed(error=_no_such_tool(tool, allowed))

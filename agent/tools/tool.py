@@ -73,6 +73,16 @@ def gated_tool(
     return Tool(spec=spec, arguments=arguments, plan=plan)
 
 
+def web_tool(
+    spec: ToolSpec,
+    arguments: type[Arguments],
+    plan: Callable[[Arguments, ToolContext], Draft | ToolResult],
+    read: Callable[[Arguments, ToolContext], Awaitable[ToolResult]],
+) -> Tool:
+    """Return a tool whose calls pass the gate, except in a search that lists its hosts: there `read` answers them."""
+    return Tool(spec=spec, arguments=arguments, plan=plan, read=read)
+
+
 def text(about: str) -> dict[str, Any]:
     """Return the JSON Schema of a text."""
     return {"type": "string", "description": about}

@@ -42,6 +42,12 @@ class FetchUrl(msgspec.Struct, frozen=True):
     url: str
 
 
+class WebSearch(msgspec.Struct, frozen=True):
+    """Arguments of `web_search`."""
+
+    query: str
+
+
 class Edit(msgspec.Struct, frozen=True):
     """One block of text and its replacement."""
 

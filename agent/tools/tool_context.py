@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from ..sandbox.sandbox import Sandbox
     from .reading.fetching import Fetcher
     from .tool_result import ToolResult
+    from .web_tools import Web
 
 OUTPUT = "output:"
 """Prefix of the paths under which `read_file` reads outputs that were too long to show."""
+PAGE = f"{OUTPUT}web-"
+"""Prefix of the paths of outputs that are text from the web."""
 
 
 class Elsewhere(Protocol):
@@ -86,7 +89,9 @@ class ToolContext:
     limit: int = 12_000
     """Characters of a result."""
     fetcher: Fetcher | None = None
-    """Makes web requests. None means that `fetch_url` is off."""
+    """Makes the requests of a search that lists its hosts. None means that they pass the gate."""
+    web: Web | None = None
+    """What requests at the gate need. None means that the web is off."""
     background: Jobs = field(default_factory=NoJobs)
     """The commands that run in the background."""
     rules: Sequence[Rule] = ()
@@ -113,12 +118,17 @@ class ToolContext:
         self._outputs[name] = sha
         return name
 
+    def register_page(self, sha: str) -> str:
+        """Return the path under which `read_file` finds this blob as text from the web."""
+        return self.register_output(sha).replace(OUTPUT, PAGE)
+
     def register_named_output(self, name: str, sha: str) -> None:
         """Register an output under its own name."""
         self._outputs[OUTPUT + name] = sha
 
     def output(self, name: str) -> bytes:
         """Return the stored output of a call, or the output of a background command. Raises KeyError."""
+        name = OUTPUT + name.removeprefix(PAGE) if name.startswith(PAGE) else name
         live = self.background.output(name.removeprefix(OUTPUT))
         if live is not None:
             return live

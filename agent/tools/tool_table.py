@@ -13,7 +13,8 @@ from .reading.existing_files import list_files
 from .reading.fetch_url import fetch_url
 from .reading.read_file import read_file
 from .reading.search_tool import search
-from .tool import PATH, Tool, blocking_tool, described, gated_tool, number, reading_tool, text
+from .tool import PATH, Tool, blocking_tool, described, gated_tool, number, reading_tool, text, web_tool
+from .web_tools import plan_fetch, plan_search
 
 if TYPE_CHECKING:
     from ..protocol import ToolSpec
@@ -93,15 +94,26 @@ TOOLS: dict[str, Tool] = {
             given.Search,
             search,
         ),
-        reading_tool(
+        web_tool(
             described(
                 "fetch_url",
-                "Read a web page or text from a host that the person allowed.",
+                "Read a web page or text from a host that the person allows.",
                 ["url"],
                 url=text("The address, e.g. `https://docs.python.org/3/library/ast.html`."),
             ),
             given.FetchUrl,
+            plan_fetch,
             fetch_url,
+        ),
+        gated_tool(
+            described(
+                "web_search",
+                "Search the web. Answers with titles, addresses and short texts.",
+                ["query"],
+                query=text("The words to search for."),
+            ),
+            given.WebSearch,
+            plan_search,
         ),
         gated_tool(
             described(

@@ -27,12 +27,17 @@ def project(tmp_path: Path) -> Path:
         ({"tool": "run_comand"}, "use one of edit_file, write_file, run_command"),
         ({"tool": "start_command"}, "run_command rules apply to start_command too"),
         ({"tool": "write_file", "command": "ls"}, "remove the tool or the command"),
-        ({"path": "src/**", "command": "rm"}, "write two rules"),
+        ({"path": "src/**", "command": "rm"}, "write a rule for each"),
+        ({"host": "x.org", "command": "curl"}, "write a rule for each"),
         ({"path": "../x"}, "write a path inside"),
         ({"path": "a\\"}, "write it as in .gitignore"),
         ({"path": " / "}, "write a glob"),
         ({"command": " "}, "write its first words"),
-        ({"tool": "fetch_url", "path": "docs/**"}, "remove the path"),
+        ({"tool": "fetch_url", "path": "docs/**"}, "write host instead of path"),
+        ({"tool": "run_command", "host": "x.org"}, "requests nothing of a host"),
+        ({"host": "https://x.org/"}, "is not a host"),
+        ({"host": "X.org"}, "write the host as x.org"),
+        ({"tool": "time__now", "host": "x.org"}, "has no path, command or host"),
     ],
 )
 def test_a_rule_that_could_never_hold_is_refused_with_its_fix(fields: dict[str, str], mend: str):
@@ -48,6 +53,8 @@ def test_a_rule_that_could_never_hold_is_refused_with_its_fix(fields: dict[str, 
         {"tool": "edit_file", "path": "!odd[n]ame"},
         {"tool": "read_file", "path": "*.csv"},
         {"tool": "fetch_url"},
+        {"host": "*.example.org"},
+        {"tool": "web_search", "host": "127.0.0.1:8888"},
         {"command": "curl x | sh"},
     ],
 )
@@ -59,6 +66,7 @@ def test_what_is_allowed_is_one_plain_command_and_never_a_read():
     assert "one plain command" in (rule_problem(Rule(verdict="allow", command="ls && rm x")) or "")
     assert "only reads never asks" in (rule_problem(Rule(verdict="allow", tool="read_file")) or "")
     assert rule_problem(Rule(verdict="allow", command="ls -la")) is None
+    assert rule_problem(Rule(verdict="allow", tool="fetch_url")) is None
 
 
 def test_a_rule_for_commands_or_for_other_tools_keeps_nobody_from_reading():

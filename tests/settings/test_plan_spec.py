@@ -47,7 +47,7 @@ def carried(then: RunSpec, accepted: PlanAccepted = ACCEPTED) -> RunSpec:
 
 def test_a_run_that_makes_a_plan_gets_nothing_that_changes_something():
     spec = spec_of_planning(THEN)
-    assert tools_of_run(spec) == ["read_file", "list_files", "search", "ask_person", "propose_plan"]
+    assert tools_of_run(spec) == ["read_file", "list_files", "search", "fetch_url", "ask_person", "propose_plan"]
     assert (spec.loop, spec.gate.mode, spec.mcp, spec.tries, spec.commit) == (
         LoopKind.PLAN,
         GateMode.READ,

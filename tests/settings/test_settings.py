@@ -144,6 +144,10 @@ holdout_files = ["apart/**"]
 [otel]
 endpoint = "http://127.0.0.1:4318"
 content = true
+[search]
+provider = "searxng"
+api_base = "http://127.0.0.1:8888/"
+key_from = "SEARCH_KEY"
 [keys]
 approve = "f9"
 [interval]

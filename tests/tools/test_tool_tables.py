@@ -11,9 +11,9 @@ def test_each_tool_has_its_traits_and_each_traits_row_its_tool():
 
 
 def test_tools_that_read_have_a_function_and_those_that_pass_the_gate_a_plan():
-    assert {name for name, tool in TOOLS.items() if tool.read is not None} == set(tools_with("read"))
+    assert {name for name, tool in TOOLS.items() if tool.read is not None} == {*tools_with("read"), "fetch_url"}
     assert {name for name, tool in TOOLS.items() if tool.plan is not None} == set(
-        tools_with("change", "command", "agree")
+        tools_with("web", "change", "command", "agree")
     )
 
 

@@ -110,6 +110,6 @@ def _from_now_on(event: Event) -> list[str]:
             named = {name: "not limited" if value is None else value for name, value in limits.items()}
             return [f"{name} is {value} from now on" for name, value in named.items()]
         case RuleAdded(rule=rule):
-            return [f"{rule.verdict} {rule.command or rule.path or rule.tool or 'everything'} from now on"]
+            return [f"{rule.verdict} {rule.command or rule.path or rule.host or rule.tool or 'everything'} from now on"]
         case _:
             return []

@@ -17,7 +17,7 @@ from acp.schema import (
 
 from rundry.agent import TOOL_TRAITS, CommandEffects, ProposalOpened, RundryError, effect_lines, end_cut, proposal_title
 
-from ..gate.proposal_words import name
+from ..gate.proposal_words import body, name
 from ..text.show_text import one_line
 from .acp_text import MOST_FILE, code, fenced, words
 
@@ -30,6 +30,7 @@ _KINDS: Mapping[str, ToolKind] = {
     "list_files": "search",
     "search": "search",
     "fetch_url": "fetch",
+    "web_search": "fetch",
     "wake_after": "other",
     "finish": "think",
 }
@@ -101,7 +102,7 @@ def absolute(path: str, workspace: Path) -> str:
 
 def proposal_line(opened: ProposalOpened) -> str:
     """Return the title of a proposal."""
-    if opened.server is not None or opened.effects is not None or opened.plan is not None:
+    if opened.path is None and opened.command is None:
         return title_line(name(opened))
     return title_line(proposal_title(opened.tool, opened.path, opened.command, opened.added, opened.removed))
 
@@ -114,6 +115,8 @@ def proposal_content(opened: ProposalOpened, place: Place) -> Content:
         return _effects(opened.effects, place)
     if opened.plan is not None:
         return [text_content(fenced(place.hide(opened.plan)))]
+    if opened.url is not None:
+        return [text_content(fenced(place.hide(body(opened))))]
     if opened.path is None:
         return [text_content(_command_words(opened, place))]
     sides = _sides(opened.before, opened.after, place)

@@ -68,7 +68,7 @@ def in_flight(state: ViewState) -> Iterator[str]:
     """Yield a few words for each thing that the runner had begun and not ended."""
     for opened in state.proposals.values():
         of_command = f"changes of {opened.effects.command}" if opened.effects is not None else None
-        yield f"waited at the gate: {opened.path or opened.command or of_command or opened.tool}"
+        yield f"waited at the gate: {opened.path or opened.command or opened.url or of_command or opened.tool}"
     if state.question is not None:
         yield f"asked you: {state.question.question}"
     for index in state.at_call.values():

@@ -79,7 +79,8 @@ def what_of(opened: ProposalOpened) -> str:
         return f"changes of {one_line(opened.effects.command)}"
     if opened.plan is not None:
         return "plan"
-    about = path_line(opened.path) if opened.path else one_line(opened.command or opened.name or opened.server or "")
+    named = opened.command or opened.name or opened.server or opened.url or ""
+    about = path_line(opened.path) if opened.path else one_line(named)
     return f"{one_line(opened.tool)} {about}".strip()
 
 
@@ -120,7 +121,7 @@ def proposal_lines(opened: ProposalOpened, conflict: str | None) -> Iterator[str
         yield from (_coloured(line) for line in show(opened.diff).splitlines())
         return
     number = 0
-    for line in show(opened.diff or opened.command or opened.call or opened.plan or "").splitlines():
+    for line in show(opened.diff or opened.command or opened.call or opened.plan or opened.request).splitlines():
         if line.startswith("@@"):
             number += 1
             line = f"{line}  (hunk {number})"

@@ -86,7 +86,7 @@ def _order(proposal: ProposalOpened) -> int:
     """Return the place by risk. It only says what is shown first: each proposal is decided on its own."""
     if proposal.danger and proposal.beyond is None:
         return 0  # it needs approval in every mode
-    if proposal.beyond is not None or proposal.is_outside or proposal.server is not None:
+    if proposal.beyond is not None or proposal.is_outside or proposal.server is not None or proposal.url is not None:
         return 1  # it reaches the network, or something else outside of the sandbox
     return 2 if _deletes(proposal) else 3
 
@@ -284,7 +284,7 @@ class Review:
             why = None if sent.command_id is None else state.refused.get(sent.command_id)
             if why is not None:
                 del self._sent[name]
-                of = next((p.path or p.command or "" for p in self.waiting if p.proposal_id == name), "")
+                of = next((p.path or p.command or p.host or "" for p in self.waiting if p.proposal_id == name), "")
                 return f"not accepted: {why}" if name == self._shown else f"not accepted, {of}: {why}"
         return None
 

@@ -49,6 +49,9 @@ def name(proposal: ProposalOpened) -> str:
     verb = VERBS.get(proposal.tool, one_line(proposal.tool))
     if proposal.server is not None:
         return f"{_who(proposal)}{_call_name(proposal)}"
+    if proposal.url is not None:
+        what = "search the web with" if proposal.query is not None else "request a page of"
+        return f"{_who(proposal)}{what} {one_line(proposal.host or '')}"
     if proposal.path is None:
         return f"{_who(proposal)}{verb} a command"
     if verb == "run":
@@ -67,7 +70,7 @@ def about(proposal: ProposalOpened, hunks: int | None = None) -> str:
         is_new = proposal.before is None and proposal.after is not None
         what = counted(hunks or proposal.hunks, proposal.added, proposal.removed) if proposal.hunks else "empty"
         return f"new file  {what}" if is_new else what if proposal.hunks else ""
-    if proposal.server is not None:
+    if proposal.server is not None or proposal.url is not None:
         return ""
     if proposal.plan is not None:
         return plural(len(proposal.plan.partition("\n\n")[0].strip().splitlines()), "step")
@@ -103,7 +106,7 @@ def counted(hunks: int, added: int, removed: int) -> str:
 
 def listed(proposal: ProposalOpened) -> str:
     """Return the name of a proposal for the list of waiting ones."""
-    if proposal.server is not None or proposal.effects is not None or proposal.plan is not None:
+    if proposal.path is None and proposal.command is None:
         return name(proposal)
     if proposal.path is None:
         return f"{_who(proposal)}run {one_line(proposal.command or '')[:32]}"
@@ -111,8 +114,8 @@ def listed(proposal: ProposalOpened) -> str:
 
 
 def body(proposal: ProposalOpened) -> str:
-    """Return a command, the arguments of a call or a plan in full, with a mark for each hidden character."""
-    return show(proposal.command or proposal.call or (proposal.plan or "").rstrip("\n"))
+    """Return a command, a URL, the arguments of a call or a plan in full, with a mark for each hidden character."""
+    return show(proposal.command or proposal.call or proposal.request or (proposal.plan or "").rstrip("\n"))
 
 
 def notes(
@@ -181,7 +184,8 @@ def allowed_words(proposal: ProposalOpened, *, prefix: bool = False) -> str:
     """Return what the rules of a proposal allow, or with `prefix` those of its prefixes: `pytest -q`, `tail -5`."""
     if proposal.path is not None:
         return f"edits of {path_line(proposal.path)}"
-    return ", ".join(map(_command_of, proposal.prefixes if prefix else rules_of(proposal)))
+    words = ", ".join(map(_command_of, proposal.prefixes if prefix else rules_of(proposal)))
+    return f"requests to {words}" if proposal.url is not None else words
 
 
 def allow_question(proposal: ProposalOpened, key: str, prefix_key: str, *, always: bool) -> list[str]:

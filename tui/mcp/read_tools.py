@@ -136,7 +136,7 @@ def proposal_of(opened: ProposalOpened, conflicts: Mapping[str, str], most: int)
         command=cut(opened.command or (opened.effects.command if opened.effects is not None else ""), most),
         diff=cut(_diff_of(opened), most),
         server=one_line(opened.server or ""),
-        call=cut(opened.call or "", most),
+        call=cut(opened.call or opened.request, most),
         asks=[one_line(reason)[:_LINE] for reason in opened.asks[:_MOST]],
         added=opened.added,
         removed=opened.removed,
@@ -155,7 +155,7 @@ def piece_of_proposal(followed: Follower, digest: str, offset: int) -> Piece:
     waiting = [opened for opened in followed.state.proposals.values() if opened.digest == digest]
     if not waiting:
         raise UserError("no proposal with this digest waits: read_run lists those that do")
-    whole = _diff_of(waiting[0]) or waiting[0].command or waiting[0].call or waiting[0].plan or ""
+    whole = _diff_of(waiting[0]) or waiting[0].command or waiting[0].call or waiting[0].plan or waiting[0].request
     text, end = whole[offset : offset + PIECE], offset + PIECE
     return Piece(text=cut(text, PIECE), total=len(whole), next_offset=end if end < len(whole) else None)
 

@@ -22,6 +22,8 @@ def rule_words(rule: Rule) -> str:
     """Return what a rule allows: `edits of src/calc.py`, or the first words of a command."""
     if rule.path is not None:
         return f"edits of {path_line(rule.path)}"
+    if rule.host is not None:
+        return f"requests to {one_line(rule.host)}{f' by {rule.tool}' if rule.tool else ''}"
     return one_line(rule.command or rule.tool or "everything")
 
 

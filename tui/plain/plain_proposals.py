@@ -164,6 +164,9 @@ def proposal_lines(
     elif opened.plan is not None:
         yield f"Proposal{count}: a plan."
         yield from (f"plan: {line}" for line in body(opened).split("\n") if line)
+    elif opened.url is not None:
+        yield f"Proposal{count}: {name(opened)}."
+        yield from (f"url: {line}" if not at else line for at, line in enumerate(body(opened).split("\n")))
     elif opened.path is None:
         yield f"Proposal{count}: {name(opened)}."
         yield from (f"command: {line}" for line in body(opened).split("\n"))

@@ -33,7 +33,8 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     diff: str = ""
     """Unified diff of the whole change; of what a command would change, the first 100,000 characters or so."""
     digest: str = ""
-    """Digest of the exact action: the new content, the command line with its folder, or a call's arguments."""
+    """Digest of the exact action: the new content, the command line with its folder, a call's arguments, or the URL
+    of a request."""
     call_id: str = ""
     before: str | None = None
     """Blob of the file content on which the proposal is based, or None if the file did not exist."""
@@ -76,8 +77,19 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     """The arguments of the call as JSON, or what differs from the accepted list of tools."""
     plan: str | None = None
     """A plan with its check, as the text that a person can edit."""
+    url: str | None = None
+    """The URL of a web request, as it is sent."""
+    host: str | None = None
+    """The host of that URL as a rule has it: with its port, if that is neither 80 nor 443."""
+    query: str | None = None
+    """The words of a web search."""
     effects: CommandEffects | None = None
     """What a command would change, instead of one path. `hunks`, `added` and `removed` then count all entries."""
+
+    @property
+    def request(self) -> str:
+        """A web request as text: its URL, and below it the words of a search. Empty if it is something else."""
+        return (self.url or "") + (f"\nfor: {self.query}" if self.query is not None else "")
 
 
 class ProposalRebased(EventBase, frozen=True, kw_only=True):

@@ -12,9 +12,10 @@ import msgspec
 
 from .mcp import server_of
 
-ToolEffect = Literal["read", "change", "command", "mcp", "stop", "wait", "ask", "plan", "agree", "finish", "end"]
+ToolEffect = Literal["read", "web", "change", "command", "mcp", "stop", "wait", "ask", "plan", "agree", "finish", "end"]
 """What a call does. `change`, `command` and `mcp` pass the gate: they write a file, run a command line, or call a tool
-of an MCP server. `agree` passes it as well: a person accepts a plan. `wait` waits without a model call. `finish` ends
+of an MCP server. `web` requests something of a host, and passes it too, except in a search that lists its hosts.
+`agree` passes it as well: a person accepts a plan. `wait` waits without a model call. `finish` ends
 the task with an answer, and `end` ends a work that has its own tool for its result."""
 EndingTool = Literal["finish", "wake_after", "report", "judge", "propose"]
 """The tools with the effect `finish` or `end`."""
@@ -33,8 +34,6 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
     path: str | None = "path"
     """For a tool that reads or waits: the argument to compare with the path of a `deny` rule. None means that no
     argument is a path of the workspace."""
-    needs_hosts: bool = False
-    """Whether it is offered only to a search that may contact hosts."""
     left_out: LeftOut | None = None
     """When it is left out for a small window. None means never."""
     for_person: bool = False
@@ -45,7 +44,8 @@ TOOL_TRAITS: dict[str, ToolTraits] = {
     "read_file": ToolTraits(effect="read", verb="read", subject="path", for_person=True),
     "list_files": ToolTraits(effect="read", verb="list", subject="path", left_out="second", for_person=True),
     "search": ToolTraits(effect="read", verb="search", subject="pattern", left_out="second", for_person=True),
-    "fetch_url": ToolTraits(effect="read", verb="fetch", subject="url", path=None, needs_hosts=True, left_out="second"),
+    "fetch_url": ToolTraits(effect="web", verb="fetch", subject="url", path=None, left_out="second"),
+    "web_search": ToolTraits(effect="web", verb="search the web for", subject="query", path=None, left_out="second"),
     "edit_file": ToolTraits(effect="change", verb="edit", subject="path", for_person=True),
     "write_file": ToolTraits(effect="change", verb="write", subject="path", for_person=True),
     "run_command": ToolTraits(effect="command", verb="run", subject="command", left_out="third", for_person=True),
@@ -89,5 +89,5 @@ def ending_tool(name: str) -> EndingTool:
 
 
 def reading_tools(hosts: Sequence[str]) -> list[str]:
-    """Return the names of the reading tools that are offered. `hosts`: what the run may contact."""
-    return [name for name in tools_with("read") if hosts or not TOOL_TRAITS[name].needs_hosts]
+    """Return the names of the tools that a search offers for reading. `hosts`: what it may contact."""
+    return [*tools_with("read"), *(["fetch_url"] if hosts else [])]

@@ -69,7 +69,7 @@ def handoff_record(facts: RunFacts, reason: str, blobs: Blobs) -> HandoffRecord:
                 tool=p.tool,
                 path=p.path,
                 command=p.command,
-                call=None if (text := p.call or p.plan) is None else noted_cut(text, _DIFF),
+                call=None if (text := p.call or p.plan or p.request or None) is None else noted_cut(text, _DIFF),
                 diff=noted_cut(
                     p.diff if p.effects is None else "\n".join([*effect_lines(p.effects), "", p.diff]), _DIFF
                 ),

@@ -47,6 +47,9 @@ UNKNOWN_CALL = (
     "interrupted: the program stopped while this call of an MCP server ran, so it may have been carried out. "
     "Check before you repeat it."
 )
+UNKNOWN_REQUEST = (
+    "interrupted: the program stopped during this request, and its answer is lost. Repeat it if you need it."
+)
 STALE = "not run: the program stopped before this write, and the file was changed by somebody else since"
 SUPERSEDED = "not run: the person sent a message instead"
 
@@ -192,6 +195,8 @@ def _accept(run: LiveRun, call: ToolCall, opened: ProposalOpened, events: Events
 
 async def _unknown(run: LiveRun, proposal: ProposalOpened, events: Events) -> str:
     """Return the result for an approved command or call during which its runner died."""
+    if proposal.url is not None:
+        return UNKNOWN_REQUEST
     applied = list[str]()
     if run.ctx.layers is not None and proposal.server is None:
         applied = await finish_accepted(run.ctx, run.ctx.layers, events)

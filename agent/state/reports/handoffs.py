@@ -128,7 +128,7 @@ def _proposal(proposal: OpenProposal, digest: str | None) -> list[str]:
     if proposal.command is not None:
         return [*head, *_fenced(proposal.command, "sh"), ""]
     if proposal.call is not None:
-        return [*head, *_fenced(proposal.call, "" if proposal.tool == "propose_plan" else "json"), ""]
+        return [*head, *_fenced(proposal.call, "json" if proposal.call.startswith("{") else ""), ""]
     return [*head, *_fenced(proposal.diff, "diff"), ""]
 
 

@@ -171,7 +171,7 @@ def _subject(opened: ProposalOpened) -> str:
         return f"what `{opened.effects.command}` would change"
     if opened.plan is not None:
         return "a plan"
-    return f"{opened.tool} {opened.path or opened.command or opened.server or opened.tool}"
+    return f"{opened.tool} {opened.path or opened.command or opened.server or opened.url or opened.tool}"
 
 
 def _show_command(line: RunLine, proposals: Sequence[ProposalOpened]) -> str:

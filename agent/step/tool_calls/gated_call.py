@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, PlanDraft, digest_of_draft
+from ...gate.draft import (
+    CommandDraft,
+    Draft,
+    EffectsDraft,
+    FileDraft,
+    McpDraft,
+    PlanDraft,
+    WebDraft,
+    digest_of_draft,
+)
 from ...gate.notes_for_model import comment_line
 from ...gate.stored_drafts import is_file_change, stored_draft
 from ...gate.waiting_proposal import StoredProposal
@@ -104,6 +113,10 @@ async def _pass_gate(
         if ruling.approved and isinstance(ruling.draft, (CommandDraft, McpDraft)):
             gated.result = await _run(ctx, call.call_id, arguments, ruling.draft, ruling, events)
             return gated
+        if ruling.approved and isinstance(ruling.draft, WebDraft):
+            with ctx.limits.running():
+                gated.result = await ctx.activity.interruptible(carry_out(ruling.draft, ruling, ctx.tools))
+            return gated
         if ruling.approved and isinstance(ruling.draft, PlanDraft):
             gated.result = accept_plan(ctx, ruling.after or b"", ruling.reason, events)
             return gated
@@ -134,7 +147,7 @@ def _drafted(
     if opened is None:
         return draft, None
     if (
-        isinstance(draft, (CommandDraft, McpDraft, PlanDraft))
+        isinstance(draft, (CommandDraft, McpDraft, PlanDraft, WebDraft))
         and digest_of_draft(draft, ctx.sandbox.kind) == opened.digest
     ):
         return draft, opened
@@ -237,4 +250,6 @@ def _what(draft: Draft) -> str:
         return draft.arguments
     if isinstance(draft, PlanDraft):
         return ""
+    if isinstance(draft, WebDraft):
+        return draft.query or draft.url
     return draft.command if isinstance(draft, (CommandDraft, EffectsDraft)) else draft.path

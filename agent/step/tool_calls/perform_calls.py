@@ -149,7 +149,7 @@ def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) ->
 async def _perform(ctx: RunContext, made: Sequence[_ParsedCall], events: Events, outcome: CallResults) -> CallResults:
     outcome.places = _places_of(made, ctx.tools.workspace.root)
     try:
-        for batch in _batches_of(made, ctx.tools.workspace.root):
+        for batch in _batches_of(made, ctx):
             try:
                 await refresh_unit(ctx, events)
             except LayerRefused as refused:
@@ -181,13 +181,14 @@ class _ParsedCall:
         return None if self.parsed.error is not None else traits_of(self.call.tool).effect
 
 
-def _batches_of(calls: Sequence[_ParsedCall], root: Path) -> list[list[_ParsedCall]]:
+def _batches_of(calls: Sequence[_ParsedCall], ctx: RunContext) -> list[list[_ParsedCall]]:
     """Group adjacent reads, and adjacent changes of different files. The call that ends the work comes last."""
     batches: list[list[_ParsedCall]] = []
     files: set[str] = set()
     for one in sorted(calls, key=lambda call: call.effect in ("finish", "end")):
-        last, file = batches[-1][-1] if batches else None, _changed_file(one, root)
-        if last is not None and last.effect == one.effect == "read" and len(batches[-1]) < _PARALLEL_READS:
+        last, file = batches[-1][-1] if batches else None, _changed_file(one, ctx.tools.workspace.root)
+        is_next_read = last is not None and _only_reads(last, ctx) and _only_reads(one, ctx)
+        if is_next_read and len(batches[-1]) < _PARALLEL_READS:
             batches[-1].append(one)
         elif file is not None and files and file not in files:
             batches[-1].append(one)
@@ -196,6 +197,11 @@ def _batches_of(calls: Sequence[_ParsedCall], root: Path) -> list[list[_ParsedCa
             batches.append([one])
             files = set() if file is None else {file}
     return batches
+
+
+def _only_reads(one: _ParsedCall, ctx: RunContext) -> bool:
+    """Return whether the call passes no gate. Requests do in a search that lists its hosts."""
+    return one.effect == "read" or (one.effect == "web" and ctx.tools.fetcher is not None)
 
 
 def _places_of(calls: Sequence[_ParsedCall], root: Path) -> dict[str, tuple[int, int]]:
@@ -223,7 +229,7 @@ async def _together(ctx: RunContext, batch: Sequence[_ParsedCall], events: Event
     """Run several calls in parallel. Each has its result at the end, even after an interrupt."""
     if len(batch) == 1:
         await _answer(ctx, batch[0], events, outcome)
-    elif batch[0].effect == "read":
+    elif _only_reads(batch[0], ctx):
         ends = await asyncio.gather(*(_answer(ctx, one, events, outcome) for one in batch), return_exceptions=True)
         _raise_worst([end for end in ends if end is not None])
     else:
@@ -341,11 +347,6 @@ async def _run(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallR
     if refused := await refused_before_tool(ctx, one.call, one.parsed, events):
         return refused
     match traits_of(one.call.tool).effect:
-        case "read":
-            with ctx.limits.running():
-                return await ctx.activity.interruptible(
-                    run_reading_tool(one.call.tool, one.parsed.arguments, ctx.tools)
-                )
         case "wait":
             return await _wait_for(ctx, one, events, outcome)
         case "ask":
@@ -358,8 +359,13 @@ async def _run(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallR
             return _keep_plan(ctx.tools, one, events)
         case "stop":
             return await _stop_command(ctx.tools, ctx.background, one, events)
-        case "change" | "command" | "mcp" | "agree":
-            return await _at_gate(ctx, one, events, outcome)
+        case "read" | "web" | "change" | "command" | "mcp" | "agree":
+            return await (_read(ctx, one) if _only_reads(one, ctx) else _at_gate(ctx, one, events, outcome))
+
+
+async def _read(ctx: RunContext, one: _ParsedCall) -> ToolResult:
+    with ctx.limits.running():
+        return await ctx.activity.interruptible(run_reading_tool(one.call.tool, one.parsed.arguments, ctx.tools))
 
 
 async def _at_gate(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> ToolResult | None:

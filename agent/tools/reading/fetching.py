@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,6 +38,7 @@ _TEXT = ("application/json", "application/xml", "application/javascript", "appli
 _LINKS = 200
 """Number of links listed for a page."""
 _LONGEST_WAY = 300
+_NO_TEXT = "This is not text, so it cannot be read."
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +50,8 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """Text for the model: the source, the text and the links, or why there is none."""
     summary: str
     """A few words for the screen."""
+    is_foreign: bool = False
+    """Whether the text is the answer of a server."""
 
 
 class Fetcher:
@@ -59,12 +62,23 @@ class Fetcher:
     Redirects are followed while their hosts are on the list.
     """
 
-    def __init__(self, hosts: Sequence[str], *, limit: int = MOST, seconds: float = SECONDS) -> None:
-        """Check the hosts. Raises UserError for an invalid one; the text names it and the fix."""
+    def __init__(
+        self,
+        hosts: Sequence[str],
+        *,
+        addresses: frozenset[str] = frozenset(),
+        denies: Callable[[str], str | None] | None = None,
+        limit: int = MOST,
+        seconds: float = SECONDS,
+    ) -> None:
+        """Check the hosts. Raises UserError for an invalid one; the text names it and the fix.
+
+        `addresses`: more addresses to which a name may resolve. `denies`: returns why a rule refuses a URL.
+        """
         self._origins = host_origins(hosts)
         self.hosts = list(hosts)
-        self._limit, self._seconds = limit, seconds
-        self._addresses = frozenset(found for host in hosts if (found := address_in_entry(host)) is not None)
+        self._denies, self._limit, self._seconds = denies, limit, seconds
+        self._addresses = addresses | {found for host in hosts if (found := address_in_entry(host)) is not None}
 
     async def fetch(self, url: str, *, seconds: float | None = None) -> Fetched:
         """Fetch a URL. Never raises because of the URL or the server. `seconds` shortens the time-out."""
@@ -105,7 +119,8 @@ class Fetcher:
         connector = TCPConnector(resolver=Resolver(), use_dns_cache=False, force_close=True, ssl=tls())
         async with open_session(connector, seconds, agent="fetch_url") as session:
             for _ in range(1 + _HOPS):
-                self._require(url)
+                if (why := self.why_not(url, came)) is not None:
+                    raise UrlRefused(why)
                 async with session.get(URL(url, encoded=True), allow_redirects=False) as answer:
                     target = answer.headers.get("Location") if answer.status in _MOVED else None
                     if target is None:
@@ -113,10 +128,12 @@ class Fetcher:
                     url = normalized_url(join_url(url, target) or target)
         raise UrlRefused(f"{came} redirects more than {_HOPS} times")
 
-    def _require(self, url: str) -> None:
-        """Raise UrlRefused if the host of the URL is not on the list."""
+    def why_not(self, url: str, came: str) -> str | None:
+        """Return why this URL may not be requested, or None. `came`: the URL that led to it."""
+        del came
         if origin(url) not in self._origins:
-            raise UrlRefused(f"{origin(url)} is not on the list of hosts: use one of {', '.join(self.hosts)}")
+            return f"{origin(url)} is not on the list of hosts: use one of {', '.join(self.hosts)}"
+        return None if self._denies is None else self._denies(url)
 
     async def _read(self, came: str, url: str, answer: ClientResponse) -> Fetched:
         kind, charset = content_type(answer)
@@ -124,21 +141,21 @@ class Fetcher:
         head = f"{url}: {status}{f', {kind}' if kind else ''}" + (f" (redirected from {came})" if came != url else "")
         ok = 200 <= answer.status < 300
         if kind and not (is_html(kind, b"") or kind.startswith("text/") or kind.startswith(_TEXT) or "+" in kind):
-            return Fetched(ok=False, text=f"{head}\nThis is not text, so it cannot be read.", summary="no text")
+            return Fetched(is_foreign=True, ok=False, text=f"{head}\n{_NO_TEXT}", summary="no text")
         body, whole = await bounded_body(answer, self._limit)
         text = decode_page(body, charset)
         if is_html(kind, body):
             try:
                 page = await asyncio.to_thread(_page, text, url)
             except UnreadablePage as unreadable:
-                return Fetched(ok=False, text=f"{head}\n{unreadable}", summary="not readable")
+                return Fetched(is_foreign=True, ok=False, text=f"{head}\n{unreadable}", summary="not readable")
         elif not kind and b"\0" in body:
-            return Fetched(ok=False, text=f"{head}\nThis is not text, so it cannot be read.", summary="no text")
+            return Fetched(is_foreign=True, ok=False, text=f"{head}\n{_NO_TEXT}", summary="no text")
         else:
             page = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         cut = "" if whole else f"\n[only its first {self._limit:,} bytes were read]"
         shown = page if page.strip() else "[it is empty]"
-        return Fetched(ok=ok, text=f"{head}\n\n{shown}{cut}", summary=status)
+        return Fetched(is_foreign=True, ok=ok, text=f"{head}\n\n{shown}{cut}", summary=status)
 
 
 def _page(text: str | bytes, url: str) -> str:

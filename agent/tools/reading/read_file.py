@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ...extend.skills.find_skills import load_skill, skill_body
 from ...extend.skills.folder_content import BadSkill
 from ...host.file_errors import PathRefused, UnreadableFile
@@ -13,8 +15,9 @@ from ...host.terminal_text import plain
 from ...protocol import SKILL, Skill
 from ...protocol.text.counts import plural
 from ..fit_text import fitting, lines_of, numbered
-from ..tool_context import OUTPUT, ToolContext
+from ..tool_context import OUTPUT, PAGE, ToolContext
 from ..tool_result import ToolResult, failure
+from ..web.foreign_text import fenced
 from .existing_files import existing
 
 if TYPE_CHECKING:
@@ -28,7 +31,9 @@ def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:
             text = plain(ctx.output(args.path))
         except KeyError:
             return failure(f"there is no stored output {args.path}", "no such output")
-        return _lines(args, text, ctx)
+        result = _lines(args, text, ctx)
+        is_foreign = result.ok and args.path.startswith(PAGE)
+        return msgspec.structs.replace(result, text=fenced(result.text)) if is_foreign else result
     if args.path.startswith(SKILL):
         found = _read_skill(args.path, ctx)
         return found if isinstance(found, ToolResult) else _lines(args, plain(found), ctx)

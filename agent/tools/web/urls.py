@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ...host.address_hosts import Target, read_target
 from ...protocol import UserError
 from ...protocol.text.shorten_text import end_cut
 
@@ -74,6 +75,15 @@ def is_normalized(url: str) -> bool:
 def origin(url: str) -> str:
     """Return scheme, host and port of a URL from `normalized_url` or `join_url`, with the user name if it has one."""
     return url[: url.index("/", 8)]
+
+
+def target_of(url: str) -> Target:
+    """Return host and port of a URL from `normalized_url`. Raises UrlRefused."""
+    scheme, _, authority = origin(url).partition("://")
+    found = read_target(authority, 443 if scheme == "https" else 80)
+    if found is None:
+        raise UrlRefused(f"{end_cut(authority, 200)} is not the name of a host")
+    return found
 
 
 def host_origins(hosts: Iterable[str]) -> frozenset[str]:

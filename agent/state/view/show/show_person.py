@@ -166,7 +166,9 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
     waits = bool(event.asks)
     index = state.at_call.get(event.call_id)
     title = proposal_title(event.tool, event.path, event.command, event.added, event.removed)
-    if event.effects is not None:
+    if event.url is not None:
+        title = f"{title} {event.query or event.url}"
+    elif event.effects is not None:
         title = event.effects.heading or f"changes of {event.effects.command}"
         _mark_as_ran(state)
     elif event.server is not None and not event.name:

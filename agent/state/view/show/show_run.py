@@ -212,7 +212,7 @@ def _changed(state: ViewState, stamped: Stamped, event: _Change) -> None:
             if rule.verdict == "allow":
                 others = [each for each in state.allowed if each != rule]
                 state.allowed = [*others, rule] if is_new else others
-            what = rule.path or rule.command or rule.tool or "everything"
+            what = rule.path or rule.command or rule.host or rule.tool or "everything"
             done = "added" if is_new else "removed"
             note(state, stamped, f"rule {done}: {rule.verdict} {what}", right=_unless_person(event.by))
         case _:

@@ -1,0 +1,92 @@
+"""Decide on web requests by their host (docs/decisions/0043, 5). The mode of the gate does not count: a request leaves
+the sandbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from ..host.address_hosts import Target, split_host
+from ..host.internet import address_in_entry, may_resolve_to
+from ..protocol import Rule
+from ..protocol.tools.traits import tools_with
+from .policy import Verdict
+from .rules import RuleOffer, rule_text
+
+if TYPE_CHECKING:
+    from .draft import WebDraft
+
+_WEB = tools_with("web")
+_USUAL_PORTS = (80, 443)
+
+
+def applies_to_host(rule: Rule, tool: str, target: Target) -> bool:
+    """Return whether the rule is about requests of this tool to this host.
+
+    Without a port, `allow` means the ports 80 and 443, the others each port. A rule for the whole tool means all hosts.
+    """
+    if rule.path is not None or rule.command is not None or rule.tool not in (None, tool) or tool not in _WEB:
+        return False
+    allows = rule.verdict == "allow"
+    if rule.host is None:
+        return rule.tool is not None and (not allows or target.port in _USUAL_PORTS)
+    is_suffix, host, port = split_host(rule.host)
+    if port != target.port and (port is not None or (allows and target.port not in _USUAL_PORTS)):
+        return False
+    return target.host.endswith(f".{host}") if is_suffix else target.host == _canonical(host)
+
+
+def denial_of_host(rules: Sequence[Rule], tool: str, target: Target) -> str | None:
+    """Describe the rule that denies requests of this tool to this host, or return None."""
+    found = next((rule for rule in rules if rule.verdict == "deny" and applies_to_host(rule, tool, target)), None)
+    return None if found is None else f"a rule refuses it: {rule_text(found)}"
+
+
+def named_addresses(rules: Sequence[Rule], tool: str) -> frozenset[str]:
+    """Return the IP addresses that rules name for this tool: a host may resolve to them although they are local."""
+    named = [rule for rule in rules if rule.verdict != "deny" and rule.tool in (None, tool)]
+    return frozenset(found for rule in named if rule.host and (found := address_in_entry(rule.host)) is not None)
+
+
+def judge_web(draft: WebDraft, rules: Sequence[Rule]) -> Verdict:
+    """Return the verdict on a web request."""
+    target, tool = draft.target, draft.tool
+    if (denied := denial_of_host(rules, tool, target)) is not None:
+        return Verdict(action="deny", why=[denied])
+    spoken = [rule for rule in rules if applies_to_host(rule, tool, target)]
+    if is_local(target) and not draft.is_configured and not any(rule.host for rule in spoken):
+        return Verdict(
+            action="deny",
+            why=[
+                f"{draft.host} is an address of this machine or of its network, and no rule names it: "
+                f'the person can add {{verdict = "allow", tool = "{tool}", host = "{draft.host}"}} to [[gate.rules]]'
+            ],
+        )
+    if (asked := next((rule for rule in spoken if rule.verdict == "ask"), None)) is not None:
+        return Verdict(action="ask", why=[*draft.doubts, f"a rule asks: {rule_text(asked)}", *draft.notes])
+    if draft.doubts:
+        return Verdict(action="ask", why=[*draft.doubts, *draft.notes])
+    if (allowed := next((rule for rule in spoken if rule.verdict == "allow"), None)) is not None:
+        return Verdict(action="allow", why=[f"a rule allows it: {rule_text(allowed)}"])
+    offer = RuleOffer(rules=[Rule(verdict="allow", tool=tool, host=draft.host)])
+    return Verdict(action="ask", why=[*draft.notes, f"no rule allows requests to {draft.host}"], offer=offer)
+
+
+def is_local(target: Target) -> bool:
+    """Return whether the host itself says that it is not on the Internet. A name is resolved when it is requested."""
+    if target.host == "localhost" or target.host.endswith(".localhost"):
+        return True
+    try:
+        ip_address(target.host)
+    except ValueError:
+        return False
+    return not may_resolve_to(target.host, target.host, frozenset())
+
+
+def _canonical(host: str) -> str:
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host
