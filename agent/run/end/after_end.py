@@ -150,7 +150,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
         facts=facts,
         workspace=workspace,
         sandbox=sandbox,
-        env=commands_env(env, spec.gate, spec.model),
+        env=commands_env(env, spec.gate, spec.model, spec.web_search),
         stored=_stored(journal, facts),
         content=content,
     )

@@ -180,7 +180,8 @@ async def _tree(
         notes.append(f"commands can reach only these hosts: {', '.join(spec.gate.sandbox.hosts)}")
     if sandbox.why_no_loopback:
         notes.append(sandbox.why_no_loopback)
-    env = commands_env(inputs.process.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
+    models = (spec.model, changes.model or inputs.facts.model_spec)
+    env = commands_env(inputs.process.env, spec.gate, *models, spec.web_search)
     facts = inputs.facts
     stage = await stage_of(facts, mode, found, workspace, sandbox) if stages else None
     needs_copy = stages or (found.layers is None and found.units is not None)

@@ -34,7 +34,7 @@ def with_remote_tools(ctx: RunContext, order: Order) -> RunContext:
     from ...search.remote.assemble_remote import remote_tools
     from ...search.remote.on_worker import WORKER_FUNCTIONS
 
-    keys = key_names(spec.model, ctx.facts.model_spec)
+    keys = key_names(spec.model, ctx.facts.model_spec, spec.web_search)
     tools = replace(ctx.tools, elsewhere=remote_tools(ctx, finder, WORKER_FUNCTIONS, provider_key_names=keys))
     return replace(ctx, tools=tools)
 
@@ -153,7 +153,7 @@ def _remote_checks(ctx: RunContext, spec: FinderSpec) -> CheckRunner | None:
     from ...search.remote.assemble_remote import remote_checks
     from ...search.remote.on_worker import WORKER_FUNCTIONS
 
-    names = key_names(ctx.facts.spec.model, ctx.facts.model_spec)
+    names = key_names(ctx.facts.spec.model, ctx.facts.model_spec, ctx.facts.spec.web_search)
     return remote_checks(ctx, spec, WORKER_FUNCTIONS, provider_key_names=names)
 
 
@@ -162,5 +162,5 @@ def _remote(ctx: RunContext, spec: FinderSpec, crawler: Crawler | None) -> Worke
     from ...search.remote.assemble_remote import remote_worker
     from ...search.remote.on_worker import WORKER_FUNCTIONS
 
-    names = key_names(ctx.facts.spec.model, ctx.facts.model_spec)
+    names = key_names(ctx.facts.spec.model, ctx.facts.model_spec, ctx.facts.spec.web_search)
     return remote_worker(ctx, spec, WORKER_FUNCTIONS, crawler=crawler, provider_key_names=names)

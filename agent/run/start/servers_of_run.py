@@ -33,7 +33,7 @@ async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, lis
     model = ctx.models.of_run
     if isinstance(model, RemoteModel):
         await model.encoding_loaded()
-    keys = key_names(spec.model, changes.model or inputs.facts.model_spec)
+    keys = key_names(spec.model, changes.model or inputs.facts.model_spec, spec.web_search)
     live = await asyncio.to_thread(live_places, ctx.workspace, ctx.layers, spec.gate.sandbox.live, ctx.gate, ctx.guard)
     clients = [client_of(server, ctx.sandbox, ctx.workspace.seen, env, keys, live) for server in spec.mcp]
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...models.key_rule import KEY_NAMES
 from ...models.litellm_use.credentials import secret_names
 from ...sandbox.command_environment import command_env, omitted_variables
 
 if TYPE_CHECKING:
-    from ...protocol import GatePolicy, ModelSpec
+    from ...protocol import GatePolicy, ModelSpec, WebSearchSpec
+
+HasKey: TypeAlias = "ModelSpec | WebSearchSpec | None"
+"""A model, or the provider of a web search, with the variable of its key."""
 
 
-def commands_env(env: Mapping[str, str], gate: GatePolicy, *models: ModelSpec) -> dict[str, str]:
-    """Return the environment for the commands of a run that uses these models, without the keys of providers."""
-    return command_env(env, provider_key_names=key_names(*models), more=gate.sandbox.env)
+def commands_env(env: Mapping[str, str], gate: GatePolicy, *servers: HasKey) -> dict[str, str]:
+    """Return the environment for the commands of a run that uses these servers, without the keys of providers."""
+    return command_env(env, provider_key_names=key_names(*servers), more=gate.sandbox.env)
 
 
 def variables_left_out(env: Mapping[str, str], more: Sequence[str]) -> list[str]:
@@ -23,7 +26,7 @@ def variables_left_out(env: Mapping[str, str], more: Sequence[str]) -> list[str]
     return omitted_variables(env, provider_key_names=key_names(), more=more)
 
 
-def key_names(*specs: ModelSpec) -> set[str]:
-    """Return the names of the variables that hold keys of providers."""
+def key_names(*servers: HasKey) -> set[str]:
+    """Return the names of the variables that hold keys of providers, also of these."""
     known = {name for names in KEY_NAMES.values() for name in names}
-    return known | secret_names() | {spec.key_from for spec in specs if spec.key_from}
+    return known | secret_names() | {one.key_from for one in servers if one is not None and one.key_from}

@@ -81,6 +81,7 @@ def test_the_check_is_edited_at_the_gate_and_the_run_that_follows_ends_by_it_jud
         "read_file",
         "list_files",
         "search",
+        "fetch_url",
         "ask_person",
         "propose_plan",
     ]
