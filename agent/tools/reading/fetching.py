@@ -159,7 +159,7 @@ class Fetcher:
 
 
 def _page(text: str | bytes, url: str) -> str:
-    page = readable_content(text, url)
+    page = readable_content(text, url, marks_hidden=True)
     parts = [f"Title: {page.title}\n"] if page.title else []
     parts.append(page.text)
     if page.links:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,6 +26,11 @@ _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLANK_LINE_AFTER = frozenset(["p", "pre", "ul", "ol", "table", "blockquote", *_HEADINGS])
 _LONGEST_WORDS = 200
 """Maximum number of characters of the text of a link."""
+_HIDING = re.compile(
+    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:opacity|font-size)\s*:\s*0*\.?0*(?![.\d]))",
+    re.IGNORECASE,
+)
+"""A style that shows nothing. What a style sheet hides is not known."""
 _SPACE = re.compile(r"[^\S\xa0]+")
 
 
@@ -38,22 +43,31 @@ class Readable(msgspec.Struct, frozen=True, kw_only=True):
     """URL and text of each link, each URL once, in the order of the page."""
 
 
-def readable_content(page: str | bytes, url: str) -> Readable:
-    """Return the readable content of a page. `url`: its URL, for relative links. Raises UnreadablePage."""
+def readable_content(page: str | bytes, url: str, *, marks_hidden: bool = False) -> Readable:
+    """Return the readable content of a page. `url`: its URL, for relative links. Raises UnreadablePage.
+
+    `marks_hidden`: text that the page hides from a reader by an attribute is kept, and said to be hidden.
+    """
     tree = tree_of(page)
     title = tree.css_first("title")
-    writer = _Writer(base_of_links(tree, url))
+    hidden = {node.mem_id for node in tree.css("[hidden],[style]") if _is_hidden(node)} if marks_hidden else set[int]()
+    writer = _Writer(base_of_links(tree, url), hidden)
     if tree.body is not None:
         writer.write(tree.body)
     name = _SPACE.sub(" ", title.text()).strip() if title is not None else ""
     return Readable(title=name, text=writer.text(), links=list(writer.links.items()))
 
 
+def _is_hidden(node: LexborNode) -> bool:
+    attributes = node.attributes
+    return "hidden" in attributes or _HIDING.search(attributes.get("style") or "") is not None
+
+
 class _Writer:
     """Walks the tree without recursion, because a page may be nested deeper than Python's stack."""
 
-    def __init__(self, base: str) -> None:
-        self._base = base
+    def __init__(self, base: str, hidden: Collection[int]) -> None:
+        self._base, self._hidden = base, hidden
         self._lines: list[str] = []
         self._parts: list[str] = []
         """Pieces of the line that is being written."""
@@ -75,7 +89,11 @@ class _Writer:
                     self._add_text(node.text_content or "")
             elif enters:
                 self._enter(tag, node)
+                if self._hidden and node.mem_id in self._hidden:
+                    self._parts.append("[hidden on the page: ")
             else:
+                if self._hidden and node.mem_id in self._hidden:
+                    self._parts.append("]")
                 self._leave(tag)
 
     def _enter(self, tag: str, node: LexborNode) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -44,10 +44,11 @@ def rule(verdict: str, host: str, tool: str = "fetch_url") -> str:
     return f'[[gate.rules]]\nverdict = "{verdict}"\ntool = "{tool}"\nhost = "{host}"\n'
 
 
-def in_chat(home: Home, project: Path, server: ScriptedServer, *words: str, **more: object) -> Terminal:
+def in_chat(
+    home: Home, project: Path, server: ScriptedServer, *words: str, more: Mapping[str, str] | None = None
+) -> Terminal:
     options = ["--loop", "chat", "--model", "fake", "--api-base", server.base_url, *words]
-    env = {"BRAVE_API_KEY": KEY}
-    return home.screen("look it up", *options, cwd=project, env=env, **more)  # type: ignore[arg-type]
+    return home.screen("look it up", *options, cwd=project, env=more or {"BRAVE_API_KEY": KEY})
 
 
 def test_a_search_is_approved_once_and_the_next_one_asks_again(home: Home, project: Path, provider: SearchServer):
