@@ -314,6 +314,8 @@ VERBS: Mapping[str, Verb] = {
     ),
     "format": Verb("NAME", "set the edit format: auto, tools, functions, whole, blocks or constrained", _format),
     "scope": Verb("GLOB...", "let the run change these files, too", _scope),
-    "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _typed, after_end=True),
+    "deny": Verb(
+        "path:GLOB | command:WORDS | host:HOST", "deny from now on, for every tool and command", _typed, after_end=True
+    ),
 }
 """All verbs, in the order of the help."""

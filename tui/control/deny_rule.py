@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from rundry.agent import Rule, UserError
 
-_KINDS = ("path", "command")
+_KINDS = ("path", "command", "host")
 
 
 def parse_deny(text: str) -> Rule:
-    """Read `path:GLOB` or `command:WORDS`. Raises UserError."""
+    """Read `path:GLOB`, `command:WORDS` or `host:HOST`. Raises UserError."""
     kind, colon, value = text.strip().partition(":")
     value = value.strip()
     if not colon or kind not in _KINDS or not value or not value.isprintable():
-        raise UserError(f'deny {text.strip()[:60]!r}: write "path:GLOB" or "command:WORDS", such as "path:secrets/**"')
-    return Rule(verdict="deny", path=value) if kind == "path" else Rule(verdict="deny", command=value)
+        raise UserError(
+            f'deny {text.strip()[:60]!r}: write "path:GLOB", "command:WORDS" or "host:HOST", such as "path:secrets/**"'
+        )
+    return msgspec.convert({"verdict": "deny", kind: value}, Rule)
