@@ -221,7 +221,8 @@ class FilledFile(msgspec.Struct, frozen=True, kw_only=True):
 class WebSearchSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The provider of `web_search`."""
 
-    provider: SearchProvider
+    engine: SearchProvider
+    """Whose API it has."""
     api_base: str
     """Address of its server, without the path of a search."""
     key_from: str | None = None

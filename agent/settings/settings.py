@@ -197,7 +197,7 @@ class Settings:
             raise UserError(f"[search] {provider} has no keys: remove key_from")
         if key is not None and base.startswith("http://") and not is_loopback(urlsplit(base).hostname or ""):
             raise UserError(f"[search] {base} would get your key without encryption: write https://")
-        return WebSearchSpec(provider=provider, api_base=base, key_from=key)
+        return WebSearchSpec(engine=provider, api_base=base, key_from=key)
 
     @property
     def theme(self) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..sandbox.sandbox import Sandbox
     from .reading.fetching import Fetcher
     from .tool_result import ToolResult
-    from .web_tools import Web
+    from .web.web_access import Web
 
 OUTPUT = "output:"
 """Prefix of the paths under which `read_file` reads outputs that were too long to show."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -20,26 +18,15 @@ from .web.urls import UrlRefused, normalized_url, origin, target_of
 
 if TYPE_CHECKING:
     from ..host.address_hosts import Target
-    from ..journal.redact import Redactor
     from ..protocol import WebSearchSpec
     from .tool_arguments import FetchUrl, WebSearch
     from .tool_context import ToolContext
+    from .web.web_access import Web
 
 _LONG = 500
 """Characters behind the host from which a person looks at the URL, because it can carry data."""
 _LONGEST_QUERY = 400
 """Characters of a query that Brave Search accepts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Web:
-    """What requests of a run need, besides the rules."""
-
-    redactor: Redactor
-    """Finds secrets of this machine in what would be sent."""
-    search: WebSearchSpec | None
-    env: Mapping[str, str]
-    """Has the key of the search provider."""
 
 
 def plan_fetch(args: FetchUrl, ctx: ToolContext) -> WebDraft | ToolResult:

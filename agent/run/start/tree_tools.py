@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...extend.mcp.mcp_servers import no_servers
-from ...gate.web_policy import denial_of_host
 from ...protocol import LoopKind
 from ...step.formats.chat_edits import ChatEdits
 from ...step.formats.file_edits import FileEdits
 from ...tools.read_contents import ReadContents
 from ...tools.reading.fetching import Fetcher
 from ...tools.tool_context import ToolContext
-from ...tools.web.urls import target_of
-from ...tools.web_tools import Web
+from ...tools.web.web_access import Web
 from .usable_commands import UsableChecks
 
 if TYPE_CHECKING:
@@ -38,10 +36,6 @@ def tool_context(
 ) -> ToolContext:
     """Return the context for the tools of one tree."""
     finder, rules = facts.spec.finder, tree.gate.policy.rules
-
-    def denied(url: str) -> str | None:
-        return denial_of_host(rules, "fetch_url", target_of(url))
-
     return ToolContext(
         workspace=tree.workspace,
         env=tree.env,
@@ -50,7 +44,7 @@ def tool_context(
         mcp=no_servers(),  # `with_servers` adds them
         time_limits=limits,
         limit=_result_limit(models.of_run.window),
-        fetcher=Fetcher(finder.hosts, denies=denied) if finder is not None and finder.hosts else None,
+        fetcher=Fetcher(finder.hosts, rules=rules) if finder is not None and finder.hosts else None,
         web=Web(journal.redactor, facts.spec.web_search, os.environ),
         background=background,
         rules=rules,

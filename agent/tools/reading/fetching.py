@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...gate.web_policy import denial_of_host
 from ...host.internet import address_in_entry, may_resolve_to
 from ...host.tls import tls
 from ..web.page_markup import UnreadablePage
 from ..web.readable_page import readable_content
-from ..web.urls import UrlRefused, host_origins, join_url, normalized_url, origin
+from ..web.urls import UrlRefused, host_origins, join_url, normalized_url, origin, target_of
 from ..web.web_requests import (
     UnreadableBody,
     bounded_body,
@@ -27,6 +28,8 @@ from ..web.web_requests import (
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
     from aiohttp.abc import ResolveResult
+
+    from ...protocol import Rule
 
 MOST = 2_000_000
 """Largest body that is read, in decompressed bytes."""
@@ -67,17 +70,17 @@ class Fetcher:
         hosts: Sequence[str],
         *,
         addresses: frozenset[str] = frozenset(),
-        denies: Callable[[str], str | None] | None = None,
+        rules: Sequence[Rule] = (),
         limit: int = MOST,
         seconds: float = SECONDS,
     ) -> None:
         """Check the hosts. Raises UserError for an invalid one; the text names it and the fix.
 
-        `addresses`: more addresses to which a name may resolve. `denies`: returns why a rule refuses a URL.
+        `addresses`: more addresses to which a name may resolve. `rules`: those of the person, of which `deny` counts.
         """
         self._origins = host_origins(hosts)
         self.hosts = list(hosts)
-        self._denies, self._limit, self._seconds = denies, limit, seconds
+        self._rules, self._limit, self._seconds = rules, limit, seconds
         self._addresses = addresses | {found for host in hosts if (found := address_in_entry(host)) is not None}
 
     async def fetch(self, url: str, *, seconds: float | None = None) -> Fetched:
@@ -133,7 +136,7 @@ class Fetcher:
         del came
         if origin(url) not in self._origins:
             return f"{origin(url)} is not on the list of hosts: use one of {', '.join(self.hosts)}"
-        return None if self._denies is None else self._denies(url)
+        return denial_of_host(self._rules, "fetch_url", target_of(url)) if self._rules else None
 
     async def _read(self, came: str, url: str, answer: ClientResponse) -> Fetched:
         kind, charset = content_type(answer)

@@ -46,7 +46,7 @@ class Readable(msgspec.Struct, frozen=True, kw_only=True):
 def readable_content(page: str | bytes, url: str, *, marks_hidden: bool = False) -> Readable:
     """Return the readable content of a page. `url`: its URL, for relative links. Raises UnreadablePage.
 
-    `marks_hidden`: text that the page hides from a reader by an attribute is kept, and said to be hidden.
+    `marks_hidden`: text that the page hides from a reader by an attribute is kept, and marked as hidden.
     """
     tree = tree_of(page)
     title = tree.css_first("title")

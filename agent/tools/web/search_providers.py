@@ -35,7 +35,7 @@ class SearchFailed(Exception):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """One result."""
+    """A page that a provider found."""
 
     title: str
     url: str
@@ -44,7 +44,7 @@ class Found(msgspec.Struct, frozen=True):
 
 def search_url(search: WebSearchSpec, query: str) -> str:
     """Return the URL of a search. A provider that is asked with POST gets the words in the body."""
-    match search.provider:
+    match search.engine:
         case "searxng":
             # https://docs.searxng.org/dev/search_api.html
             return f"{search.api_base}/search?{urlencode({'q': query, 'format': 'json'})}"
@@ -56,7 +56,7 @@ def search_url(search: WebSearchSpec, query: str) -> str:
             # https://docs.tavily.com/documentation/api-reference/endpoint/search
             return f"{search.api_base}/search"
         case _:
-            assert_never(search.provider)
+            assert_never(search.engine)
 
 
 async def search_web(search: WebSearchSpec, url: str, query: str, *, key: str, seconds: float) -> list[Found]:
@@ -64,7 +64,7 @@ async def search_web(search: WebSearchSpec, url: str, query: str, *, key: str, s
     from aiohttp import ClientError, TCPConnector
     from yarl import URL
 
-    is_post = search.provider == "tavily"
+    is_post = search.engine == "tavily"
     body = msgspec.json.encode({"query": query, "max_results": _MOST}) if is_post else None
     connector = TCPConnector(use_dns_cache=False, force_close=True, ssl=tls())
     try:
@@ -75,7 +75,7 @@ async def search_web(search: WebSearchSpec, url: str, query: str, *, key: str, s
                 "POST" if is_post else "GET",
                 URL(url, encoded=True),
                 data=body,
-                headers=_headers(search.provider, key),
+                headers=_headers(search.engine, key),
                 allow_redirects=False,
             ) as answer,
         ):
@@ -93,10 +93,10 @@ async def search_web(search: WebSearchSpec, url: str, query: str, *, key: str, s
     except BROKEN_JSON:
         parsed = None
     if not 200 <= status < 300:
-        raise SearchFailed(_why_refused(search.provider, status, status_text(status, phrase), _table(parsed)))
+        raise SearchFailed(_why_refused(search.engine, status, status_text(status, phrase), _table(parsed)))
     if not isinstance(parsed, dict):
         raise SearchFailed("the answer is not JSON: look at the address of the provider in [search]")
-    return _results(search.provider, _table(cast(object, parsed)))
+    return _results(search.engine, _table(cast(object, parsed)))
 
 
 def _headers(provider: SearchProvider, key: str) -> dict[str, str]:
