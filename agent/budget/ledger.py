@@ -17,6 +17,7 @@ from ..protocol import (
     Budget,
     CallAdmitted,
     Charged,
+    CheckFinished,
     ChildSpent,
     Event,
     Fault,
@@ -138,6 +139,8 @@ class Ledger:
     """An event could not be read and may have been a charge."""
     model: str = ""
     """The model of the run: journals of early versions do not name it with each charge."""
+    check_seconds: float = 0.0
+    """Seconds that checks took. They count as busy time, too."""
     margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(our count, billed) of prompts whose usage the provider reported."""
     newest_prompts: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
@@ -199,6 +202,8 @@ class Ledger:
                 self.charge(charged, stamped.work, stamped.seq)
             case StepStarted():
                 self._add(Spent(steps=1))
+            case CheckFinished(seconds=seconds):
+                self.check_seconds += seconds
             case StepFinished(seconds=seconds):
                 self._add(Spent(seconds=seconds))
             case Said():
@@ -384,5 +389,7 @@ def _cost(listed: float | None, reported: float | None) -> float | None:
     return reported
 
 
-LEDGER_EVENTS = frozenset[type[Event]]((*USAGE_EVENTS, CallAdmitted, ModelSwitched, RunStarted, Said, Unknown))
+LEDGER_EVENTS = frozenset[type[Event]](
+    (*USAGE_EVENTS, CallAdmitted, CheckFinished, ModelSwitched, RunStarted, Said, Unknown)
+)
 """The events that change `Ledger`; all others are ignored."""

@@ -139,6 +139,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     held: Held = Held()
     """What may have been billed in addition, because calls were cut or reported no usage."""
     seconds: float = 0.0
+    check_seconds: float = 0.0
+    """How long checks took, in seconds."""
     files_changed: list[str] = []
     """Sorted paths, relative to the workspace, of the files that the model's tools changed."""
     staged: list[str] = []

@@ -53,9 +53,10 @@ def test_scores_are_bars_with_the_passes_that_moved_nothing():
     state = ViewState(improve=ImproveSpec(score="s", goal=Better.MAX, patience=3), stale=2)
     for number, score in enumerate((5.0, 9.0, 1.0)):
         state.scores.append(ScoreMeasured(score=score, best=9, kept=score != 1, stale_passes=0, number=number))
-    assert line(state, 100) == "score 1   best 9 max   ▅█▁   stale 2/3 ●●○"
+    assert line(state, 100) == "score 1   best 9, higher is better   ▅█▁   no better in 2 of 3 passes ●●○"
+    assert line(state, 60) == "score 1   best 9, higher is better   ▅█▁   no gain 2/3"
     state.improve = ImproveSpec(score="s", goal=Better.MIN, patience=3)
-    assert "▅▁█" in line(state, 100)
+    assert "lower is better   ▅▁█" in line(state, 100)
     assert all(len(line(state, width)) <= width for width in (50, 60, 80))
 
 

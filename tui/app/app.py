@@ -137,7 +137,8 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
                 commands[number].callback()
 
         if commands:
-            self.push_screen(CommandPicker(commands), chosen)
+            details = {action.label: action.detail for action in ACTIONS}
+            self.push_screen(CommandPicker(commands, details), chosen)
 
     def _about(self, action: Action) -> str:
         slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""

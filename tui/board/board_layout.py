@@ -216,7 +216,7 @@ def _sums(data: BoardData, view: BoardView, narrowed: Narrowed | None) -> list[R
     if view.is_open:
         return [[(data.keymap.named("{back} back"), palette.dim + action_style("back"))]]
     if narrowed is None:
-        return [tally(data) if view.tab == "findings" else []]
+        return [tally(data, has_words=words) for words in (True, False)] if view.tab == "findings" else [[]]
     counts: Row = [(narrowed.words, palette.needs_you)]
     wanted = " ".join([f"only {narrowed.only}"] * bool(narrowed.only) + [f"/{narrowed.text}"] * bool(narrowed.text))
     name, brief = (foreign(cells_cut(wanted, most), palette.needs_you, palette) for most in (_GROUP, _BRIEF_GROUP))

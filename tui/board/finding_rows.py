@@ -24,13 +24,14 @@ _LENS = 12
 _VERDICT = 19
 
 
-def tally(data: BoardData) -> Row:
-    """Return `17 ✓  42 ✗  3 judging`. A finding that no verifier judged does not count as ✓."""
+def tally(data: BoardData, *, has_words: bool) -> Row:
+    """Return `17 ✓  42 ✗  3 judging`, or with words. A finding that no verifier judged does not count as ✓."""
     palette, facts = data.palette, data.facts
     confirmed, refuted = facts.confirmed - facts.unverified, facts.refuted
+    good, bad = ("✓ confirmed", "✗ refuted") if has_words else ("✓", "✗")
     row: Row = [
-        (f"{confirmed} ✓", palette.verdict_good if confirmed else palette.faint),
-        (f"{refuted} ✗".rjust(len(f"{refuted} ✗") + 2), palette.verdict_bad if refuted else palette.faint),
+        (f"{confirmed} {good}", palette.verdict_good if confirmed else palette.faint),
+        (f"  {refuted} {bad}", palette.verdict_bad if refuted else palette.faint),
     ]
     if facts.unverified:
         found = plural(facts.unverified, "dead link") if data.is_crawl else f"{facts.unverified} unverified"

@@ -157,9 +157,10 @@ def _failures(state: ViewState, ended: RunEnded) -> str:
 
 
 def cost_words(ended: RunEnded | Outcome, *, estimated: bool = False) -> list[str]:
-    """Return steps, tokens, cost and time."""
+    """Return steps, tokens, cost, and time with the part that checks took."""
     usd = "$?" if ended.usd is None else f"{'~' if estimated else ''}${money(ended.usd)}"
-    return [plural(ended.steps, "step"), f"{short(ended.tokens.total)} tokens", usd, clock(ended.seconds)]
+    checks = f" (checks {clock(ended.check_seconds)})" if ended.check_seconds >= 1 else ""
+    return [plural(ended.steps, "step"), f"{short(ended.tokens.total)} tokens", usd, clock(ended.seconds) + checks]
 
 
 def changed_words(changed: Changed | None, ended: RunEnded | Outcome, *, is_brief: bool = False) -> str:

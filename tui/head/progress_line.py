@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -122,33 +124,33 @@ def _fill(room: int, reason: str, told: str) -> list[Piece]:
 def _scores(state: ViewState, width: int) -> list[Piece]:
     spec, newest = state.improve, state.scores[-1]
     assert spec is not None  # the caller checked this
-    head = [
-        Piece("score ", "name"),
-        Piece(f"{newest.score:g}", "number"),
-        Piece("   best ", "name"),
-        Piece(f"{newest.best:g}", "passed"),
-        Piece(f" {spec.goal.value}", "rest"),
-        Piece("   ", "gap"),
-    ]
-    if state.newest_try and state.outcome is None:
-        head.append(Piece(f"{state.newest_try}   ", "number"))
-    tail = _no_measurement(state.unmeasured, spec) if state.unmeasured else _no_improvement(state.stale, spec)
+    is_lower = spec.goal.value == "min"
+    words = [", lower is better" if is_lower else ", higher is better", ""]
+    tails = _no_measurement(state.unmeasured, spec) if state.unmeasured else _no_improvement(state.stale, spec)
+    now = [Piece(f"{state.newest_try}   ", "number")] if state.newest_try and state.outcome is None else []
+    score = [Piece("score ", "name"), Piece(f"{newest.score:g}", "number")]
+    best = [Piece("   best ", "name"), Piece(f"{newest.best:g}", "passed")]
+    forms = [([*score, *best, Piece(f"{better}   ", "rest"), *now], tail) for better, tail in product(words, tails)]
+    head, tail = next((form for form in forms if sum(map(_cells, form)) <= width), forms[-1])
     room = min(_MOST_BARS, width - _cells(head) - _cells(tail))
-    return [*head, *_bars(state.scores[-room:] if room > 0 else [], lower=spec.goal.value == "min"), *tail]
+    return [*head, *_bars(state.scores[-room:] if room > 0 else [], lower=is_lower), *tail]
 
 
-def _no_improvement(stale: int, spec: ImproveSpec) -> list[Piece]:
+def _no_improvement(stale: int, spec: ImproveSpec) -> list[list[Piece]]:
+    """Return `no better in 2 of 3 passes ●●○`, the longest form first."""
     shown = min(stale, spec.patience)
     dots = "●" * shown + "○" * (spec.patience - shown) if spec.patience <= _LEAST_REASON else ""
+    count = Piece(f"{stale} of {spec.patience} passes", "amber" if stale and stale >= spec.patience - 1 else "number")
+    said = [Piece("   no better in ", "name"), count]
     return [
-        Piece("   stale ", "name"),
-        Piece(f"{stale}/{spec.patience}", "amber" if stale and stale >= spec.patience - 1 else "number"),
-        Piece(f" {dots}", "rest"),
+        [*said, Piece(f" {dots}", "rest")],
+        said,
+        [Piece("   no gain ", "name"), replace(count, text=f"{stale}/{spec.patience}")],
     ]
 
 
-def _no_measurement(times: int, spec: ImproveSpec) -> list[Piece]:
-    return [Piece("   not measured ", "name"), Piece(f"{times}/{spec.patience}", "amber")]
+def _no_measurement(times: int, spec: ImproveSpec) -> list[list[Piece]]:
+    return [[Piece("   not measured in ", "name"), Piece(f"{times} of {spec.patience} passes", "amber")]]
 
 
 def _bars(scores: Sequence[ScoreMeasured], *, lower: bool) -> list[Piece]:

@@ -12,6 +12,8 @@ from ..text.ages import age_words
 
 MOST_MODELS = 5
 """Models listed on the first screen; the picker has all of them."""
+CONTEXT, PRICES = "context", "USD/1M in/out"
+"""Headings of the window of a model in tokens, and of its prices per million tokens (`price_words`)."""
 CHECKS: Mapping[str, str] = {
     "pyproject.toml": "pytest -q",
     "setup.py": "pytest -q",
@@ -81,6 +83,8 @@ class Section:
     rows: Sequence[Row]
     note: str = ""
     """A line below the rows."""
+    heads: Sequence[str] = ()
+    """The headings of the columns of `cells`."""
 
 
 def model_section(survey: Survey | None, chosen: ModelSpec | None, key: str) -> Section:
@@ -92,11 +96,14 @@ def model_section(survey: Survey | None, chosen: ModelSpec | None, key: str) -> 
     numbered = [Row(row.choice, row.label, row.cells, str(n)) for n, row in enumerate(rows, 1)]
     numbered.append(Row(RunDemo(), "demo", ("scripted, no key",), str(len(rows) + 1)))
     if survey is None:
-        return Section("Model", numbered, "looking for keys and local servers …")
+        return Section("Model", numbered, "looking for keys and local servers …", _HEADS)
     more = len(found) - len(rows)
     if more > 0:
         numbered.append(Row(PickModel(), f"{more} more", key=key))
-    return Section("Model", numbered, _missing(survey.missing, rows, key))
+    return Section("Model", numbered, _missing(survey.missing, rows, key), _HEADS)
+
+
+_HEADS = ("", CONTEXT, PRICES)
 
 
 def _is_same(model: ModelSpec, chosen: ModelSpec | None) -> bool:

@@ -11,11 +11,11 @@ from rundry.agent import Candidate, ModelSpec, Survey, candidates, discover, sho
 
 from ..keys.screen_keymap import keymap_of
 from ..text.show_text import one_line
-from .first_choices import price_words
+from .first_choices import CONTEXT, PRICES, price_words
 from .picker import Picker
 from .picker_rows import PickRow
 
-SOURCE, WINDOW, PRICE = 28, 7, 16
+SOURCE, WINDOW, PRICE = 28, 8, 15
 NARROW = 60
 """Cells of the list below which only name and window are shown."""
 
@@ -49,7 +49,8 @@ class ModelPicker(Picker[ModelSpec]):
         """Return the models that contain all typed words, then what to do with the text itself."""
         words = wanted.lower().split()
         fitting = [each for each in self._found if all(word in _searched(each) for word in words)]
-        rows = [PickRow(self._line(each), each.model) for each in fitting]
+        rows: list[PickRow[ModelSpec]] = [PickRow(self._heading())] if fitting else []
+        rows += [PickRow(self._line(each), each.model) for each in fitting]
         if _is_address(wanted) and not fitting:
             key = keymap_of(self).shown("take")
             rows.append(PickRow(Content.styled(f"{key} asks {one_line(wanted)} for its models", "$dim")))
@@ -58,6 +59,11 @@ class ModelPicker(Picker[ModelSpec]):
         if self._survey is None:
             rows.append(PickRow(Content.styled("looking for keys and local servers …", "$dim")))
         return [*rows, *self._missing(words)]
+
+    def _heading(self) -> Content:
+        where = self._source_width
+        names = " " * (self._name_width + where) + CONTEXT.rjust(WINDOW)
+        return Content.styled(names + (PRICES.rjust(PRICE) if where else ""), "$dim")
 
     def _line(self, candidate: Candidate) -> Content:
         style = "bold $bright" if candidate.model.name == self._current else "$foreground"

@@ -42,11 +42,20 @@ class SessionPicker(Picker[RunLine]):
         words = wanted.lower().split()
         shown = [run for run in self._runs if self._everywhere or run.workspace == self._here]
         rows = [PickRow(self._line(run), run) for run in shown if all(word in _searched(run) for word in words)]
-        if not rows:
-            elsewhere = keymap_of(self).named("no run of this folder: {session_folders} shows those of all folders")
-            why = "no runs yet" if not self._runs else "no such run" if words or self._everywhere else elsewhere
-            rows.append(PickRow(Content.styled(why, "$dim")))
-        return rows
+        if rows:
+            return [PickRow(self._heading()), *rows]
+        if not self._runs:
+            why = "no runs yet: {close_dialog}, then write what should be done"
+        elif not words and not self._everywhere:
+            why = "no run of this folder: {session_folders} shows those of all folders"
+        else:
+            why = "no run has this text" + ("" if self._everywhere else ": {session_folders} searches all folders")
+        return [PickRow(Content.styled(keymap_of(self).named(why), "$dim"))]
+
+    def _heading(self) -> Content:
+        where = "  folder".ljust(FOLDER) if self._everywhere else ""
+        names = f"{'state':<{STATE}}{'started':>{AGE}}{'USD':>{COST}}{where}  task"
+        return Content.styled(names, "$dim")
 
     def _line(self, run: RunLine) -> Content:
         where = [("  " + Path(run.workspace).name)[: FOLDER - 1].ljust(FOLDER)] if self._everywhere else []
@@ -79,6 +88,9 @@ class SessionPicker(Picker[RunLine]):
     def keys(self) -> Sequence[tuple[str, str]]:
         """Return the keys of the footer, each with its label."""
         scope = "this folder" if self._everywhere else "all folders"
+        if self.list.marked is None:
+            folders = [("session_folders", scope)] if self._runs else []
+            return (*folders, ("close_dialog", "back"))
         return (
             ("take", "open"),
             ("session_watch", "watch"),

@@ -80,7 +80,7 @@ class SpendScreen(ClosesOnce[None], ModalScreen[None]):
             yield _row(share, _tokens(share) / whole, column, is_now=is_now, has_bar=is_wide)
         if self._parts:
             yield Content("")
-            yield Content.styled(f"{'kind of work':<{column}} {'times':>6} {'':>15} {'usd':>8}", "$dim")
+            yield Content.styled(f"{'kind of work':<{column}} {'times':>6} {'tokens or time':>15} {'usd':>8}", "$dim")
         for part in self._parts:
             usd = "" if part.usd == 0 else "$?" if part.usd is None else money(part.usd)
             yield Content(f"{'  ' + part.name:<{column}} {part.number:>6} {part.amount:>15} {usd:>8}")
@@ -106,16 +106,16 @@ def spent_on(state: ViewState, journal: Journal | None) -> Iterator[Part]:
     if children:
         spent = sum(children.values(), Spent())
         usd = None if spent.unpriced else spent.usd
-        yield Part("child runs", len(children), f"{short(spent.tokens.total)} tokens", usd)
+        yield Part("child runs", len(children), short(spent.tokens.total), usd)
     stored = [] if journal is None else journal.read_types([ConversationCut, CheckFinished])
     events = [stamped.event for stamped in stored]
     cuts = [event.usd for event in events if isinstance(event, ConversationCut) and event.summary]
     if cuts:
         known = [usd for usd in cuts if usd is not None]
         yield Part("summaries", len(cuts), "", sum(known) if len(known) == len(cuts) else None)
-    checks = [event.seconds for event in events if isinstance(event, CheckFinished)]
+    checks = sum(isinstance(event, CheckFinished) for event in events)
     if checks:
-        yield Part("checks", len(checks), clock(sum(checks)), 0.0)
+        yield Part("checks", checks, clock(state.common.ledger.check_seconds), 0.0)
 
 
 def _tokens(share: ModelShare) -> int:

@@ -182,9 +182,10 @@ class Welcome(Widget):
         for section in self._sections:
             if rows and loose:
                 self._add(rows, Content(""), None)
-            self._add(rows, Content.styled(" " * INDENT + section.title, "$dim"), None)
+            columns = self._columns(section)
+            self._add(rows, self._title(section, *columns), None)
             for row in section.rows:
-                self._add(rows, self._row(row, section, is_marked=number == self._mark), number)
+                self._add(rows, self._row(row, section, *columns, is_marked=number == self._mark), number)
                 number += 1
             if section.note:
                 note = Content.styled(" " * (INDENT + 5) + one_line(section.note), "$dim")
@@ -194,12 +195,23 @@ class Welcome(Widget):
         rows.append(line)
         self._lines.append(number)
 
-    def _row(self, row: Row, section: Section, *, is_marked: bool) -> Content:
+    def _columns(self, section: Section) -> tuple[int, list[int]]:
+        """Return the width of the labels, and of each column of cells for which there is room."""
         widths = [max(_width(each.cells[n : n + 1]) for each in section.rows) for n in range(_most(section))]
+        heads = zip(widths, section.heads, strict=False)
+        widths[: len(section.heads)] = [max(width, len(head)) if width else 0 for width, head in heads]
         longest = min(max(_width([each.label]) for each in section.rows), self.size.width // 2)
         while widths and self._room(widths) < longest:
             widths.pop()
-        room = max(8, min(max(_width([each.label]) for each in section.rows), self._room(widths)))
+        return max(8, min(max(_width([each.label]) for each in section.rows), self._room(widths))), widths
+
+    def _title(self, section: Section, room: int, widths: Sequence[int]) -> Content:
+        """Return the title of a section, with the headings of its columns."""
+        title = (" " * INDENT + section.title).ljust(INDENT + 5 + room)
+        heads = [" " * GAP + head.rjust(width) for head, width in zip(section.heads, widths, strict=False) if width]
+        return Content.styled((title + "".join(heads)).rstrip(), "$dim")
+
+    def _row(self, row: Row, section: Section, room: int, widths: Sequence[int], *, is_marked: bool) -> Content:
         start = self._controller.start
         is_chosen = isinstance(row.choice, UseModel) and start is not None and row.choice.model == start.model
         label = Content.styled(one_line(row.label), "bold $bright" if is_marked or is_chosen else "$foreground")
@@ -209,8 +221,14 @@ class Welcome(Widget):
             " ",
             label.truncate(room, ellipsis=True, pad=True),
         ]
-        for cell, width in zip(row.cells, widths, strict=False):
-            parts += [" " * GAP, Content.styled(one_line(cell), "$dim").truncate(width, pad=True)]
+        heads = [*section.heads, *[""] * len(row.cells)]
+        for cell, width, head in zip(row.cells, widths, heads, strict=False):
+            text = Content.styled(one_line(cell), "$dim")
+            parts += (
+                [" " * GAP, text.pad_left(width - text.cell_length) if head else text.truncate(width, pad=True)]
+                if width
+                else []
+            )
         return Content.assemble(" " * INDENT, *parts).truncate(self.size.width, ellipsis=True)
 
     def _room(self, widths: Sequence[int]) -> int:

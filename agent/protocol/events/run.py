@@ -262,6 +262,7 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     usd: float | None = 0.0
     held: Held = Held()
     seconds: float = 0.0
+    check_seconds: float = 0.0
     files_changed: list[str] = []
     staged: list[str] = []
     seen: int = 0

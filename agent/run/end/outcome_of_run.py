@@ -65,6 +65,7 @@ def outcome_of(
         usd=None if spent.unpriced else spent.usd,
         held=spent.held,
         seconds=spent.seconds + seconds,
+        check_seconds=facts.common.ledger.check_seconds,
         files_changed=facts.files_changed,
         staged=facts.staged if staged is None else list(staged),
         failed_items=list(failed_items),

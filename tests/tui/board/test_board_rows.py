@@ -145,7 +145,7 @@ def test_each_finding_has_a_sign_and_its_votes():
     narrow = shown(board_data(middle_of_search()), 100)
     assert "judging 1/3" in line(narrow, "… ", "finding 1.2")
     assert "waits 0/3" in line(narrow, "finding 1.3")
-    assert "1 ✓  1 ✗  2 judging" in whole
+    assert "1 ✓ confirmed  1 ✗ refuted  2 judging" in whole
 
 
 def test_a_persons_verdict_a_duplicate_and_a_finding_sent_back_look_different():

@@ -36,8 +36,9 @@ async def test_models_that_answer_are_listed_with_window_and_price_and_one_line_
         await shows(pilot, "claude-sonnet-5")
         text = stage.text()
         assert "ollama, this machine" in text
-        assert "33k   free" in text
-        assert "2.00 / 10.00" in text
+        assert "context   USD/1M in/out" in text
+        assert "    33k            free" in text
+        assert "     1M    2.00 / 10.00" in text
         assert "1 more provider needs a key: F7" in text
         assert "claude-old" not in text, "the picker has it"
         assert "step " not in text, "there are no meters before there is a run"
