@@ -41,7 +41,9 @@ class CommandPicker(Picker[int]):
 
     def about(self, marked: int | None) -> Content:
         """Return what the selected command does."""
-        return Content("" if marked is None else self._detail(self._commands[marked]))
+        if marked is None or not (detail := self._detail(self._commands[marked])):
+            return Content("")
+        return Content(f"{self._commands[marked].title}: {detail}")
 
     def keys(self) -> Sequence[tuple[str, str]]:
         """Return the keys of the footer, each with its label."""

@@ -53,3 +53,15 @@ async def test_esc_closes_it_and_runs_nothing():
         await press(pilot, "enter", "escape")
         await until(pilot, lambda: stage.app.screen is stage.screen)
         assert stage.link.commands == []
+
+
+async def test_it_says_what_the_marked_command_does_and_searches_that_too():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        stage.play(*RUN)
+        await stage.caught_up(pilot)
+        await press(pilot, "ctrl+p")
+        await shows(pilot, "Show keys: every key and command")
+        await press(pilot, *"decides when")
+        await shows(pilot, "Set check: that decides when the task is done")
+        assert "Interrupt" not in stage.text()
