@@ -106,17 +106,19 @@ FEATURE = [
 ]
 
 
-def test_a_feature_is_added_with_a_plan(home: Home, shop: Path):
-    """The plan with its check is a question, and so are the files that change, all at once or one by one."""
-    with at_work(home, shop, FEATURE) as work:
+@pytest.mark.parametrize(("gate", "keys"), [("effects", 3), ("auto", 1)])
+def test_a_feature_is_added_with_a_plan(home: Home, shop: Path, gate: str, keys: int):
+    """The plan with its check is always a question. The files that change are one, all together or one by one."""
+    with at_work(home, shop, FEATURE, "--gate", gate) as work:
         work.say("/plan add vouchers: a percentage off the total")
         work.answer("▌ y accept plan", "y")
-        work.answer("Y approve all 3", "Y")
-        work.terminal.wait_for("Y press again")
-        work.press("Y")
+        if gate == "effects":
+            work.answer("Y approve all 3", "Y")
+            work.terminal.wait_for("Y press again")
+            work.press("Y")
         work.terminal.wait_for("✓ done", timeout=60)
         (end,) = work.events("run_ended")
-        assert (end["reason"], work.keys) == ("done", 3)
+        assert (end["reason"], work.keys) == ("done", keys)
     assert (shop / "tests/test_vouchers.py").read_text() == VOUCHER_TEST
 
 
