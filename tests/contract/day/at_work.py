@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from fakes.terminal import Terminal, Want
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import event_type, to_json_line
 
+READS = 0.4
+"""Seconds in which a person looks at a question."""
 TESTS = "python3 -m unittest -q"
 CART = '''"""What a customer wants to buy."""
 
@@ -106,8 +109,9 @@ class AtWork:
         self.keys += len(keys)
 
     def answer(self, asked: Want, *keys: str) -> None:
-        """Wait for a question, and press the keys that answer it."""
+        """Wait for a question, read it, and press the keys that answer it."""
         screen = self.terminal.wait_for(asked)
+        time.sleep(READS)  # keys that were pressed before a dialog was painted do not count
         self.answered.append(next((line.strip() for line in screen.splitlines() if line.startswith(" ▌")), ""))
         self.press(*keys)
 

@@ -106,9 +106,9 @@ FEATURE = [
 ]
 
 
-@pytest.mark.parametrize(("gate", "keys"), [("effects", 3), ("auto", 1)])
+@pytest.mark.parametrize(("gate", "keys"), [("effects", 3), ("auto", 2)])
 def test_a_feature_is_added_with_a_plan(home: Home, shop: Path, gate: str, keys: int):
-    """The plan with its check is always a question. The files that change are one, all together or one by one."""
+    """The plan with its check is always a question. The files that change are one, or the test that the check needs."""
     with at_work(home, shop, FEATURE, "--gate", gate) as work:
         work.say("/plan add vouchers: a percentage off the total")
         work.answer("▌ y accept plan", "y")
@@ -116,6 +116,8 @@ def test_a_feature_is_added_with_a_plan(home: Home, shop: Path, gate: str, keys:
             work.answer("Y approve all 3", "Y")
             work.terminal.wait_for("Y press again")
             work.press("Y")
+        else:
+            work.answer("The check passes only with these changes", "y")
         work.terminal.wait_for("✓ done", timeout=60)
         (end,) = work.events("run_ended")
         assert (end["reason"], work.keys) == ("done", keys)
@@ -197,7 +199,9 @@ def test_a_wrong_turn_is_taken_back_with_its_files(home: Home, shop: Path):
         work.say("names has doubles")
         work.terminal.wait_for("The names are sorted.")
         work.say("/rewind")
-        work.answer("Reverts 1 change in 1 file", "enter")
+        work.answer("Would restore 1 file", "enter")
+        work.terminal.wait_for("y rewind")
+        work.press("y")
         work.terminal.wait_for(
             lambda lines: "sorted" not in (shop / "shop/cart.py").read_text() and "› names" in "".join(lines)
         )
