@@ -259,3 +259,5 @@ class ParentRef(msgspec.Struct, frozen=True, kw_only=True):
     """Path of its journal, which holds the ledger of its budget."""
     number: int
     """Number of the child in its parent, from 1."""
+    stages: bool = False
+    """The child works in a stage, and its parent decides on what is staged when it has ended."""

@@ -330,6 +330,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The commits of the run execute the repository's hooks, in the sandbox."""
     stage_patch: str | None = None
     """File for a patch of what is staged at the end of the run."""
+    starts_children: bool = True
+    """A chat offers `start_child`. False for a view that does not show what a child run asks."""
     tools: list[str] = []
     """The only tools that the model gets, with those that end the task. Empty means all."""
     file: FilledFile | None = None

@@ -130,7 +130,7 @@ class RunDriver:
         if decision.reason is not Reason.DONE:
             await take_back(run)
         answer = run.finder.answer() if run.finder is not None else None
-        has_conversation = run.finder is None and run.children is None
+        has_conversation = run.finder is None and not facts.spec.has_children
         if decision.wrap_up and run.requests.stop != "now" and has_conversation:
             answer = await wrap_up(self._ctx, decision.detail)
         if facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:

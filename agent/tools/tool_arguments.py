@@ -12,6 +12,8 @@ from ..protocol.text.plan_lines import line_of
 LONGEST_WAIT, LONGEST_SLEEP = 86_400.0, 3_600.0
 """Seconds: the longest `at_most` and the longest `seconds` of `wait_for`."""
 _PORTS = 65_536
+LARGEST_PART = 90.0
+"""Percent of the budget that one child run gets at most, so that the chat can use what it did."""
 
 
 class ReadFile(msgspec.Struct, frozen=True):
@@ -220,6 +222,21 @@ class Propose(msgspec.Struct, frozen=True):
 
     reason: str
     lens: ProposedLens | None = None
+
+
+class StartChild(msgspec.Struct, frozen=True):
+    """Arguments of `start_child`. `part`: percent of what is left of the budget."""
+
+    name: str
+    task: str
+    tools: list[str] = []
+    part: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.task.strip():
+            raise ValueError("`task` is empty: the child run knows nothing else")
+        if self.part is not None and not 0 < self.part <= LARGEST_PART:
+            raise ValueError(f"part is {self.part:g}: give a percentage, 1 to {LARGEST_PART:g}")
 
 
 class WakeAfter(msgspec.Struct, frozen=True):

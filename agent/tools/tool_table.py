@@ -196,6 +196,24 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             spec=described(
+                "start_child",
+                "Start a child run for a part of the work, and get its answer and what became of its changes. It knows "
+                "only `task`, not this conversation; it cannot start others. Several calls in one answer run side by "
+                "side: give them different files.",
+                ["name", "task"],
+                name=text("Two to five words: the person reads them."),
+                task=text("All that it has to know and do, and what its answer must contain."),
+                tools={
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "Names of your tools that it may use; all without this.",
+                },
+                part=number("Percent of the budget that is left, up to 90."),
+            ),
+            arguments=given.StartChild,
+        ),
+        Tool(
+            spec=described(
                 "ask_person",
                 "Ask the person something that only they can decide. The answer is the result.",
                 ["question"],

@@ -73,7 +73,7 @@ class EditorSetup(Setup):
     def spec(self, task: str) -> RunSpec:
         """Return the spec of the run for this task. Raises RundryError."""
         self.require_model()
-        return msgspec.structs.replace(super().spec(task), run_id=self.run_id)
+        return msgspec.structs.replace(super().spec(task), run_id=self.run_id, starts_children=False)
 
 
 def attach(folder: Path, session_id: str, cwd: str) -> EditorLink:

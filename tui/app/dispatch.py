@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rundry.agent import Judge, Merge, RundryError
+from rundry.agent import Judge, LoopKind, Merge, RundryError
 
 from ..keys.lookup import parse_slash
 
@@ -71,7 +71,8 @@ class Dispatcher:
 
     def _refuse_for_child(self) -> None:
         """Raise RundryError if a child run has the model: a message to its parent would never be delivered."""
-        child = self._controller.state.common.children.open
+        state = self._controller.state
+        child = None if state.loop is LoopKind.CHAT else state.common.children.open
         if child is not None and self._controller.state.child_phase and not self._controller.status.is_orphaned:
             way = self._prompt.named(f"{{child}} opens it, or rundry ctl {child.run_id} queue TEXT sends it there")
             raise RundryError(f"its child run {child.run_id} has the model: {way}")

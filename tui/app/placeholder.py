@@ -35,7 +35,7 @@ def placeholder(controller: RunController, keymap: Keymap) -> str:
         return _after_end(state)
     if state.waiting == "handoff":
         return "a message resumes the run"
-    if state.child_phase or state.finder is not None:
+    if (state.child_phase and state.loop is not LoopKind.CHAT) or state.finder is not None:
         does = "waits" if state.child_phase.endswith("waits for you") else "works"
         child = f"/ for commands; {{child}} opens the child run that {does}"
         return keymap.named(child if state.child_phase else "a message, or / for commands; {to_gate} opens the board")

@@ -23,6 +23,8 @@ class ChildStarted(EventBase, frozen=True, kw_only=True):
     title: str
     budget: Budget
     """Its share of the budget of this run."""
+    call_id: str = ""
+    """The call of the model that started it. Empty in runs that start their child runs themselves."""
 
 
 class ChildSpent(EventBase, frozen=True, kw_only=True):

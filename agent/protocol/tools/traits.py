@@ -12,11 +12,13 @@ import msgspec
 
 from .mcp import server_of
 
-ToolEffect = Literal["read", "web", "change", "command", "mcp", "stop", "wait", "ask", "plan", "agree", "finish", "end"]
+ToolEffect = Literal[
+    "read", "web", "change", "command", "mcp", "stop", "wait", "child", "ask", "plan", "agree", "finish", "end"
+]
 """What a call does. `change`, `command` and `mcp` pass the gate: they write a file, run a command line, or call a tool
 of an MCP server. `web` requests something of a host, and passes it too, except in a search that lists its hosts.
-`agree` passes it as well: a person accepts a plan. `wait` waits without a model call. `finish` ends
-the task with an answer, and `end` ends a work that has its own tool for its result."""
+`agree` passes it as well: a person accepts a plan. `wait` waits without a model call, and `child` for a child run.
+`finish` ends the task with an answer, and `end` ends a work that has its own tool for its result."""
 EndingTool = Literal["finish", "wake_after", "report", "judge", "propose"]
 """The tools with the effect `finish` or `end`."""
 LeftOut = Literal["first", "second", "third"]
@@ -52,6 +54,7 @@ TOOL_TRAITS: dict[str, ToolTraits] = {
     "start_command": ToolTraits(effect="command", verb="start", subject="command", left_out="first"),
     "stop_command": ToolTraits(effect="stop", verb="stop", subject="name", left_out="first"),
     "wait_for": ToolTraits(effect="wait", verb="wait for", path="file", left_out="first"),
+    "start_child": ToolTraits(effect="child", verb="child run", subject="name", path=None, left_out="first"),
     "update_plan": ToolTraits(effect="plan", left_out="first"),
     "ask_person": ToolTraits(effect="ask", verb="ask", subject="question", left_out="first"),
     "propose_plan": ToolTraits(effect="agree", verb="propose a plan"),

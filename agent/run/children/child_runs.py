@@ -1,11 +1,14 @@
 """Start, watch and stop the child runs of a run, each with a journal, an outcome and a share of the budget.
 
-A child run is driven by the same code as any other run, in the process of its parent.
+A child run is driven by the same code as any other run, in the process of its parent. The loop starts them one after
+the other, or in a chat the model with `start_child`, also several at the same time.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,20 +21,27 @@ from ...journal.journal import Journal
 from ...protocol import (
     Budget,
     BudgetChanged,
+    CallAdmitted,
     ChildFinished,
     ChildSpent,
+    ChildStarted,
     ChildWaiting,
     Command,
     GateMode,
     GateModeChanged,
     HandoffClosed,
     HandoffOpened,
+    Interrupt,
+    LoopKind,
     Outcome,
     Paused,
+    ProposalDecided,
+    QuestionAnswered,
     Reason,
     RundryError,
     RunEnded,
     RunResumed,
+    SetGateMode,
     Stamped,
     Stop,
     StopHow,
@@ -45,16 +55,34 @@ from ...protocol import (
 from ...protocol.text.shorten_text import first_line
 from ...state.facts.checkpoint import last_end
 from ...state.reports.run_files import journal_path, new_run_id
+from ...step.resources.activity import CommandEnded, PersonInterrupted
+from ...tools.tool_result import ToolResult, failure
 from ..client.start_request import Order, ResumeChanges
 from ..end.undecided import note_at_end
 from ..units.pass_texts import LINE
+from .called_child import (
+    can_change,
+    gate_of_child,
+    has_own_journal,
+    left_in_stage,
+    limits_of_tree,
+    result_of,
+    share_of_call,
+    shown_name,
+    spec_of_called,
+    tools_of_child,
+    why_only_reads,
+)
 from .child_kinds import new_findings, share_of_child, spec_of_child, start_of_child
+from .review_child import review_child
 from .share import raised_limits
 
 if TYPE_CHECKING:
-    from ...protocol import Event
+    from ...protocol import Event, RunSpec
     from ...state.common.child_facts import Child
+    from ...state.recorder import Events
     from ...step.resources.run_context import RunContext
+    from ...tools.tool_arguments import StartChild
     from ..live.person_requests import UserRequests
 
 _CONTINUES = (Reason.BUDGET, Reason.ERROR, Reason.USER)
@@ -76,31 +104,48 @@ class ChildRuns:
 
     def __init__(self, ctx: RunContext, runner: RunsChild) -> None:
         self._ctx, self._runner = ctx, runner
-        self._running: Journal | None = None
+        self._running: dict[int, _Running] = {}
         self._requests: UserRequests | None = None
-        self._hold = _Hold()
+        self._is_chat = ctx.facts.spec.loop is LoopKind.CHAT
+        self._deciding = asyncio.Lock()
+        """Held while somebody decides on the changes of a called child: each is compared with the newest files."""
+        self._waits_to_decide = False
         self._shared = SharedLedger.of_runs_below(ctx.journal, ctx.facts.ledger)
         ctx.events.follow(self._on_event)
 
     def follow_stops_of(self, requests: UserRequests) -> None:
         """Stop the running child run whenever a stop of its parent is requested."""
         self._requests = requests
-        requests.follow_stops(self._stop)
+        if not self._is_chat:  # there, the interrupt of its call stops a child
+            requests.follow_stops(self._stop)
 
     def forward(self, command: Command) -> None:
-        """Put a command for the run into the inbox of the running child run, if there is one."""
-        if self._running is not None:
-            self._running.inbox.put(command)
+        """Put a command for the run into the inbox of each running child run."""
+        if self._is_chat and isinstance(command, Interrupt):
+            return  # it ends the step, and so the child runs of its calls
+        for child in self._running.values():
+            journal = child.journal
+            if self._is_chat and isinstance(command, SetGateMode):
+                if journal.spec.parent is not None and journal.spec.parent.stages:
+                    journal.inbox.put(msgspec.structs.replace(command, mode=gate_of_child(command.mode)))
+            else:
+                journal.inbox.put(command)
 
     @property
     def running(self) -> str | None:
-        """Id of the running child run, or None."""
-        return None if self._running is None else self._running.spec.run_id
+        """Id of the running child run, or of the first of several, or None."""
+        return next((child.journal.spec.run_id for child in self._running.values()), None)
 
     @property
     def waits_to_continue(self) -> bool:
-        """Whether an `Unpause` continues the running child run: it is paused, or one of its hand-offs is open."""
-        return self._running is not None and (self._hold.paused or self._hold.at_handoff)
+        """Whether an `Unpause` continues a running child run: it is paused, or one of its hand-offs is open."""
+        return any(child.hold.paused or child.hold.at_handoff for child in self._running.values())
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether nothing happens in this chat until somebody acts on one of its child runs."""
+        waits = [child.hold.waits for child in self._running.values()]
+        return self._is_chat and (self._waits_to_decide if not waits else all(waits))
 
     def reconcile(self) -> None:
         """Record what child runs did while this run had no runner: a child run can be resumed separately."""
@@ -109,6 +154,8 @@ class ChildRuns:
                 continue
             journal = Journal.open_for_reading(Path(child.journal))
             try:
+                if child.call_id and not has_own_journal(journal, self._ctx.journal.path):
+                    continue
                 self._note_spent(child, _ledger_of(journal))
                 ended = last_end(journal)
                 new = new_findings(self._ctx.facts, child, journal)
@@ -121,12 +168,132 @@ class ChildRuns:
     async def perform(self, work: Work) -> WorkResult:
         """Start or resume the child run of this work order, and drive it to its end."""
         number = int((work.work or "").partition(":")[2])
-        self._shared.set_budget(self._ctx.facts.budget)
-        self._shared.note()
+        self._count_this_run()
         try:
             return await self._drive(self._child(number), work)
         except RundryError as error:
             return WorkResult(work=work.work, fault=f"child run {number}: {error}")
+
+    async def call(self, call_id: str, given: StartChild, events: Events, *, among: int) -> ToolResult:
+        """Carry out a call of `start_child`: drive the child run to its end, and decide on its changes.
+
+        After a kill, the same call continues its child run. `among`: number of such calls in the answer. Raises
+        PersonInterrupted; the child run has then been stopped.
+        """
+        children = self._ctx.facts.common.children.by_number
+        known = next((child for child in children.values() if child.call_id == call_id), None)
+        try:
+            tools = tools_of_child(self._ctx.facts, given)
+        except ValueError as error:
+            return failure(str(error), "wrong tools")
+        if known is None:
+            if can_change(tools, self._ctx.facts.gate_mode) and (why := why_only_reads(self._ctx)):
+                return failure(f"The child run was not started: {why}.", "not started")
+            self._ctx.activity.raise_if_interrupted()
+            known = self._called(call_id, given, among)
+        self._count_this_run()
+        try:
+            return await self._call(known, lambda: spec_of_called(self._ctx, known, given, tools), events)
+        except RundryError as error:
+            return failure(f"child run {known.number}: {error}")
+
+    def _called(self, call_id: str, given: StartChild, among: int) -> Child:
+        """Record the start of a called child run, and return it."""
+        children, number = self._ctx.facts.common.children.by_number, len(self._ctx.facts.common.children.by_number) + 1
+        run_id = new_run_id(self._ctx.clock.now())
+        started = ChildStarted(
+            number=number,
+            run_id=run_id,
+            journal=str(journal_path(self._ctx.journal.path.parent, run_id)),
+            loop=LoopKind.GOAL,
+            about="",
+            title=shown_name(given),
+            budget=share_of_call(self._ctx.facts, given.part, among),
+            call_id=call_id,
+        )
+        self._ctx.events.record(started, work=child_name(number), durable=True)
+        return children[number]
+
+    async def _call(self, child: Child, spec: Callable[[], RunSpec], events: Events) -> ToolResult:
+        journal = self._opened(child, spec)
+        try:
+            if not has_own_journal(journal, self._ctx.journal.path):
+                return failure(f"Its child run {child.run_id} belongs to the run from which this one was forked.")
+            ended = last_end(journal)
+            if ended is None:
+                ended = await self._until_end(child, journal)
+            if ended is None:
+                return self._left(child)
+            is_noted = self._ctx.facts.common.children.by_number[child.number].finished is not None
+            if not is_noted:
+                self._ctx.events.record(
+                    _finished(child, ended, resumes=False), work=child_name(child.number), durable=True
+                )
+            child = self._ctx.facts.common.children.by_number[child.number]
+            if ended.reason is Reason.USER:
+                left = left_in_stage(child, ended.staged)
+                return result_of(self._ctx, child, ended, [left] if left else [])
+            return result_of(self._ctx, child, ended, await self._reviewed(child, journal, ended, events))
+        finally:
+            journal.close()
+
+    async def _until_end(self, child: Child, journal: Journal) -> RunEnded | None:
+        """Drive a called child run to its end, and return it; None if somebody left it open.
+
+        Raises CommandEnded after it was stopped, because a person ended the step.
+        """
+        activity = self._ctx.activity
+        driving = asyncio.ensure_future(self._run(child, journal, None))
+        try:
+            await activity.interruptible(_until_done(driving))
+        except PersonInterrupted as how:
+            if child.number in self._running:
+                journal.inbox.put(Stop(how="now"))
+            else:
+                driving.cancel()
+            await asyncio.wait({driving})
+            ended = last_end(journal)
+            if ended is not None:
+                self._ctx.events.record(
+                    _finished(child, ended, resumes=False), work=child_name(child.number), durable=True
+                )
+            done = [] if ended is None else [left_in_stage(child, ended.staged)]
+            raise CommandEnded(how, " ".join(["The person stopped this child run.", *filter(None, done)])) from how
+        except BaseException:
+            driving.cancel()
+            await asyncio.wait({driving})
+            raise
+        driving.result()
+        return last_end(journal)
+
+    def _left(self, child: Child) -> ToolResult:
+        """Return the result of a call whose child run has no end, because somebody let its runner exit."""
+        why = f"it was left open: `rundry resume {child.run_id}` continues it"
+        left = ChildFinished(
+            number=child.number, run_id=child.run_id, reason=Reason.HANDOFF, detail=why, complete=False, exit_code=5
+        )
+        self._ctx.events.record(left, work=child_name(child.number), durable=True)
+        return failure(f"Child run {child.number} did not end: {why}. What it changed is not applied.", "left open")
+
+    async def _reviewed(self, child: Child, journal: Journal, ended: RunEnded, events: Events) -> list[str]:
+        """Decide on the changes of an ended child run, one child run after the other. Raises CommandEnded."""
+        try:
+            await self._ctx.activity.interruptible(self._deciding.acquire())
+            try:
+                return await review_child(self._ctx, child, journal, events, self._note_wait_to_decide)
+            finally:
+                self._deciding.release()
+        except PersonInterrupted as how:
+            result = result_of(self._ctx, child, ended, [left_in_stage(child, ended.staged)])
+            raise CommandEnded(how, result.text) from how
+
+    def _note_wait_to_decide(self, waits: bool) -> None:
+        self._waits_to_decide = waits
+
+    def _count_this_run(self) -> None:
+        """Store the limits of the tree and what this run uses, before a child run begins."""
+        self._shared.set_budget(limits_of_tree(self._ctx.facts))
+        self._shared.note()
 
     def _child(self, number: int) -> Child:
         """Return the child run with this number. A new one is recorded before its journal is created."""
@@ -143,48 +310,54 @@ class ChildRuns:
         self._ctx.events.record(started, work=child_name(number), durable=True)
 
     async def _drive(self, child: Child, work: Work) -> WorkResult:
-        journal = self._opened(child)
+        journal = self._opened(child, lambda: spec_of_child(self._ctx.facts, child, self._ctx.journal.path))
         try:
             ended = last_end(journal)
             continues = _CONTINUES if self._ctx.facts.spec.improve is None else _CONTINUES_PASS
-            if ended is not None and ended.reason not in continues:  # the parent was killed before it recorded it
-                return self._note_end(child, journal, ended, work)
-            order = Order(
-                journal=child.journal,
-                changes=msgspec.structs.replace(
-                    self._changes(child, ended),
-                    gate=self._missed_gate(journal),
-                    unsandboxed_ok=self._ctx.gate.policy.unsandboxed_ok,
-                ),
-                stale=[command_id for command_id, _ in journal.inbox.untaken()],
-                linger=False,
-                headless=self._ctx.headless,
-            )
-            ledger, hold = _ledger_of(journal), _hold_of(journal)
-            self._running, self._hold = journal, hold
+            if ended is None or ended.reason in continues:  # else the parent was killed before it recorded it
+                await self._run(child, journal, ended)
+            return self._note_end(child, journal, last_end(journal), work)
+        finally:
+            journal.close()
 
-            def on_event(stamped: Stamped) -> None:
-                hold.apply(stamped.event)
-                if type(stamped.event) in LEDGER_EVENTS:
-                    ledger.apply(stamped)
-                if isinstance(stamped.event, USAGE_EVENTS):
-                    self._note_spent(child, ledger)
-                elif isinstance(stamped.event, Waiting | Paused):
-                    self._note_wait(child, stamped.event)
+    async def _run(self, child: Child, journal: Journal, ended: RunEnded | None) -> None:
+        """Start or resume a child run, and drive it until its runner exits. `ended`: how it ended before."""
+        order = Order(
+            journal=child.journal,
+            changes=msgspec.structs.replace(
+                self._changes(child, ended),
+                gate=self._missed_gate(journal),
+                unsandboxed_ok=self._ctx.gate.policy.unsandboxed_ok and not self._is_chat,
+            ),
+            stale=[command_id for command_id, _ in journal.inbox.untaken()],
+            linger=False,
+            headless=self._ctx.headless,
+        )
+        ledger, hold = _ledger_of(journal), _hold_of(journal)
+        self._running[child.number] = _Running(journal, hold)
 
+        def on_event(stamped: Stamped) -> None:
+            hold.apply(stamped.event)
+            if type(stamped.event) in LEDGER_EVENTS:
+                ledger.apply(stamped)
+            if isinstance(stamped.event, USAGE_EVENTS):
+                self._note_spent(child, ledger)
+            elif isinstance(stamped.event, Waiting | Paused):
+                self._note_wait(child, stamped.event)
+
+        try:
             self._note_spent(child, ledger)
             await note_at_end(self._ctx)  # a child run must not take it for changes of the user
             await self._runner.run(order, on_event)
-            return self._note_end(child, journal, last_end(journal), work)
         finally:
-            self._running = None
-            journal.close()
+            del self._running[child.number]
 
-    def _opened(self, child: Child) -> Journal:
+    def _opened(self, child: Child, spec_of: Callable[[], RunSpec]) -> Journal:
+        """Open the journal of a child run, or create it with the spec that `spec_of` returns."""
         path = Path(child.journal)
         if path.exists():
             return Journal.open(path)
-        spec = spec_of_child(self._ctx.facts, child, self._ctx.journal.path)
+        spec = spec_of()
         journal = Journal.create_unnamed(path, spec, self._ctx.clock.now)
         try:
             for image in spec.images:
@@ -199,7 +372,12 @@ class ChildRuns:
         changes = journal.read_types((GateModeChanged,))
         since = changes[-1].at if changes else float(journal.meta("created") or 0)
         facts = self._ctx.facts
-        return facts.gate_mode if facts.common.children.gate_changed_at > since else None
+        if facts.common.children.gate_changed_at <= since:
+            return None
+        if not self._is_chat:
+            return facts.gate_mode
+        above = journal.spec.parent
+        return gate_of_child(facts.gate_mode) if above is not None and above.stages else None
 
     def _changes(self, child: Child, ended: RunEnded | None) -> ResumeChanges:
         """Return the changes for the resume of a child run: after an exhausted budget, it gets a new share."""
@@ -254,16 +432,30 @@ class ChildRuns:
 
     def _on_event(self, stamped: Stamped) -> None:
         if isinstance(stamped.event, BudgetChanged):
-            self._shared.set_budget(self._ctx.facts.budget)
+            self._shared.set_budget(limits_of_tree(self._ctx.facts))
 
 
+async def _until_done(task: asyncio.Task[None]) -> None:
+    """Wait for the end of a task. If that is cancelled, the task continues."""
+    await asyncio.wait({task})
+
+
+@dataclass(slots=True)
 class _Hold:
     """What a run waits for until it is continued, folded from its events."""
 
-    def __init__(self) -> None:
-        self.paused = self.at_handoff = False
+    paused: bool = False
+    at_handoff: bool = False
+    waits: bool = False
+    """It waits for a person."""
 
     def apply(self, event: Event) -> None:
+        if isinstance(event, Waiting | Paused):
+            self.waits = True
+        elif isinstance(
+            event, ProposalDecided | QuestionAnswered | Unpaused | HandoffClosed | CallAdmitted | RunResumed
+        ):
+            self.waits = False
         match event:
             case Paused():
                 self.paused = True
@@ -273,6 +465,14 @@ class _Hold:
                 self.at_handoff = isinstance(event, HandoffOpened)
             case _:
                 pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A child run that is driven now."""
+
+    journal: Journal
+    hold: _Hold
 
 
 def _hold_of(journal: Journal) -> _Hold:

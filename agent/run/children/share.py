@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...protocol import Budget, LimitValue, Spent
 
 
-def share_of(budget: Budget, spent: Spent, left: int) -> Budget:
+def share_of(budget: Budget, spent: Spent, left: float) -> Budget:
     """Return an equal share of the remaining budget for one of `left` child runs, but at least one step."""
 
     def part(limit: float | None, used: float) -> float | None:

@@ -181,11 +181,17 @@ def _change_setting(
         case SetEditFormat(format=form):
             return set_edit_format(run, form)
         case AddRule(rule=rule):
-            return add_rule(run.ctx.events, run.gate, rule)
+            return add_rule(run.ctx.events, run.gate, rule) or _forward(run, command)
         case RemoveRule(rule=rule):
-            return remove_rule(run.ctx.events, run.gate, run.facts, rule)
+            return remove_rule(run.ctx.events, run.gate, run.facts, rule) or _forward(run, command)
         case AddScope(globs=globs):
             return add_scope(run.ctx, globs)
+
+
+def _forward(run: LiveRun, command: Command) -> None:
+    """Let the running child runs carry out the command as well."""
+    if run.children is not None:
+        run.children.forward(command)
 
 
 async def _act_for_user(
@@ -308,7 +314,7 @@ def _is_of_model(facts: RunFacts, question_id: str) -> bool:
 def _queue(run: LiveRun, command_id: int, said: Say | Steer) -> str | None:
     if not said.text.strip():
         return "the message is empty"
-    child = run.children.running if run.children is not None else None
+    child = run.children.running if run.children is not None and run.facts.spec.has_children else None
     if child is not None:
         return f"this run waits for its child run {child}, which has the model: rundry ctl {child} queue TEXT sends it"
     if refused := refuse_images(run.ctx.journal, run.ctx.facts, run.ctx.models, said.images):

@@ -79,7 +79,7 @@ class LiveRun:
     @property
     def can_take_control(self) -> bool:
         """Whether a person can take control: with passes, only while one is open, to which the changes then belong."""
-        return self.children is None and (self.passes is None or self.passes.is_open)
+        return not self.facts.spec.has_children and (self.passes is None or self.passes.is_open)
 
     @property
     def is_user_in_control(self) -> bool:

@@ -26,6 +26,7 @@ async def watch_for_parking(run: LiveRun) -> None:
         if ctx.headless and not ctx.journal.views.is_attended():
             run.gate.decide_all_by_policy()
         at_gate = bool(run.gate.open or ctx.facts.requests.questions or ctx.activity.awaits_person)
+        at_gate = at_gate or (run.children is not None and run.children.waits_for_person)
         if not (run.waits.is_for_person or ctx.activity.is_resting or at_gate) or ctx.journal.views.is_attended():
             unwatched_since = None
         elif unwatched_since is None:

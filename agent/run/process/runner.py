@@ -23,6 +23,7 @@ from ...protocol import (
     Finish,
     JournalError,
     JournalUnwritable,
+    LoopKind,
     Outcome,
     Reason,
     Refusal,
@@ -173,7 +174,10 @@ async def _run(inputs: Inputs, damage: Damage, signals: _Signals) -> Outcome:
         if isinstance(ctx.models.of_run, RemoteModel):
             await ctx.models.of_run.encoding_loaded()
         tools = tools_of_run(inputs.journal.spec)
-        finder, passes, children = search_of(ctx, order), passes_of(ctx, tools), _children_of(ctx, process)
+        children = _children_of(ctx, process)
+        if "start_child" in tools:
+            ctx = replace(ctx, children=children)
+        finder, passes = search_of(ctx, order), passes_of(ctx, tools)
         run = live_run(ctx, assembled.messages, tools, finder, passes, children)
         begun = Beginning(order, assembled.notes, assembled.scope, damage)
         return await _watch_over(run, begun, assembled.dependencies, process, signals)
@@ -238,7 +242,7 @@ def _record_failed_export(telemetry: Telemetry | None, run: LiveRun) -> None:
 
 def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
     """Return the child runs of the run, or None if it starts none."""
-    if not ctx.facts.spec.has_children:
+    if not ctx.facts.spec.has_children and ctx.facts.spec.loop is not LoopKind.CHAT:
         return None
     return ChildRuns(ctx, _ChildRunner(process))
 

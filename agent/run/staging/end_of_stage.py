@@ -57,6 +57,8 @@ async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]
             return end, []
         stage.is_empty = False  # the check failed before the steps; that it passes may be because of this output
     files = [one.path for one in decided_on(listed) if not is_folder(one)]
+    if (above := ctx.facts.spec.parent) is not None and above.stages:
+        return end, sorted(map(recorded_text, files))  # its parent asks about them now
     what = [*([plural(len(files), "file")] if files else []), *(["git"] if any(one.rows for one in listed.git) else [])]
     what = what or ["folders" if is_staged(listed) else "build output"]
     words = f"{' and '.join(what)} staged, see `rundry apply {ctx.facts.spec.run_id}`"

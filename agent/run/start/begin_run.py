@@ -115,7 +115,7 @@ def _record_prompts(run: LiveRun) -> None:
     form, why = choose_format(spec, ctx.models.current)
     if form in FILE_FORMATS and spec.edit_format == AUTO_FORMAT:
         ctx.events.record(EditFormatChosen(format=form, why=why))
-    if run.finder is None and run.children is None:
+    if run.finder is None and not spec.has_children:
         ctx.events.record(Prompted(kind="system", text=system_prompt(spec, form)))
     offer_at_start(ctx)
     if spec.plan:

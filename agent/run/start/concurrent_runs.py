@@ -32,7 +32,7 @@ def concurrent_runs(spec: RunSpec, own: Path, now: float) -> list[str]:
         f"another run works in {_where(here, Path(other.workspace))}: {other.run_id}, since {_when(held.since, now)}, "
         f"`rundry watch {other.run_id}` shows it"
         for other, held in _live(own)
-        if _overlap(here, Path(other.workspace))
+        if _overlap(here, Path(other.workspace)) and not _is_family(spec, other)
     ]
 
 
@@ -67,6 +67,12 @@ def _unfinished(path: Path) -> RunSpec | None:
 def _only_reads(spec: RunSpec) -> bool:
     """Return whether the run is a search that changes no file."""
     return not spec.changes_files
+
+
+def _is_family(spec: RunSpec, other: RunSpec) -> bool:
+    """Return whether the other run is the parent of this one, or has the same parent."""
+    above = None if spec.parent is None else spec.parent.run_id
+    return above is not None and above in (other.run_id, None if other.parent is None else other.parent.run_id)
 
 
 def _overlap(one: Path, other: Path) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ...protocol import RunSpec
 
 _OFFERED = tools_with("change", "command", "stop", "wait", "plan", "ask")
+_CHILDREN = tools_with("child")
 
 
 def tools_of_run(spec: RunSpec) -> list[str]:
@@ -20,6 +21,8 @@ def tools_of_run(spec: RunSpec) -> list[str]:
     else:
         reading = [*reading_tools(()), *(name for name in tools_with("web") if _offers_web(name, spec))]
     usual = [*reading, *(_OFFERED if spec.loop.traits.changes else ())]
+    if spec.loop is LoopKind.CHAT and spec.starts_children:
+        usual += _CHILDREN
     chosen = [name for name in usual if name in spec.tools] if spec.tools else usual
     return [*chosen, *spec.loop.traits.tools]
 

@@ -22,6 +22,7 @@ from ...protocol import (
     WorkResult,
 )
 from ...protocol.text.counts import plural
+from ...protocol.tools.traits import traits_of
 from ...step.checks.verify import verify
 from ...step.formats.file_edits import FileEdits
 from ...step.resources.activity import PersonInterrupted
@@ -103,7 +104,7 @@ async def _answer(
         opened = facts.requests.approved.get(call.call_id)
         if opened is None and _is_stale(ctx, call):
             _finish(call, STALE, events, "not run")
-        elif opened is None:
+        elif opened is None or traits_of(call.tool).effect == "child":  # it finds its child run, and asks again
             again.append(call)
         elif opened.plan is not None:
             _accept(run, call, opened, events)

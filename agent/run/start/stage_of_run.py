@@ -29,7 +29,8 @@ async def stage_of(
     A run that once began in a stage stays in it until that is applied or dropped, whatever its mode.
     """
     name = facts.changes.stage
-    if name is None and mode is not GateMode.STAGE:
+    above = facts.spec.parent
+    if name is None and mode is not GateMode.STAGE and not (above is not None and above.stages):
         return None
     layers = found.layers or found.units
     if why := why_no_stage(facts.spec, found):

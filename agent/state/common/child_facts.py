@@ -35,6 +35,8 @@ class Child:
     budget: Budget
     started: float
     """Unix time of its start, or of its last resume."""
+    call_id: str = ""
+    """The call of the model that started it, or empty."""
     spent: Spent = field(default_factory=Spent)
     finished: ChildFinished | None = None
     """The end of its run, or None before its end and after it was continued."""
@@ -111,7 +113,7 @@ class Children:
 
     def _reopen(self, continues: Callable[[ChildFinished], bool]) -> None:
         for child in self.by_number.values():
-            if child.finished is not None and continues(child.finished):
+            if child.finished is not None and not child.call_id and continues(child.finished):
                 child.finished = None
 
     def _start(self, started: ChildStarted, at: float) -> None:
@@ -124,6 +126,7 @@ class Children:
             title=started.title,
             budget=started.budget,
             started=at,
+            call_id=started.call_id,
             spent=known.spent if known is not None else Spent(),
         )
 

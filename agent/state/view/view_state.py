@@ -235,6 +235,8 @@ class Shown:
     """Call id to the index of its block."""
     at_shell: dict[int, int] = field(default_factory=dict[int, int])
     """The person's own command to the index of its block."""
+    waiting_children: set[int] = field(default_factory=set[int])
+    """Numbers of the child runs that wait for a person."""
     at_child: dict[int, int] = field(default_factory=dict[int, int])
     """Number of a child run to the index of its block."""
     at_proposal: dict[str, int] = field(default_factory=dict[str, int])

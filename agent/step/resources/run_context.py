@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from ...sandbox.sandbox import Sandbox
     from ...state.facts.run_facts import RunFacts
     from ...state.recorder import Events, Recorder
+    from ...tools.tool_arguments import StartChild
     from ...tools.tool_context import ToolContext
+    from ...tools.tool_result import ToolResult
     from ...verdict.scope.scope import Scope
     from ..formats.text_edits import TextEdits
     from ..model_call.outages import Outages
@@ -75,6 +77,17 @@ class ToolCalls(Protocol):
         self, ctx: RunContext, call: ToolCall, arguments: msgspec.Struct | None, ruling: Ruling, events: Events
     ) -> GateResult:
         """Carry out a ruling on a file change, after the runner died that should have done it."""
+        ...
+
+
+class CalledChildren(Protocol):
+    """The child runs that the model of a chat starts."""
+
+    async def call(self, call_id: str, given: StartChild, events: Events, *, among: int) -> ToolResult:
+        """Drive a child run to its end, and decide on its changes. Raises PersonInterrupted.
+
+        `among`: number of child runs that the answer starts.
+        """
         ...
 
 
@@ -145,6 +158,8 @@ class RunContext:
     """The stage of the run, whose unit that is. None means that the run has none."""
     commits: Commits | None = None
     """Set by `--commit`."""
+    children: CalledChildren | None = None
+    """The child runs of a chat. None means that the model can start none."""
     hooks: CommitHooks | None = None
     """Set by `--commit-hooks`."""
     edits: TextEdits | None = None

@@ -40,6 +40,8 @@ class CallResults:
     """Its arguments."""
     places: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """For calls that change a file, if the answer changes several: the number of the file, and how many there are."""
+    children: int = 0
+    """How many child runs the answer starts."""
     rejected: set[str] = field(default_factory=set[str])
     """Calls that a person rejected."""
     handoff: str | None = None

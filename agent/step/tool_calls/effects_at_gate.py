@@ -110,14 +110,17 @@ async def accept_listed(
     events: Events,
     *,
     asks: bool = True,
+    ask: Ask | None = None,
 ) -> EffectsOutcome:
     """Decide on what a layer would change, and apply what is accepted. `asks`: as in `accept_effects`.
+
+    `ask`: as in `decide_effects`.
 
     Raises PersonInterrupted: nothing is applied.
     """
     root, line = ctx.workspace.root, command if asks else ""
     found = await asyncio.to_thread(sort_effects, ctx.gate, root, listed, ctx.guard, is_hook=not asks, command=line)
-    decided = await decide_effects(ctx, found, listed, command, events, asks=asks)
+    decided = await decide_effects(ctx, found, listed, command, events, asks=asks, ask=ask)
     lines, accepted, failed = list[str](), {row.path for row in decided.rows}, set[str]()
     if decided.rows or decided.git:
         applied, failed = await _applied(ctx, layers, layer, listed, decided, command, events)
@@ -133,6 +136,10 @@ async def accept_listed(
         storable_path(one.effect.path) for one in files if one.effect.path not in accepted and not is_folder(one.effect)
     ]
     return EffectsOutcome([line] if line else [], dropped, frozenset(failed))
+
+
+Ask = Callable[[EffectsDraft], Coroutine[Any, Any, "Ruling"]]
+"""Shows a proposal at the gate, and returns the ruling."""
 
 
 @dataclass(slots=True)
@@ -170,10 +177,6 @@ class Decided:
             counted=[*self.counted, *words],
             git=git,
         )
-
-
-Ask = Callable[[EffectsDraft], Coroutine[Any, Any, "Ruling"]]
-"""Shows a proposal at the gate, and returns the ruling."""
 
 
 async def decide_effects(

@@ -30,7 +30,7 @@ from ...protocol.text.plan_lines import plan_steps, plan_summary
 from ...protocol.tools.traits import ending_tool, tools_with, traits_of
 from ...tools.carry_out import run_reading_tool
 from ...tools.parse import parse_call, with_meant_path
-from ...tools.tool_arguments import EditFile, WaitFor, WriteFile
+from ...tools.tool_arguments import EditFile, StartChild, WaitFor, WriteFile
 from ...tools.tool_result import ToolResult, failure
 from ...verdict.checks.finish import reject_finish
 from ..hooks.tool_hooks import refused_before_tool
@@ -70,8 +70,8 @@ _OF_PERSON = tools_with("ask", "wait")
 _LONG_WAIT = 10.0
 """Seconds of a wait after which repeating calls is not a stall."""
 _HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."
-_PARALLEL_READS = 8
-"""Reads that run in parallel. The time-out of each starts when it starts, not with the answer."""
+_PARALLEL_READS, _PARALLEL_CHILDREN = 8, 4
+"""Reads and child runs that run in parallel. The time-out of a read starts when it starts, not with the answer."""
 
 
 class GatedCalls:
@@ -148,6 +148,7 @@ def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) ->
 
 async def _perform(ctx: RunContext, made: Sequence[_ParsedCall], events: Events, outcome: CallResults) -> CallResults:
     outcome.places = _places_of(made, ctx.tools.workspace.root)
+    outcome.children = sum(one.effect == "child" for one in made)
     try:
         for batch in _batches_of(made, ctx):
             try:
@@ -182,13 +183,13 @@ class _ParsedCall:
 
 
 def _batches_of(calls: Sequence[_ParsedCall], ctx: RunContext) -> list[list[_ParsedCall]]:
-    """Group adjacent reads, and adjacent changes of different files. The call that ends the work comes last."""
+    """Group adjacent reads, child runs, and changes of different files. The call that ends the work comes last."""
     batches: list[list[_ParsedCall]] = []
     files: set[str] = set()
     for one in sorted(calls, key=lambda call: call.effect in ("finish", "end")):
         last, file = batches[-1][-1] if batches else None, _changed_file(one, ctx.tools.workspace.root)
-        is_next_read = last is not None and _only_reads(last, ctx) and _only_reads(one, ctx)
-        if is_next_read and len(batches[-1]) < _PARALLEL_READS:
+        most = _most_together(last, one, ctx)
+        if most and len(batches[-1]) < most:
             batches[-1].append(one)
         elif file is not None and files and file not in files:
             batches[-1].append(one)
@@ -197,6 +198,15 @@ def _batches_of(calls: Sequence[_ParsedCall], ctx: RunContext) -> list[list[_Par
             batches.append([one])
             files = set() if file is None else {file}
     return batches
+
+
+def _most_together(last: _ParsedCall | None, one: _ParsedCall, ctx: RunContext) -> int:
+    """Return how many calls may run in parallel if this one runs with the last one. 0 means that it does not."""
+    if last is None:
+        return 0
+    if last.effect == one.effect == "child":
+        return _PARALLEL_CHILDREN
+    return _PARALLEL_READS if _only_reads(last, ctx) and _only_reads(one, ctx) else 0
 
 
 def _only_reads(one: _ParsedCall, ctx: RunContext) -> bool:
@@ -229,7 +239,7 @@ async def _together(ctx: RunContext, batch: Sequence[_ParsedCall], events: Event
     """Run several calls in parallel. Each has its result at the end, even after an interrupt."""
     if len(batch) == 1:
         await _answer(ctx, batch[0], events, outcome)
-    elif _only_reads(batch[0], ctx):
+    elif batch[0].effect == "child" or _only_reads(batch[0], ctx):
         ends = await asyncio.gather(*(_answer(ctx, one, events, outcome) for one in batch), return_exceptions=True)
         _raise_worst([end for end in ends if end is not None])
     else:
@@ -347,10 +357,8 @@ async def _run(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallR
     if refused := await refused_before_tool(ctx, one.call, one.parsed, events):
         return refused
     match traits_of(one.call.tool).effect:
-        case "wait":
-            return await _wait_for(ctx, one, events, outcome)
-        case "ask":
-            return await _ask_person(ctx, one.call, one.parsed, events, outcome)
+        case "wait" | "child" | "ask":
+            return await _wait_for_others(ctx, one, events, outcome)
         case "finish":
             return _judge_finish(ctx.tools, ctx.facts, ctx.workspace, one, outcome)
         case "end":
@@ -415,6 +423,17 @@ def _judge_finish(
     outcome.ended_with = "finish"
     checked = " The check decides whether the goal is met." if facts.spec.predicates.exist else ""
     return ToolResult(ok=True, text=f"finish accepted.{checked}", summary="accepted")
+
+
+async def _wait_for_others(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> ToolResult:
+    """Return the result of a call that waits for something, for a child run or for a person."""
+    given = one.parsed.arguments
+    if isinstance(given, WaitFor):
+        return await _wait_for(ctx, one, events, outcome)
+    if isinstance(given, StartChild):
+        assert ctx.children is not None  # only a chat offers the tool, in its own conversation
+        return await ctx.children.call(one.call.call_id, given, events, among=outcome.children)
+    return await _ask_person(ctx, one.call, one.parsed, events, outcome)
 
 
 async def _wait_for(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> ToolResult:

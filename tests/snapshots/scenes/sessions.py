@@ -192,6 +192,33 @@ def _passes(_folder: Path) -> Stage:
     return stage
 
 
+def _called(_folder: Path) -> Stage:
+    """A chat whose model started two child runs: the first one waits at its gate, and the second one has answered."""
+    names = ("rename the option", "write the docs")
+    first, second = (
+        msgspec.structs.replace(_child(n), about="", title=names[n - 1], call_id=f"call_1_{n}") for n in (1, 2)
+    )
+    spent = Spent(steps=3, tokens=Tokens(12_000, 800), usd=0.02)
+    ended = ChildFinished(
+        number=2,
+        run_id=second.run_id,
+        reason=Reason.ANSWERED,
+        detail="the model answered",
+        complete=True,
+        exit_code=0,
+        said="The page has a part about it.",
+    )
+    stage = Stage()
+    began(stage)
+    stage.play(started("rename --dry to --dry-run", loop=LoopKind.CHAT, budget=BUDGET, workspace="/home/me/shop"))
+    stage.play(StepStarted(number=1))
+    for number, name in enumerate(names, 1):
+        stage.play(ToolCalled(call_id=f"call_1_{number}", tool="start_child", arguments={"name": name, "task": name}))
+    stage.play(first, second, ChildSpent(run_id=second.run_id, spent=spent), ended)
+    stage.play(ChildWaiting(number=1, run_id=first.run_id, why="gate"))
+    return stage
+
+
 def _third_try(_folder: Path) -> Stage:
     """A goal run in a file format that started over twice."""
     stage = Stage()
@@ -229,6 +256,7 @@ SCENES = {
     "runner-gone": staged(_gone, "splits on the first colon"),
     "message-with-command": staged(_streams, "splits on the first colon", *"/lim"),
     "child-runs": staged(_fixes, "table name from the header"),
+    "called-children": staged(_called, "write the docs"),
     "pass-runs": staged(_passes, "score 41, before 52"),
     "leave": staged(_streams, "splits on the first colon", "ctrl+q"),
 }

@@ -110,7 +110,9 @@ class ChildRunHandlers:
             raise RundryError("this run has no child run")
         if argument and not argument.isdecimal():
             raise RundryError(f"/child {argument}: give the number of a child run, 1 to {len(children.by_number)}")
-        number = int(argument) if argument else (children.open or list(children.by_number.values())[-1]).number
+        waiting = min(self._controller.state.waiting_children, default=None)
+        newest = waiting or (children.open or list(children.by_number.values())[-1]).number
+        number = int(argument) if argument else newest
         if number not in children.by_number:
             raise RundryError(f"/child {number}: no such child run: use 1 to {len(children.by_number)}")
         self._host.leave_for(f"child {children.by_number[number].journal}")

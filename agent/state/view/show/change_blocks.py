@@ -90,6 +90,7 @@ def end_all_blocks(state: ViewState) -> None:
     state.at_shell.clear()
     state.at_proposal.clear()
     state.at_question.clear()
+    state.waiting_children.clear()
     state.activity = state.waiting = state.child_phase = ""
     state.wrapping_up = False
     state.busy.halt(state.last_at)

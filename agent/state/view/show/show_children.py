@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from ....protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, Stamped
+from ....protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, LoopKind, Stamped
 from ....protocol.text.counts import plural
 from .change_blocks import add, touch
 from .short_numbers import money
@@ -23,28 +23,50 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
             title = f"{_which(state, event.number)}  {event.title}"
             add(state, stamped, "tool", title=title, status="running").detail = f"rundry watch {event.run_id}"
             state.at_child[event.number] = len(state.blocks) - 1
-            state.child_phase = _which(state, event.number)
         case ChildWaiting():
-            state.child_phase = f"{_name(state, event.number)} waits for you"
+            state.waiting_children.add(event.number)
             _mark(state, event.number, waits=True)
         case ChildSpent():
             child = next((c for c in state.common.children.by_number.values() if c.run_id == event.run_id), None)
             if child is not None and child.is_open:
-                state.child_phase = _which(state, child.number)
+                state.waiting_children.discard(child.number)
                 _mark(state, child.number, waits=False)
+            else:
+                return
         case ChildFinished():
-            state.child_phase = ""
+            state.waiting_children.discard(event.number)
             _finished(state, stamped, event)
         case _:
             assert_never(event)
+    state.child_phase = _phase(state, event)
+
+
+def _phase(state: ViewState, event: _Event) -> str:
+    """Return what the running child runs do, in a few words: one that waits for a person comes first.
+
+    `event` is the newest one, which the facts do not have yet.
+    """
+    running = {child.number for child in state.common.children.by_number.values() if child.is_open}
+    if isinstance(event, ChildStarted):
+        running.add(event.number)
+    elif isinstance(event, ChildFinished):
+        running.discard(event.number)
+    open_ones = sorted(running)
+    if waiting := [number for number in open_ones if number in state.waiting_children]:
+        return f"{_name(state, waiting[0])} waits for you"
+    if len(open_ones) > 1:
+        return f"{plural(len(open_ones), 'child run')} work"
+    return _which(state, open_ones[0]) if open_ones else ""
 
 
 def _which(state: ViewState, number: int) -> str:
-    """Return `run 2 of 3`; or `search 2`, `pass 2` in a repeat or an improve run, which has no last one."""
+    """Return `run 2 of 3`; or `search 2`, `pass 2`, `child 2` in a run that has no last one."""
     return _name(state, number) + (f" of {state.child_count}" if state.child_count else "")
 
 
 def _name(state: ViewState, number: int) -> str:
+    if state.loop is LoopKind.CHAT:
+        return f"child {number}"
     kind = "run" if state.child_count else "search" if state.improve is None else "pass"
     return f"{kind} {number}"
 
@@ -76,6 +98,7 @@ def _finished(state: ViewState, stamped: Stamped, event: ChildFinished) -> None:
     block.right = f"{event.reason.words}, {plural(child.spent.steps, 'step')}, {cost}"
     block.open = False
     block.seconds = max(0.0, stamped.at - child.started)
-    block.detail = "\n".join([event.detail, *new_words(event), f"rundry watch {event.run_id}"])
+    said = [event.said] if event.said and state.loop is LoopKind.CHAT else []
+    block.detail = "\n".join([event.detail, *said, *new_words(event), f"rundry watch {event.run_id}"])
     if event.new is not None:
         block.right = f"{event.reason.words}, {len(event.new)} new, {cost}"

@@ -102,8 +102,8 @@ _WORDS = 3
 _COMMIT = 9
 """Number of characters of a commit id."""
 _NOT_SUMMARISED = "the oldest messages do not fit: the summary leaves them out"
-_SHOWN_ELSEWHERE = ("ask_person", "update_plan")
-"""Tools whose calls another event shows: the question, the plan."""
+_SHOWN_ELSEWHERE = ("ask_person", "update_plan", "start_child")
+"""Tools whose calls another event shows: the question, the plan, the child run."""
 _AT_GATE = ("edit", "command")
 """Kinds of calls that start when their proposal opens; until then another call is shown."""
 _PROMPT_TITLES = {
@@ -305,7 +305,9 @@ def _unstage(state: ViewState, *paths: str) -> None:
 def _of_stage(state: ViewState, stamped: Stamped, event: StageBegan | StageEnded) -> None:
     state.in_stage = isinstance(event, StageBegan)
     _unstage(state, *state.staged, *(state.outcome.staged if state.outcome is not None else ()))
-    began = "its changes are staged: the workspace stays as it is until you apply them"
+    is_called = state.parent is not None and state.parent.stages
+    until = "its chat has asked you about them" if is_called else "you apply them"
+    began = f"its changes are staged: the workspace stays as it is until {until}"
     note(state, stamped, _STAGE_ENDS[event.how] if isinstance(event, StageEnded) else began)
 
 
@@ -330,11 +332,12 @@ def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
 
 
 def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> None:
+    children = state.common.children.by_number.values()
     state.busy.halt(stamped.at)
-    state.activity = ""
+    state.activity = "running" if any(child.call_id and child.is_open for child in children) else ""
     index = state.at_call.pop(event.call_id, None)
     if index is None:
-        if event.ok:
+        if event.ok or any(child.call_id == event.call_id for child in children):  # the entry of the child says it
             return
         add(state, stamped, "tool", title=call_title(event.tool, None))
         index = len(state.blocks) - 1

@@ -1,0 +1,366 @@
+"""Child runs that the model of a chat starts, by the real command on a terminal (docs/decisions/0043, section 6)."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contract.terminal.goals import at_gate
+from fakes.models.stateless_server import StatelessServer, answered
+from fakes.project import git
+from fakes.rundry import Home, exported_events
+from fakes.terminal import Terminal
+from fakes.turns import Call, Turn, call, calls, say
+from fakes.wire import text_of
+
+from rundry.agent.journal.claim import holder
+
+HELD = Turn(text="I think about it for a while", hold_after=4)
+
+
+def child(name: str, task: str, **more: Any) -> Call:
+    return Call("start_child", {"name": name, "task": task, **more})
+
+
+def write(path: str, text: str) -> Turn:
+    return call("write_file", path=path, content=text)
+
+
+class Model(StatelessServer):
+    """Answers each conversation by its first message: the n-th of its turns after n answers, and then the last one."""
+
+    def __init__(self, talks: Mapping[str, Sequence[Turn]]) -> None:
+        super().__init__(self._say)
+        self.talks = dict(talks)
+
+    def _say(self, body: dict[str, Any]) -> Turn:
+        task = next(text_of(message) for message in body["messages"] if message["role"] == "user")
+        turns = next(turns for name, turns in self.talks.items() if name in task)
+        return turns[min(answered(body), len(turns) - 1)]
+
+    def asked(self, task: str) -> list[Any]:
+        """The requests of one conversation."""
+        return [one for one in self.requests if task in text_of(next(m for m in one.messages if m["role"] == "user"))]
+
+    def told(self) -> list[str]:
+        """The results of calls that the chat was sent."""
+        newest = self.asked("delegate it")[-1]
+        return [text_of(message) for message in newest.messages if message["role"] == "tool"]
+
+
+@contextmanager
+def chat(
+    home: Home, project: Path, server: Model, *more: str, rows: int = 40, columns: int = 120
+) -> Iterator[Terminal]:
+    options = ["--model", "fake", "--api-base", server.base_url, *more]
+    with home.screen("delegate it", *options, cwd=project, rows=rows, columns=columns) as terminal:
+        yield terminal
+
+
+def journals(home: Home) -> tuple[Path, list[Path]]:
+    """The journals of the chat and of its child runs."""
+    first, *others = home.journals()
+    return first, others
+
+
+def of_chat(home: Home, kind: str) -> list[dict[str, Any]]:
+    return exported_events(home, home.journals()[0].stem, kind)
+
+
+EDIT_BOTH = [{"old_text": f"line {at}\n", "new_text": f"LINE {at}\n"} for at in (2, 30)]
+LONG = "".join(f"line {number}\n" for number in range(40))
+
+
+def make_long(project: Path) -> Path:
+    file = project / "long.txt"
+    file.write_text(LONG)
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "long")
+    return file
+
+
+def test_a_child_knows_only_its_task_and_its_edits_are_approved_by_hunk(home: Home, project: Path):
+    file = make_long(project)
+    talks = {
+        "delegate it": [calls(child("raise two lines", "RAISE lines 2 and 30 of long.txt")), say("It is done.")],
+        "RAISE": [
+            call("edit_file", path="long.txt", edits=EDIT_BOTH),
+            call("run_command", command="grep -c LINE long.txt"),
+            say("I raised both lines."),
+        ],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "effects") as terminal:
+        screen = at_gate(terminal)
+        assert "changed by child 1, raise two lines" in screen and "2 hunks" in screen, screen
+        assert file.read_text() == LONG, "nothing is written before the decision"
+        terminal.press(" ")
+        terminal.wait_for("skipped 1")
+        terminal.press("y")
+        terminal.wait_for("It is done.")
+        assert file.read_text() == LONG.replace("line 30\n", "LINE 30\n")
+        (told,) = server.told()
+        first = server.asked("RAISE")[0]
+        assert home.run("ctl", journals(home)[0].stem, "undo", cwd=project).exit_code == 0
+        assert file.read_text() == LONG, "the chat knows what it applied"
+    assert "Child 1, raise two lines: answered, 3 steps" in told and "I raised both lines." in told
+    assert "Applied: `long.txt`." in told and "accepted 1 of 2 hunks" in told, told
+    assert "delegate it" not in first.text and "start_child" not in first.text
+    _, (of_child,) = journals(home)
+    assert "2\n" in text_of([m for m in server.asked("RAISE")[2].messages if m["role"] == "tool"][-1])
+    assert home.run("apply", of_child.stem, cwd=project).exit_code == 2, "nothing is staged any more"
+    assert not home.kept_layers("stage")
+
+
+def test_rejected_changes_of_a_child_are_dropped_and_the_model_gets_the_reason(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
+        "MAKE": [write("made.txt", "made\n"), say("I made it.")],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "ask") as terminal:
+        at_gate(terminal)
+        terminal.press("tab")
+        terminal.wait_for("keep as the reason")
+        terminal.send("not that name")
+        terminal.press("enter")
+        terminal.wait_gone("keep as the reason")
+        terminal.press("n")
+        terminal.wait_for("It is done.")
+        (told,) = server.told()
+    assert "Not applied: `made.txt`" in told and "not that name" in told, told
+    assert not (project / "made.txt").exists() and not home.kept_layers("stage")
+
+
+def test_in_edits_and_auto_only_what_asks_in_every_mode_waits(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it"), child("instructions", "GUIDE it")), say("It is done.")],
+        "MAKE": [write("made.txt", "made\n"), say("I made it.")],
+        "GUIDE": [write("AGENTS.md", "Obey.\n"), say("I wrote it.")],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "auto") as terminal:
+        screen = at_gate(terminal)
+        assert "changed by child 2, instructions" in screen and "AGENTS.md" in screen, screen
+        terminal.press("n")
+        terminal.wait_for("It is done.")
+    assert (project / "made.txt").exists() and not (project / "AGENTS.md").exists()
+
+
+def test_two_children_work_side_by_side_and_one_that_comes_second_to_a_file_is_a_conflict(home: Home, project: Path):
+    file = make_long(project)
+    talks = {
+        "delegate it": [calls(child("the first", "FIRST"), child("the second", "SECOND")), say("It is done.")],
+        "FIRST": [call("edit_file", path="long.txt", edits=EDIT_BOTH[:1]), HELD],
+        "SECOND": [call("edit_file", path="long.txt", edits=EDIT_BOTH[1:]), HELD],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "effects") as terminal:
+        server.wait_requests(5)  # each has made its edit, and neither has ended
+        terminal.wait_for("2 child runs work")
+        server.release()
+        at_gate(terminal)
+        terminal.press("y")
+        terminal.wait_for("It is done.")
+        told = server.told()
+    assert [text.splitlines()[0].startswith(f"Child {n}") for n, text in enumerate(told, 1)] == [True, True], told
+    applied = [text for text in told if "Applied: `long.txt`" in text]
+    (other,) = [text for text in told if "somebody changed the same files meanwhile" in text]
+    assert len(applied) == 1 and other not in applied and "Not applied: `long.txt`" in other
+    assert file.read_text().count("LINE") == 1
+    assert len(home.kept_layers("stage")) == 1, "what is in conflict is not lost"
+    assert f"rundry apply {journals(home)[1][told.index(other)].stem}" in other
+
+
+def test_an_interrupt_stops_the_child_and_its_changes_stay_in_its_stage(home: Home, project: Path):
+    talks = {
+        "delegate it": [
+            calls(child("a new file", "MAKE it"), child("look", "LOOK", tools=["search"])),
+            say("Then not."),
+        ],
+        "MAKE": [write("made.txt", "made\n"), HELD],
+        "LOOK": [say("I saw it.")],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "auto") as terminal:
+        server.wait_requests(4)
+        terminal.wait_for(re.compile("child 2 +look.*answered"))
+        terminal.wait_for("esc interrupt")
+        terminal.press("esc")
+        terminal.wait_for(re.compile("child 1 +a new file.*stopped"))
+        terminal.send("go on\r")
+        terminal.wait_for("Then not.")
+        told, looked = server.told()
+        _, (of_child, _) = journals(home)
+        terminal.wait_for(lambda _: holder(of_child) is None)
+    assert "I saw it." in looked, "what had ended stays"
+    assert "The person stopped this child run." in told and f"rundry apply {of_child.stem}" in told, told
+    assert not (project / "made.txt").exists()
+    assert home.run("apply", of_child.stem, "--patch", "left.patch", cwd=project).exit_code == 0
+    assert "+made" in (project / "left.patch").read_text()
+
+
+def test_messages_are_queued_while_a_child_works_and_the_chat_hears_them_after_it(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("think", "THINK", tools=["read_file"])), say("It is done.")],
+        "THINK": [HELD],
+    }
+    with Model(talks) as server, chat(home, project, server) as terminal:
+        server.wait_requests(2)
+        terminal.wait_for("a message for after this step")
+        terminal.send("and mind the tabs\r")
+        terminal.wait_for("and mind the tabs")
+        server.release()
+        terminal.wait_for("It is done.")
+        assert "and mind the tabs" in server.asked("delegate it")[-1].text
+
+
+def test_a_child_whose_part_of_the_budget_is_used_up_ends_and_the_chat_continues(home: Home, project: Path):
+    reads = [call("read_file", path="NOTES.md", start_line=at) for at in range(1, 9)]
+    talks = {
+        "delegate it": [calls(child("read all", "READ all", part=30)), say("It was too much.")],
+        "READ": [write("made.txt", "made\n"), *reads],
+    }
+    with Model(talks) as server, chat(home, project, server, "--steps", "10", "--gate", "edits") as terminal:
+        terminal.wait_for("It was too much.")
+        (told,) = server.told()
+    assert "Child 1, read all: budget, 2 steps" in told, told
+    assert (project / "made.txt").exists(), "what it had done passes the gate as usual"
+    (started,), (ended,) = of_chat(home, "child_started"), of_chat(home, "child_finished")
+    assert started["budget"]["steps"] == 2 and ended["limit"] == "steps" and not ended["resumes"]
+
+
+def test_a_second_message_has_its_whole_budget_for_child_runs(home: Home, project: Path):
+    steps = [call("read_file", path="NOTES.md"), say("I read it.")]
+    start = calls(child("read it", "READ it", tools=["read_file"], part=50))
+    talks = {"delegate it": [start, say("First."), start, say("Second.")], "READ": steps}
+    with Model(talks) as server, chat(home, project, server, "--steps", "5") as terminal:
+        terminal.wait_for("First.")
+        terminal.send("once more\r")
+        terminal.wait_for("Second.")
+        assert all("answered, 2 steps" in text for text in server.told()), server.told()
+        terminal.send("/cost\r")
+        terminal.wait_for(re.compile(r"child runs +2 "))
+
+
+def test_a_child_asks_its_person_and_the_row_leads_to_it(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("which server", "ASK it"), child("think", "THINK")), say("It is done.")],
+        "ASK": [call("ask_person", question="Which of the two servers?"), say("I used it.")],
+        "THINK": [HELD],
+    }
+    with Model(talks) as server, chat(home, project, server) as terminal:
+        terminal.wait_for("child 1 waits for you")
+        terminal.press("\x1bc")  # Alt+C
+        terminal.wait_for("Which of the two servers?")
+        terminal.send("the second one\r")
+        terminal.wait_for("I used it.")
+        terminal.send("/parent\r")
+        terminal.wait_for(re.compile("child 1 +which server.*answered"))
+        server.release()
+        terminal.wait_for("It is done.")
+        assert "the second one" in server.asked("ASK")[-1].text
+
+
+def test_in_ask_an_edit_of_a_child_is_staged_and_its_command_asks(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
+        "MAKE": [write("made.txt", "made\n"), call("run_command", command="echo more >> made.txt"), say("I made it.")],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "ask") as terminal:
+        terminal.wait_for("child 1 waits for you")
+        _, (of_child,) = journals(home)
+        (asked,) = [one for one in exported_events(home, of_child.stem, "proposal_opened") if one["asks"]]
+        assert asked["tool"] == "run_command", asked
+        assert home.run("ctl", of_child.stem, "reject", "--digest", asked["digest"], cwd=project).exit_code == 0
+        at_gate(terminal)
+        terminal.press("y")
+        terminal.wait_for("It is done.")
+    assert (project / "made.txt").read_text() == "made\n"
+
+
+def test_the_mode_and_the_rules_of_the_chat_reach_a_child_that_works(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
+        "MAKE": [HELD, call("run_command", command="echo more >> made.txt"), say("I could not.")],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "auto") as terminal:
+        server.wait_requests(2)
+        parent, (of_child,) = journals(home)
+        assert home.run("ctl", parent.stem, "deny", "command:echo", cwd=project).exit_code == 0
+        terminal.send("/gate read\r")
+        terminal.wait_for(re.compile("^ ?read "))
+        terminal.wait_for(lambda _: bool(exported_events(home, of_child.stem, "gate_mode_changed")))
+        assert exported_events(home, of_child.stem, "gate_mode_changed")[0]["mode"] == "read"
+        assert exported_events(home, of_child.stem, "rule_added")
+
+
+@pytest.mark.long
+def test_a_killed_chat_continues_its_child_when_it_is_resumed(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
+        "MAKE": [write("made.txt", "made\n"), HELD],
+    }
+    with Model(talks) as server:
+        with chat(home, project, server, "--gate", "effects") as terminal:
+            server.wait_requests(3)
+            parent, (of_child,) = journals(home)
+            runner = holder(parent)
+            assert runner is not None
+            os.kill(runner.pid, signal.SIGKILL)
+            terminal.wait_for(lambda _: holder(parent) is None)
+        server.release()
+        with home.screen("resume", parent.stem, cwd=project) as terminal:
+            assert "changed by child 1, a new file" in at_gate(terminal)
+            runner = holder(parent)
+            assert runner is not None
+            os.kill(runner.pid, signal.SIGKILL)  # while it waits at the gate
+            terminal.wait_for(lambda _: holder(parent) is None)
+        with home.screen("resume", parent.stem, cwd=project) as terminal:
+            at_gate(terminal)
+            terminal.press("y")
+            terminal.wait_for("It is done.")
+        (told,) = server.told()
+    assert "Applied: `made.txt`." in told and (project / "made.txt").read_text() == "made\n"
+    assert journals(home) == (parent, [of_child]) and len(of_chat(home, "child_started")) == 1
+
+
+def test_a_child_that_only_reads_needs_no_stage_and_gets_no_other_tools(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("look", "LOOK", tools=["read_file", "search"])), say("It is done.")],
+        "LOOK": [call("read_file", path="NOTES.md"), say("I saw it.")],
+    }
+    with Model(talks) as server, chat(home, project, server) as terminal:
+        terminal.wait_for("It is done.")
+        offered = [tool["function"]["name"] for tool in server.asked("LOOK")[0].body["tools"]]
+    assert offered == ["read_file", "search", "finish"]
+    _, (of_child,) = journals(home)
+    assert exported_events(home, of_child.stem, "run_started")[0]["gate"] == "read"
+    assert not exported_events(home, of_child.stem, "stage_began")
+
+
+def test_where_there_are_no_layers_a_child_can_only_read(home_without_layers: Home, project: Path):
+    home = home_without_layers
+    start = calls(child("make", "MAKE it"), child("look", "LOOK", tools=["read_file"]), child("x", "X", tools=["fly"]))
+    talks = {"delegate it": [start, say("It is done.")], "LOOK": [say("I saw it.")]}
+    with Model(talks) as server, chat(home, project, server) as terminal:
+        terminal.wait_for("It is done.")
+        refused, looked, unknown = server.told()
+    assert "not started: there are no layers for its changes" in refused and "read_file" in refused
+    assert "I saw it." in looked and "cannot have fly: choose among read_file" in unknown
+
+
+def test_a_chat_in_a_stage_has_only_child_runs_that_read(home: Home, project: Path):
+    talks = {"delegate it": [calls(child("make", "MAKE it")), say("It is done.")]}
+    with Model(talks) as server, chat(home, project, server, "--gate", "stage") as terminal:
+        terminal.wait_for("It is done.")
+        (refused,) = server.told()
+    assert "a layer over a stage does not exist" in refused, refused
+
+
+def test_a_goal_run_does_not_offer_child_runs(home: Home, project: Path):
+    with Model({"look": [say("I saw it.")]}) as server:
+        ran = home.run("-p", "look", "--model", "fake", "--api-base", server.base_url, cwd=project)
+        assert ran.exit_code == 0, ran
+        assert "start_child" not in server.requests[0].text
