@@ -102,7 +102,7 @@ class RewindDiffScreen(ClosesOnce[bool], ModalScreen[bool]):
         """Update the list, the diff and the words around them."""
         known, back = self._preview, sum(not file.stays for file in self._files.values())
         stay = len(self._files) - back
-        counts = [plural(back, "file") + " restored", *([f"{plural(stay, 'file')} left"] if stay else [])]
+        counts = [f"restores {plural(back, 'file')}", *([f"leaves {plural(stay, 'file')}"] if stay else [])]
         told = self._told if known is None else ", ".join(counts)
         also = [] if known is None else [f"also undone: {one_line(words)}" for words in known.also]
         head = Content.styled(one_line(self._title), "bold $bright")

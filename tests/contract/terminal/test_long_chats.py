@@ -61,7 +61,7 @@ def test_a_rewind_shows_what_would_change_and_leaves_what_somebody_else_changed(
         terminal.wait_for("▸ now the notes")
         terminal.press("home")
         terminal.wait_for("▸ repair add")
-        page = press_until(terminal, "enter", "1 file restored, 1 file left")
+        page = press_until(terminal, "enter", "restores 1 file, leaves 1 file")
         assert "notes.txt   stays: not undone, because someone changed it since" in page
         terminal.press("down")
         page = terminal.wait_for(re.compile(r"\+ +return a - b"))
@@ -69,7 +69,7 @@ def test_a_rewind_shows_what_would_change_and_leaves_what_somebody_else_changed(
         terminal.press("esc")
         terminal.wait_for("▸ repair add")
         assert "return a + b" in (project / "calc/core.py").read_text()
-        press_until(terminal, "enter", "1 file restored, 1 file left")
+        press_until(terminal, "enter", "restores 1 file, leaves 1 file")
         screen = press_until(terminal, "y", "back to before")
         assert "notes.txt: not" in screen and "someone changed it since" in screen
         assert (project / "calc/core.py").read_text() == CORE

@@ -66,6 +66,7 @@ SCENES = {
     "undo": _watched("f12"),
     "changes": _watched("alt+d", then="1 changed file"),
     "rewind": _watched(*"/rewind", "enter", then="Rewind to before"),
+    "rewind-diffs": _watched(*"/rewind", "enter", "enter", then="restores 1 file"),
     "commit": _watched(*"/commit", "enter", then="Commit 1 file"),
     "spend": _watched(*"/spend", "enter"),
 }
