@@ -12,6 +12,7 @@ from ..app.handlers.control_handlers import finish_in_control, take_or_return_co
 from ..app.handlers.run_handlers import RunHandlers
 from ..app.message_and_notice import Prompt
 from ..control.run_reader import step_title
+from ..control.typed_commands import typed_command
 from ..keys.keymap import Keymap
 from ..keys.lookup import parse_slash, slash_commands
 from ..text.shorten_cells import cells_cut
@@ -47,6 +48,7 @@ class Commands:
             "spend": lambda _: self._lines("budget"),
             "help": lambda _: self._lines("help"),
             "rewind": self.rewind,
+            "compact": self._compact,
             "find": self._find,
             "wheel": lambda note: take_or_return_control(controller, note),
             "finish": lambda answer: finish_in_control(controller, prompt, answer),
@@ -179,6 +181,17 @@ class Commands:
         self._controller.put_anywhere(Rewind(seq=point.seq))
         if point.text is not None and not self._controller.is_the_task(point.text):
             self._console.tell(f"Your message was: {one_line(point.text)}")
+
+    def _compact(self, argument: str) -> None:
+        """Request a summary, undo it, or print what the model reads now."""
+        if argument != "show":
+            self._controller.put(typed_command("compact", argument))
+            return
+        for message in self._controller.reader.sent_messages():
+            first, *more = show(message.text).split("\n")
+            self._console.tell(f"{message.sender}: {cells_cut(first, _TITLE)} ({plural(message.tokens, 'token')})")
+            for line in more if message.sender == "summary" else ():
+                self._console.tell(line)
 
     def _handoff(self, _argument: str) -> None:
         state = self._controller.state

@@ -71,6 +71,8 @@ def entry_lines(block: Block) -> Iterator[str]:
             words = [one_line(part) for part in (block.title, block.text, block.right) if part]
             if words:
                 yield f"{_KINDS.get(block.kind, '')}{'  '.join(words)}"
+            if block.kind == "note" and block.open:
+                yield from show(block.whole_detail).split("\n")
 
 
 _STATES = {"failed": "failed", "cut": "cut off", "rejected": "rejected", "passed": "passed"}

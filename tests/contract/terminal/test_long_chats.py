@@ -155,3 +155,21 @@ def test_the_next_morning_one_line_says_what_is_different_and_the_model_reads_it
         text = server.wait_requests(6)[5].text
         assert text.count("These files were changed since you saw or wrote them: notes.txt.") == 1, text
         assert text.count(f"HEAD moved from {old} to {new}") == 1
+
+
+def test_in_lines_a_compaction_prints_the_summary_and_what_the_model_reads(home: Home, project: Path):
+    summary = say("Add was repaired.\nNothing is open.")
+    turns = [Turn(tokens=900), say("The second answer. " + " ".join(map(str, range(400)))), say("Third."), summary]
+    with (
+        ScriptedServer(turns) as server,
+        home.screen("--plain", *chat(server), "--context", "8000", cwd=project, rows=60, columns=200) as terminal,
+    ):
+        for number, message in enumerate(("and now?", "go on", "/compact"), 1):
+            terminal.wait_for(lambda lines, number=number: sum("Your turn" in line for line in lines) == number)
+            terminal.send(f"{message}\n")
+        terminal.wait_for("conversation compacted: instead of the messages above")
+        terminal.wait_for(lambda lines: "Nothing is open." in lines)
+        terminal.send("/compact show\n")
+        terminal.wait_for("summary: Summary of the conversation so far:")
+        terminal.wait_for("you: repair add (")
+        terminal.send("quit\n")
