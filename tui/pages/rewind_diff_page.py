@@ -48,10 +48,10 @@ class RewindDiffScreen(ClosesOnce[bool], ModalScreen[bool]):
     RewindDiffScreen DiffPane { height: 1fr; }
     """
 
-    def __init__(self, title: str, compare: Callable[[], Awaitable[RewindPreview]]) -> None:
-        """`title`: the point, in words. `compare`: returns what would change, or raises RundryError."""
+    def __init__(self, title: str, preview: Awaitable[RewindPreview]) -> None:
+        """`title`: the point, in words. `preview`: what would change. It is awaited once, and can raise RundryError."""
         super().__init__()
-        self._title, self._compare = title, compare
+        self._title, self._awaited = title, preview
         self._preview: RewindPreview | None = None
         self._told = "comparing the files"
         self._files: dict[str, FileBack] = {}
@@ -78,7 +78,7 @@ class RewindDiffScreen(ClosesOnce[bool], ModalScreen[bool]):
 
     async def _show(self) -> None:
         try:
-            self._preview = await self._compare()
+            self._preview = await self._awaited
         except RundryError as error:
             self._told = str(error)
         else:

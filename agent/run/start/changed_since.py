@@ -59,7 +59,7 @@ def _known(facts: RunFacts) -> dict[str, set[str]]:
 
 
 def _differs(workspace: Workspace, path: str, contents: set[str]) -> bool:
-    """Return whether a file has none of these contents, is gone, or is no plain file any more."""
+    """Return whether a file has none of these contents, is gone, or is something else than a plain file."""
     real = workspace.root / path
     with suppress(OSError):
         if real.lstat().st_size > _MOST_BYTES:

@@ -105,7 +105,7 @@ def _path(number: int) -> str:
 def _held(
     home: Home, folder: Path, base_url: str, turns: int
 ) -> tuple[tuple[float, float], tuple[float, float], float]:
-    """Hold a chat of so many turns on a screen, and kill its runner.
+    """Hold a chat of that number of turns on a screen, and kill its runner.
 
     Returns the milliseconds of runner and screen for a turn, early and at the end, and the kilobytes of the journal.
     """
@@ -188,7 +188,7 @@ def _continue(home: Home, folder: Path, found: Continued) -> None:
 
 @contextmanager
 def _counted(view: Terminal, into: list[float], count: int) -> Iterator[None]:
-    """Add the milliseconds of the screen's processor time for each of so many actions."""
+    """Add the milliseconds of the screen's processor time for each of that number of actions."""
     before = _spent(view.pid)
     yield
     time.sleep(0.3)

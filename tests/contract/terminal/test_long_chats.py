@@ -1,7 +1,8 @@
-"""A chat that goes on for long, on the real program: back to a turn with its files, a summary, and the next morning."""
+"""A long chat on the real program: back to a turn with its files, a summary, and the next morning."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import time
@@ -139,8 +140,8 @@ def test_the_next_morning_one_line_says_what_is_different_and_the_model_reads_it
             home.end_runners()
         (project / "notes.txt").write_text("mine\n")
         git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "core.hooksPath=/dev/null"]
-        time.sleep(1.1)  # git's log of HEAD has whole seconds
-        subprocess.run([*git, "commit", "-qam", "by hand"], cwd=project, check=True)
+        later = {**os.environ, "GIT_COMMITTER_DATE": f"{int(time.time()) + 5} +0000"}  # git's log has whole seconds
+        subprocess.run([*git, "commit", "-qam", "by hand"], cwd=project, check=True, env=later)
         commits = subprocess.run([*git, "log", "--format=%H"], cwd=project, check=True, capture_output=True, text=True)
         new, old = (commit[:9] for commit in commits.stdout.split()[:2])
         for message, answer in (("hello", "Good morning."), ("again", "Still here.")):

@@ -25,7 +25,7 @@ async def rested(driven, *turns):
 
 
 async def resumed(run, text: str = "go on"):
-    """The run goes on with a message. Returns the newest `run_resumed`."""
+    """The run continues with a message. Returns the newest `run_resumed`."""
     run.on("waiting", Say(text=text), why="message")
     run.on("waiting", STOP, why="message", nth=2)
     await run.run(watched=True)
@@ -36,7 +36,7 @@ def notes(run) -> list[str]:
     return [m.text for m in run.model.requests[-1].messages if m.text.startswith("The run rested")]
 
 
-async def test_nothing_is_said_if_nothing_changed(driven):
+async def test_it_says_nothing_if_nothing_changed(driven):
     run = await rested(driven, say("ok"))
     found = await resumed(run)
     assert (found["changed"], found["head"]) == ([], []) and found["rested"] >= 0

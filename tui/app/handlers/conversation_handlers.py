@@ -54,8 +54,8 @@ class ConversationHandlers:
             if not changes.after(point.seq):
                 self._rewind_to(point)
                 return
-            compare = partial(self._controller.reader.preview_rewind, changes.after(point.seq))
-            self._services.open(RewindDiffScreen(_title(point), compare), partial(confirmed, point))
+            preview = self._controller.reader.preview_rewind(changes.after(point.seq))
+            self._services.open(RewindDiffScreen(_title(point), preview), partial(confirmed, point))
 
         def confirmed(point: Point, is_sure: bool | None) -> None:
             if is_sure:
