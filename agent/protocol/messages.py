@@ -9,6 +9,22 @@ import msgspec
 ImageMedia = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 
 
+class SeenContent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the model sees of a file with a tool result (decisions/0043, 3)."""
+
+    path: str
+    """Relative to the workspace, with links followed."""
+    digest: str
+    """SHA-256 of the file's bytes."""
+    first: int = 1
+    last: int = 0
+    """The lines from `first` to `last`, from 1. None are shown if `last` is smaller."""
+    of: int = 0
+    """Number of lines of the file."""
+    base: str = ""
+    """SHA-256 of the bytes before an edit: the lines are seen only if all of those were. Empty means that they are."""
+
+
 class ToolCall(msgspec.Struct, frozen=True):
     call_id: str
     """Id assigned by this program; unique in the run."""
@@ -17,6 +33,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     """The JSON text as the model wrote it; it may be invalid."""
     from_text: bool = False
     """The program made it of code in a chat's answer: a person decides in every mode of the gate."""
+    seen: SeenContent | None = None
+    """The content of the file for which a file format made it."""
 
 
 class Opaque(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +88,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """Attached images, in a user message."""
     path: str = ""
     """The file that this user message shows. Empty means that it is another message."""
+    seen: SeenContent | None = None
+    """In a tool message: what it shows of a file, or what the call wrote."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True):

@@ -144,8 +144,7 @@ async def _write(draft: FileDraft, ruling: Ruling, ctx: ToolContext) -> ToolResu
     before = draft.before
     parts = split_bytes(before, data)
     after = ctx.blobs.keep(data)
-    if ctx.contents is not None:
-        ctx.contents.note_written(draft.path, before, after, ctx.workspace.seen)
+    seen = None if ctx.contents is None else ctx.contents.after_write(draft, data, after)
     touched = Touched(
         path=draft.path,
         before=ctx.blobs.keep(before.data) if before.exists else None,
@@ -160,7 +159,7 @@ async def _write(draft: FileDraft, ruling: Ruling, ctx: ToolContext) -> ToolResu
         text.append(ruling.note_for_model)
     if before.exists:
         text += _surroundings(before, data)
-    return ToolResult(ok=True, text="\n".join(text), summary=size, files=[touched])
+    return ToolResult(ok=True, text="\n".join(text), summary=size, files=[touched], seen=seen)
 
 
 def _surroundings(before: FileState, data: bytes) -> list[str]:

@@ -13,7 +13,7 @@ from ..host.file_errors import PathRefused, UnreadableFile, WriteFailed
 from ..host.files.file_states import FileState, why_not_editable, why_read_only
 from .edit_blocks.indentation import UncertainBlock
 from .edit_blocks.match_block import Occurrences, find_block
-from .fit_text import lines_of, numbered
+from .fit_text import LONGEST_LINE, lines_of, numbered
 from .reading.existing_files import existing
 from .tool_result import ToolResult, failure
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .tool_arguments import Edit, EditFile, WriteFile
     from .tool_context import ToolContext
 
+_SHORT = 3_000
+"""Characters of a file that a refusal shows."""
 _SHOWN = 24
 """Lines shown of a near match."""
 
@@ -83,13 +85,12 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
         return failure(f"{args.path}: the edit changes nothing: the old and the new text are the same", "no change")
 
     path = ctx.workspace.relative(before.real)
-    unread = [f"{why}: read it before you rely on its other lines"] if (why := ctx.why_unread(path, before)) else []
     return FileDraft(
         tool="edit_file",
         path=path,
         before=before,
         after=planned.after,
-        notes=[*planned.notes, *_form(before), *unread],
+        notes=[*planned.notes, *_form(before), *ctx.notes_on_edit(path, before)],
         plan=plan,
     )
 
@@ -112,7 +113,7 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         return ToolResult(ok=True, text=f"{args.path} already has exactly this content", summary="no change")
     path = ctx.workspace.relative(before.real)
     if why := ctx.why_unread(path, before):
-        return failure(f"{why}. Read it, then write it again with its lines. Nothing was changed.", "not read")
+        return _not_read(args.path, why, before, ctx)
     notes: list[str] = []
     if before.newline in ("\r\n", "\r") and "\n" in args.content.replace("\r\n", ""):
         ending = "CRLF" if before.newline == "\r\n" else "CR"
@@ -127,6 +128,18 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         notes=notes,
         plan=_WritePlan(before, after),
     )
+
+
+def _not_read(path: str, why: str, before: FileState, ctx: ToolContext) -> ToolResult:
+    """Return the refusal to replace a file that the model has not seen. It shows a short file, which is then seen."""
+    lines = [] if ctx.denial_of("read_file", path) else lines_of(before.text())
+    shown = numbered(lines, 1)
+    if not lines or len("\n".join(shown)) > min(_SHORT, ctx.limit // 2) or any(len(x) > LONGEST_LINE for x in lines):
+        return failure(f"{why}. Read it, then write it again with its lines. Nothing was changed.", "not read")
+    text = "\n".join(
+        [f"{why}. Nothing was changed. These are its lines:", *shown, "Write it again with the lines that must stay."]
+    )
+    return ToolResult(ok=False, text=text, summary="not read", seen=ctx.seen(before, 1, len(lines), len(lines)))
 
 
 def _form(before: FileState) -> list[str]:

@@ -1,65 +1,165 @@
-"""Remember the contents of files that the model knows, so that it cannot replace lines that it never saw.
+"""Know which contents of files the model has seen, so that it cannot replace lines that it never saw.
 
-A file that nobody changed since the run began may be replaced unread, unless git tracks it and has other lines of it.
+See decisions/0043, 3. This follows from its conversation: what a shortened or rewound conversation no longer has is not
+seen. Only a file of which git has the same content may be replaced unread, because nothing of it can be lost.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from ..host.file_errors import UnreadableFile
 from ..layers.git_contents import GitContents
 from ..layers.layer_effects import IN_MEMORY, Effect, Side
+from ..protocol.messages import SeenContent
+from .fit_text import lines_of
 
 if TYPE_CHECKING:
+    from ..gate.draft import FileDraft
     from ..host.files.file_states import FileState
-    from ..state.facts.standing_changes import Changes
+    from ..state.facts.conversation import Conversations
+
+_MOST_TEXTS = 100
+"""Files whose seen text is kept in memory, to tell what changed since then."""
+_MOST_CHANGED = 30
+"""Lines of a change that a result shows."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the model knows of one content of a file."""
+
+    of: int
+    """Number of lines."""
+    ranges: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has seen each line."""
+        end = 0
+        for first, last in sorted(self.ranges):
+            if first > end + 1:
+                return False
+            end = max(end, last)
+        return end >= self.of
+
+    @property
+    def in_words(self) -> str:
+        """The lines that it has seen."""
+        return ", ".join(f"{first} to {last}" for first, last in sorted(self.ranges) if last >= first)
 
 
 class ReadContents:
-    """Contents of files that the model of a run has read or written."""
+    """Contents of files that the model of a run has seen."""
 
-    def __init__(self, changes: Changes | None = None) -> None:
-        """`changes`: the changes of the run. The model knows what its tools and commands wrote."""
-        self._changes, self._began_ns = changes, time.time_ns()
-        self._read, self._unread = set[tuple[str, str | None]](), set[tuple[str, str | None]]()
+    def __init__(self, sent: Conversations | None = None, *, began_ns: int | None = None) -> None:
+        """`sent`: the conversations of the run. `began_ns`: when the run began; None means now."""
+        self._sent = sent
+        self._began_ns = time.time_ns() if began_ns is None else began_ns
+        self._texts = dict[str, str]()
 
-    def note(self, path: str, digest: str | None) -> None:
-        """Note that the model read a file. `path`: relative; `digest`: SHA-256 of its bytes."""
-        self._read.add((path, digest))
+    def keep_text(self, path: str, state: FileState) -> None:
+        """Keep the text of a file in memory, to say later what changed since."""
+        try:
+            self._texts.pop(path, None)
+            self._texts[path] = state.text()
+        except UnreadableFile:
+            return
+        while len(self._texts) > _MOST_TEXTS:
+            del self._texts[next(iter(self._texts))]
 
-    def note_written(self, path: str, before: FileState, digest: str, workspace: Path) -> None:
-        """Note that the model changed a file. It knows the whole new content only if it knew the old one."""
-        known = self._unread if self.why_unread(path, before, workspace) else self._read
-        known.add((path, digest))
+    def after_write(self, draft: FileDraft, data: bytes, digest: str) -> SeenContent:
+        """Return what the model knows of a file that one of its calls wrote."""
+        before, path = draft.before, draft.path
+        now = msgspec.structs.replace(before, exists=True, data=data, size=len(data))
+        self.keep_text(path, now)
+        count = len(lines_of(now.text()))
+        seen = SeenContent(path=path, digest=digest, last=count, of=count)
+        if data != draft.after:  # the result shows only the lines that the person changed
+            return msgspec.structs.replace(seen, last=0)
+        return seen if draft.tool == "write_file" else msgspec.structs.replace(seen, base=before.sha256 or "")
 
     def why_unread(self, path: str, before: FileState, workspace: Path) -> str:
         """Return why a file has lines that the model never saw, or empty if it may replace the file.
 
         `workspace`: the folder of the user's repository.
         """
-        content = (path, before.sha256)
-        if not before.exists or content in self._read:
+        if not before.exists or not before.size:
             return ""
-        if content not in self._unread and self._is_own(path, before):
-            return ""
-        if any(path == read for read, _ in self._read):
+        contents = self._known(path)
+        known = contents.get(before.sha256 or "")
+        if known is not None:
+            return "" if known.is_whole else _unread_lines(path, known)
+        if contents:
             return f"{path} was changed since you read it"
-        if before.mtime_ns >= self._began_ns or content in self._unread:
-            return f"{path} was changed since the run began, and you have not read it"
-        if _differs_in_git(path, before, workspace):
-            return f"{path} has uncommitted lines, and you have not read it"
-        return ""
+        return (
+            "" if _is_in_git(path, before, workspace) else f"you have not read {path}, and git does not have its lines"
+        )
 
-    def _is_own(self, path: str, before: FileState) -> bool:
-        known = None if self._changes is None else self._changes.files.get(path)
-        return known is not None and known[1] == before.sha256
+    def is_new(self, path: str, now: FileState) -> bool:
+        """Return whether a file was written since the run began, and the model has not seen any of this content."""
+        return now.mtime_ns >= self._began_ns and now.sha256 not in self._known(path)
+
+    def notes_on_edit(self, path: str, before: FileState) -> list[str]:
+        """Return what the model should know about the other lines of a file that it edits: who changed what since."""
+        contents = self._known(path)
+        if not contents or before.sha256 in contents:
+            return []
+        why = f"{path} was changed since you read it"
+        changed = _changed_lines(self._texts.get(path), before)
+        if not changed:
+            return [f"{why}: read it before you rely on its other lines"]
+        self.keep_text(path, before)
+        return [f"{why}. Somebody else changed this:", *changed]
+
+    def _seen(self) -> Iterator[SeenContent]:
+        """Yield what is in the conversations now. What one of them saw counts for the others of the run."""
+        for conversation in () if self._sent is None else self._sent.conversations.values():
+            for message in conversation.current():
+                yield from (one.seen for one in (message, *message.calls) if one.seen is not None)
+
+    def _known(self, path: str) -> dict[str, _Known]:
+        """Return what the model knows of the contents of a file, by their digests; the newest last."""
+        found = dict[str, _Known]()
+        for seen in self._seen():
+            if seen.path != path:
+                continue
+            known = found.pop(seen.digest, None) or _Known(seen.of)
+            base = found.get(seen.base)
+            if not seen.base or (base is not None and base.is_whole):
+                known.ranges.append((seen.first, seen.last))
+            found[seen.digest] = known
+        return found
 
 
-def _differs_in_git(path: str, before: FileState, workspace: Path) -> bool:
-    """Return whether git tracks a file, and the index has another content of it."""
+def _unread_lines(path: str, known: _Known) -> str:
+    if not known.in_words:
+        return f"you have not read all lines of {path}"
+    return f"you have read only lines {known.in_words} of {path}, which has {known.of}"
+
+
+def _changed_lines(old: str | None, now: FileState) -> list[str]:
+    """Return what changed in a file since the model saw it, at most some lines. Empty means that it is not known."""
+    if old is None:
+        return []
+    try:
+        rows = list(unified_diff(lines_of(old), lines_of(now.text()), lineterm="", n=1))[2:]
+    except UnreadableFile:
+        return []
+    shown = rows[:_MOST_CHANGED]
+    return [*shown, *([f"[{len(rows) - len(shown)} more lines]"] if len(rows) > len(shown) else [])]
+
+
+def _is_in_git(path: str, before: FileState, workspace: Path) -> bool:
+    """Return whether the index of git has this content of a file."""
     side = Side(type="file", digest=before.sha256 or "", size=before.size)
     index = GitContents(workspace)
     effect = Effect(path=path, kind="changed", before=side, after=None)
-    return index.has(path) and not index.find([effect], IN_MEMORY)
+    return index.has(path) and bool(index.find([effect], IN_MEMORY))

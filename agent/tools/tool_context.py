@@ -13,6 +13,7 @@ from ..budget.time_limits import FixedTime
 from ..gate.rules import denial_of
 from ..host.file_errors import PathRefused
 from ..host.ignored_files import Ignore
+from ..protocol.messages import SeenContent
 from .read_contents import ReadContents
 from .tool_arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
@@ -101,7 +102,7 @@ class ToolContext:
     elsewhere: Elsewhere | None = None
     """Runs the tools that read the workspace on other machines. None means they run here."""
     contents: ReadContents | None = field(default_factory=ReadContents)
-    """The contents of files that the model has read. None means a person calls the tools, who may replace any file."""
+    """The contents of files that the model has seen. None means a person calls the tools, who may replace any file."""
     decides: str = ""
     """In a run that makes a plan: what the person set to decide when its task is done, or empty if nothing is set."""
     checks: CheckLookup | None = None
@@ -150,10 +151,21 @@ class ToolContext:
         """Return why a file has lines that the model never saw, or empty if it may replace the file."""
         return "" if self.contents is None else self.contents.why_unread(path, before, self.workspace.seen)
 
-    def note_read(self, state: FileState) -> None:
-        """Note that the model knows the present content of a file."""
-        if self.contents is not None:
-            self.contents.note(self.workspace.relative(state.real), state.sha256)
+    def is_new(self, path: str, now: FileState) -> bool:
+        """Return whether a file was written since the run began, and the model has not seen this content."""
+        return self.contents is not None and self.contents.is_new(path, now)
+
+    def notes_on_edit(self, path: str, before: FileState) -> list[str]:
+        """Return what the model should know about the other lines of a file that it edits."""
+        return [] if self.contents is None else self.contents.notes_on_edit(path, before)
+
+    def seen(self, state: FileState, first: int, last: int, of: int) -> SeenContent | None:
+        """Return what a result shows of a file: the lines from `first` to `last` of `of`."""
+        path = self.workspace.relative(state.real)
+        if self.contents is None or state.sha256 is None:
+            return None
+        self.contents.keep_text(path, state)
+        return SeenContent(path=path, digest=state.sha256, first=first, last=last, of=of)
 
     def bounded_seconds(self, seconds: float) -> float:
         """Limit a tool's time-out to the rest of the run's time (docs/requirements.md 3.3)."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ..host.processes.processes import Finished
+from ..protocol.messages import SeenContent
 
 
 class Touched(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing was written: the file changed between the decision and the write."""
     disturbed: list[str] = []
     """What the command changed and was not applied."""
+    seen: SeenContent | None = None
+    """What the model sees of a file, or wrote into it."""
 
     def with_notes(self, notes: Sequence[str]) -> ToolResult:
         """Return the same result with more notes for the model."""

@@ -9,14 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes.played_events import spec
 from fakes.project import git
 
+from rundry.agent.protocol import Message
+from rundry.agent.state.facts.conversation import Conversations
 from rundry.agent.tools.read_contents import ReadContents
 from rundry.agent.tools.tool_result import ToolResult
 
 from .conftest import Bench
 
-READ_IT = "Read it, then write it again with its lines. Nothing was changed."
+SHOWN = (
+    "Nothing was changed. These are its lines:\n1| one\n2| the user's\nWrite it again with the lines that must stay."
+)
 
 
 @pytest.fixture
@@ -28,12 +33,23 @@ def bench(make_bench: Callable[..., Bench], tmp_path: Path) -> Bench:
     (root / "a.txt").write_text("one\ntwo\n")
     git(root, "add", ".")
     git(root, "commit", "-qm", "First")
-    return make_bench(contents=ReadContents())
+    SENT.clear()
+    return make_bench(contents=ReadContents(RUN))
 
 
-async def call(bench: Bench, tool: str, **arguments: str) -> ToolResult:
+RUN = Conversations(spec(workspace="/work"))
+SENT = RUN.main.messages
+"""What the model of the test has in its conversation."""
+
+
+async def call(bench: Bench, tool: str, **arguments: object) -> ToolResult:
     given = json.dumps(arguments)
-    return await (bench.read(tool, given) if tool == "read_file" else bench.act(tool, given))
+    result = await (bench.read(tool, given) if tool == "read_file" else bench.act(tool, given))
+    SENT.append(Message(role="tool", text=result.text, seen=result.seen))
+    return result
+
+
+READ_IT = "Read it, then write it again with its lines. Nothing was changed."
 
 
 def by_the_user(bench: Bench, text: str, *, before_the_run: bool = False) -> None:
@@ -51,28 +67,90 @@ async def test_a_file_as_it_was_committed_is_replaced_unread(bench: Bench):
 async def test_lines_of_the_user_that_the_model_never_read_are_not_replaced(bench: Bench, *, before_the_run: bool):
     by_the_user(bench, "one\nthe user's\n", before_the_run=before_the_run)
     result = await call(bench, "write_file", path="a.txt", content="mine\n")
-    why = "has uncommitted lines" if before_the_run else "was changed since the run began"
-    assert not result.ok and result.text == f"a.txt {why}, and you have not read it. {READ_IT}"
+    assert not result.ok and result.text == f"you have not read a.txt, and git does not have its lines. {SHOWN}"
     assert (bench.root / "a.txt").read_text() == "one\nthe user's\n"
-    await call(bench, "read_file", path="a.txt")
-    assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+    assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok, "the refusal showed its lines"
 
 
 async def test_a_file_that_changed_since_it_was_read_is_read_again(bench: Bench):
     await call(bench, "read_file", path="a.txt")
     by_the_user(bench, "one\nthe user's\n")
     result = await call(bench, "write_file", path="a.txt", content="mine\n")
-    assert not result.ok and result.text == f"a.txt was changed since you read it. {READ_IT}"
+    assert not result.ok and result.text == f"a.txt was changed since you read it. {SHOWN}"
 
 
-async def test_an_edit_of_a_file_that_changed_says_so_and_does_not_count_as_a_reading(bench: Bench):
+async def test_an_edit_of_a_file_that_changed_says_what_changed_and_does_not_count_as_a_reading(bench: Bench):
     await call(bench, "read_file", path="a.txt")
     by_the_user(bench, "one\nthe user's\n")
     result = await call(bench, "edit_file", path="a.txt", old_text="one\n", new_text="1\n")
-    said = "a.txt was changed since you read it: read it before you rely on its other lines"
-    assert result.ok and said in result.text
+    assert result.ok
+    assert "a.txt was changed since you read it. Somebody else changed this:" in result.text
+    assert "\n-two\n+the user's\n" in result.text
     assert not (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
     assert (bench.root / "a.txt").read_text() == "1\nthe user's\n"
+
+
+async def test_a_change_of_many_lines_is_cut_and_one_that_no_text_is_known_of_is_named(bench: Bench):
+    (bench.root / "a.txt").write_text("one\n" + "two\n" * 100)
+    await call(bench, "read_file", path="a.txt")
+    by_the_user(bench, "one\n" + "three\n" * 100)
+    result = await call(bench, "edit_file", path="a.txt", old_text="one\n", new_text="1\n")
+    assert "more lines]" in result.text and result.text.count("+three") < 40
+    by_the_user(bench, "1\nfour\n")
+    bench.ctx.contents = ReadContents(RUN)  # as after a resume
+    result = await call(bench, "edit_file", path="a.txt", old_text="1\n", new_text="one\n")
+    assert "a.txt was changed since you read it: read it before you rely on its other lines" in result.text
+
+
+async def test_a_part_that_was_read_is_not_the_whole_file_but_all_its_parts_are(bench: Bench):
+    await call(bench, "read_file", path="a.txt", start_line=1, end_line=1)
+    result = await call(bench, "write_file", path="a.txt", content="mine\n")
+    assert not result.ok and "you have read only lines 1 to 1 of a.txt, which has 2" in result.text
+    SENT.pop()  # the refusal, which shows the lines
+    assert not (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+    SENT.pop()
+    await call(bench, "read_file", path="a.txt", start_line=2)
+    assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+
+
+async def test_an_edit_keeps_what_is_known_of_the_other_lines(bench: Bench):
+    await call(bench, "read_file", path="a.txt", start_line=1, end_line=1)
+    edited = await call(bench, "edit_file", path="a.txt", old_text="one\n", new_text="1\n")
+    again = await call(bench, "edit_file", path="a.txt", old_text="1\n", new_text="one, again\n")
+    assert edited.ok and again.ok and "was changed" not in edited.text + again.text
+    refused = await call(bench, "write_file", path="a.txt", content="mine\n")
+    assert not refused.ok and "you have not read all lines of a.txt" in refused.text
+    await call(bench, "read_file", path="a.txt")
+    assert (await call(bench, "edit_file", path="a.txt", old_text="two", new_text="2")).ok
+    assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+
+
+async def test_what_is_no_longer_in_the_conversation_is_not_seen(bench: Bench):
+    await call(bench, "read_file", path="a.txt")
+    await call(bench, "edit_file", path="a.txt", old_text="two", new_text="2")
+    del SENT[0]  # a shortened conversation: the edit is there, and what it was based on is not
+    assert not (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+    SENT.clear()
+    (bench.root / "a.txt").write_text("the model's own\n")
+    assert not (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+
+
+async def test_a_link_is_the_file_that_it_leads_to(bench: Bench):
+    (bench.root / "link.txt").symlink_to("a.txt")
+    by_the_user(bench, "one\nthe user's\n")
+    await call(bench, "read_file", path="link.txt")
+    assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+
+
+async def test_an_empty_file_needs_no_reading_and_a_long_one_is_not_shown_with_the_refusal(bench: Bench):
+    by_the_user(bench, "")
+    assert (await call(bench, "write_file", path="a.txt", content="x\n")).ok
+    by_the_user(bench, "a line of the user\n" * 500)
+    for _ in range(2):
+        result = await call(bench, "write_file", path="a.txt", content="mine\n")
+        assert not result.ok and result.text.endswith(
+            "Read it, then write it again with its lines. Nothing was changed."
+        )
 
 
 async def test_a_new_file_needs_no_reading_and_a_person_may_replace_any(bench: Bench):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..messages import ImageRef
+from ..messages import ImageRef, SeenContent
 from ..model import FaultKind
 from .base import EventBase
 
@@ -214,6 +214,8 @@ class ToolCalled(EventBase, frozen=True, kw_only=True):
     by: CalledBy = "model"
     from_text: bool = False
     """The program made the call of code in a chat's answer: a person decides in every mode of the gate."""
+    seen: SeenContent | None = None
+    """The content of the file for which a file format made the call, which keeps the lines that were not shown."""
 
 
 class ToolFinished(EventBase, frozen=True, kw_only=True):
@@ -232,6 +234,8 @@ class ToolFinished(EventBase, frozen=True, kw_only=True):
     by: CalledBy = "model"
     disturbed: list[str] = []
     """Of a command: what it changed and was not applied. It then does not count as a required action."""
+    seen: SeenContent | None = None
+    """What the model sees of a file with this result, or with the call that wrote it."""
 
 
 class NotStored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -234,7 +234,12 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, events: E
     if result is not None:
         events.record(
             ToolFinished(
-                call_id=call.call_id, tool=call.tool, ok=result.ok, result=result.text, summary=result.summary or None
+                call_id=call.call_id,
+                tool=call.tool,
+                ok=result.ok,
+                result=result.text,
+                summary=result.summary or None,
+                seen=result.seen,
             )
         )
     return gated.handoff

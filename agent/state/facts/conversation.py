@@ -120,11 +120,11 @@ class Conversation:
                 self.opaque = OpaqueRef(maker=maker, sha=sha, tokens=tokens)
             case ReplyFinished(calls=calls):
                 self._end_answer(with_calls=calls > 0)
-            case ToolCalled(call_id=call_id, tool=tool, arguments=arguments, from_text=from_text):
+            case ToolCalled(call_id=call_id, tool=tool, arguments=arguments, from_text=from_text, seen=seen):
                 raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
-                self._add_call(ToolCall(call_id, tool, raw, from_text))
-            case ToolFinished(call_id=call_id, result=result):
-                self._add_result(Message(role="tool", text=result, call_id=call_id))
+                self._add_call(ToolCall(call_id, tool, raw, from_text, seen))
+            case ToolFinished(call_id=call_id, result=result, seen=seen):
+                self._add_result(Message(role="tool", text=result, call_id=call_id, seen=seen))
             case Interrupted(what="model"):
                 self.pending = f"{self.pending} {INTERRUPTED}".strip()
                 self._end_answer()

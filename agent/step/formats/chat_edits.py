@@ -16,7 +16,7 @@ from ...protocol import Message, Prompted, ToolCall
 from .answer_blocks import Block, blocks_of
 from .choose_format import explains_a_call
 from .read_answer import ShownFile, read_block
-from .text_edits import FileSpace, TextEdits, call_of, one_turn, part_excerpt, whole_excerpt
+from .text_edits import FileSpace, TextEdits, one_turn, part_excerpt, whole_excerpt
 
 if TYPE_CHECKING:
     from ...host.workspace_paths import Workspace
@@ -105,8 +105,7 @@ class ChatEdits(TextEdits):
             if shown is not None and self._text(path) != shown.text:
                 problems[path] = f"{path} was changed by somebody else meanwhile."
             else:
-                self.note_read(path)
-                calls.append(call_of(path, text, from_text=True))
+                calls.append(self.call_of(path, text, from_text=True))
         self.notes = [
             Prompted(kind="unused", text=f"The code for {path} was not used: {why}", path=path)
             for path, why in problems.items()

@@ -24,7 +24,7 @@ from .file_parts import part_is_complete, parts_of, read_part, text_of
 from .format_words import MOST_TEST, first_failure, last_line, part_message, try_message
 from .merge_definitions import same_program
 from .read_answer import Reading, ShownFile, is_complete, read_answer
-from .text_edits import FileSpace, TextEdits, call_of, one_turn, part_excerpt, whole_excerpt
+from .text_edits import FileSpace, TextEdits, one_turn, part_excerpt, whole_excerpt
 
 if TYPE_CHECKING:
     from ...gate.guarded_paths import GuardedPaths
@@ -192,8 +192,6 @@ class FileEdits(TextEdits):
         if reading.text is not None and not is_untouched:
             reading = Reading(None, f"{shown.path} was changed by somebody else meanwhile.")
         files = [] if reading.text is None else self._files(base, shown.path, reading.text)
-        for path, _ in files:  # they are as when they were shown
-            self.note_read(path)
         digest = self._digest(files)
         same = answers.same_program(digest) if files else 0
         read = AnswerRead(
@@ -210,7 +208,7 @@ class FileEdits(TextEdits):
             line=0 if part is None else part[0] + 1,
             notes=reading.notes,
         )
-        return read, [] if same else [call_of(path, text) for path, text in files]
+        return read, [] if same else [self.call_of(path, text) for path, text in files]
 
     def is_untouched(self, answer: TriedAnswer) -> bool:
         """Return whether the files of an answer are as they were when it was read, so its text may replace them."""

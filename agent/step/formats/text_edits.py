@@ -14,6 +14,7 @@ from ...gate.draft import read_file_state
 from ...host.file_errors import PathRefused, UnreadableFile
 from ...host.files.file_states import why_not_editable
 from ...protocol import FILE_FORMATS, Message, ToolCall
+from ...tools.fit_text import lines_of
 from .file_excerpt import choose_lines
 from .format_words import FILE_HEAD
 
@@ -107,10 +108,15 @@ class TextEdits(ABC):
         except (PathRefused, UnreadableFile):
             return None
 
-    def note_read(self, path: str) -> None:
-        """Note that the model knows the present content of a file."""
+    def call_of(self, path: str, text: str, *, from_text: bool = False) -> ToolCall:
+        """Return the call that writes a file whose present content was shown."""
+        seen = None
         with suppress(PathRefused, UnreadableFile):
-            self._tools.note_read(read_file_state(self._workspace, path))
+            state = read_file_state(self._workspace, path)
+            count = len(lines_of(state.text()))
+            seen = self._tools.seen(state, 1, count, count)
+        arguments = msgspec.json.encode({"path": path, "content": text}).decode()
+        return ToolCall("", TOOLS[0], arguments, from_text, seen)
 
 
 def whole_excerpt(path: str, text: str) -> str:
@@ -144,9 +150,3 @@ def one_turn(messages: Sequence[Message]) -> list[Message]:
         else:
             out.append(one)
     return out
-
-
-def call_of(path: str, text: str, *, from_text: bool = False) -> ToolCall:
-    """Return the call that writes a file."""
-    arguments = msgspec.json.encode({"path": path, "content": text}).decode()
-    return ToolCall("", TOOLS[0], arguments, from_text)

@@ -300,6 +300,7 @@ def _called(one: _ParsedCall) -> ToolCalled:
         arguments=arguments,
         repaired=one.parsed.repaired,
         from_text=one.call.from_text,
+        seen=one.call.seen,
     )
 
 
@@ -314,6 +315,7 @@ def _finish(one: _ParsedCall, result: ToolResult, seconds: float, events: Events
             full=result.full,
             summary=result.summary or None,
             disturbed=result.disturbed,
+            seen=result.seen,
         )
     )
     outcome.results.append((one.call, one.parsed, result))

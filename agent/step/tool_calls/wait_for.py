@@ -11,13 +11,14 @@ from ...host.file_errors import PathRefused, UnreadableFile
 from ...host.terminal_text import plain
 from ...protocol import AwaitBegan, AwaitEnd, AwaitEnded, AwaitKind, duration
 from ...sandbox.command_access import Access
-from ...tools.fit_text import fitting, head_and_tail, lines_of, numbered
+from ...tools.fit_text import LONGEST_LINE, fitting, head_and_tail, lines_of, numbered
 from ...tools.reading.existing_files import existing
 from ...tools.tool_context import OUTPUT
 from ...tools.tool_result import ToolResult, failure
 from ..resources.activity import CommandEnded, PersonInterrupted
 
 if TYPE_CHECKING:
+    from ...protocol.messages import SeenContent
     from ...state.common.await_facts import Await
     from ...state.recorder import Events
     from ...tools.tool_arguments import WaitFor
@@ -289,7 +290,7 @@ async def _file_of(ctx: RunContext, path: str, opened: Await | None) -> _Target 
 def _is_unread(ctx: RunContext, name: str) -> bool:
     """Return whether a file was written since the run began, and the model does not know this content."""
     state = existing(name, ctx.tools)
-    return not isinstance(state, ToolResult) and bool(ctx.tools.why_unread(name, state))
+    return not isinstance(state, ToolResult) and ctx.tools.is_new(name, state)
 
 
 def _mark_of(ctx: RunContext, name: str) -> str:
@@ -330,25 +331,27 @@ class _FileTarget:
         if by != "met":
             state = f"{self.name} did not {'change' if self.mark else 'appear'}"
             return ToolResult(ok=True, text=f"{_WHY[by]}, after {duration(seconds)}: {state}.", summary=_SUMMARY[by])
-        text = await asyncio.to_thread(self._end_of_file)
-        return ToolResult(ok=True, text=f"{self.name} is there or has changed. {text}", summary=_SUMMARY[by])
+        text, seen = await asyncio.to_thread(self._end_of_file)
+        head = f"{self.name} is there or has changed."
+        return ToolResult(ok=True, text=f"{head} {text}", summary=_SUMMARY[by], seen=seen)
 
-    def _end_of_file(self) -> str:
+    def _end_of_file(self) -> tuple[str, SeenContent | None]:
         tools = self._ctx.tools
         state = existing(self.name, tools)
         if isinstance(state, ToolResult):
-            return state.text
+            return state.text, None
         if state.is_binary:
-            return f"It is a binary file of {state.size:,} bytes."
+            return f"It is a binary file of {state.size:,} bytes.", None
         lines = lines_of(state.text())
         if not lines:
-            return "It is empty."
+            return "It is empty.", None
         count = fitting([line[:_END_OF_FILE] for line in reversed(lines)], _END_OF_FILE)
-        shown = numbered(lines[-count:], len(lines) - count + 1)
-        if count < len(lines):
-            return "\n".join([f"Its last lines, of {len(lines):,}:", *shown])
-        tools.note_read(state)
-        return "\n".join(["It reads:", *shown])
+        first = len(lines) - count + 1
+        shown = numbered(lines[-count:], first)
+        is_cut = any(len(line) > LONGEST_LINE for line in lines[-count:])
+        seen = None if is_cut else tools.seen(state, first, len(lines), len(lines))
+        head = "It reads:" if first == 1 else f"Its last lines, of {len(lines):,}:"
+        return "\n".join([head, *shown]), seen
 
 
 def _port_of(ctx: RunContext, port: int, opened: Await | None) -> _Target | ToolResult:

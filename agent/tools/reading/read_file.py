@@ -14,13 +14,14 @@ from ...host.files.file_states import read_state
 from ...host.terminal_text import plain
 from ...protocol import SKILL, Skill
 from ...protocol.text.counts import plural
-from ..fit_text import fitting, lines_of, numbered
+from ..fit_text import LONGEST_LINE, fitting, lines_of, numbered
 from ..tool_context import OUTPUT, PAGE, ToolContext
 from ..tool_result import ToolResult, failure
 from ..web.foreign_text import fenced
 from .existing_files import existing
 
 if TYPE_CHECKING:
+    from ...host.files.file_states import FileState
     from ..tool_arguments import ReadFile
 
 
@@ -42,13 +43,11 @@ def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:
         return state
     if state.is_binary:
         return failure(f"{args.path} is a binary file of {state.size:,} bytes: it cannot be read as text", "binary")
-    result = _lines(args, state.text(), ctx)
-    if result.ok:
-        ctx.note_read(state)
-    return result
+    return _lines(args, state.text(), ctx, state)
 
 
-def _lines(args: ReadFile, text: str, ctx: ToolContext) -> ToolResult:
+def _lines(args: ReadFile, text: str, ctx: ToolContext, state: FileState | None = None) -> ToolResult:
+    """Return the lines. `state`: the file of the workspace that has them."""
     lines = lines_of(text)
     if not lines:
         return ToolResult(ok=True, text=f"{args.path} is empty", summary="empty")
@@ -63,7 +62,9 @@ def _lines(args: ReadFile, text: str, ctx: ToolContext) -> ToolResult:
     last = start + count - 1
     head = f"{args.path}, lines {start} to {last} of {len(lines)}:" if count < len(lines) else f"{args.path}:"
     rest = [f"[continue with start_line={last + 1}]"] if last < end else []
-    return ToolResult(ok=True, text="\n".join([head, *shown[:count], *rest]), summary=plural(count, "line"))
+    is_cut = any(len(line) > LONGEST_LINE for line in lines[start - 1 : last])
+    seen = None if state is None or is_cut else ctx.seen(state, start, last, len(lines))
+    return ToolResult(ok=True, text="\n".join([head, *shown[:count], *rest]), summary=plural(count, "line"), seen=seen)
 
 
 def _read_skill(path: str, ctx: ToolContext) -> str | ToolResult:

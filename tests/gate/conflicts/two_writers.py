@@ -165,7 +165,9 @@ class Sequence:
             clock=self.clock,
             requests=self.requests,
         )
-        self.tools = ToolContext(workspace=self.ws, env={}, sandbox=Sandbox(), blobs=self.blobs, mcp=no_servers())
+        self.tools = ToolContext(
+            workspace=self.ws, env={}, sandbox=Sandbox(), blobs=self.blobs, mcp=no_servers(), contents=None
+        )
 
     def is_attended(self) -> bool:
         return True
