@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -14,7 +15,7 @@ from ..host.plain_files import read_plain
 from ..protocol import ConfigError, ModelSpec, Rule
 from ..protocol.text.broken_json import BROKEN_JSON
 from .trust import PROJECT_FILE, Trust
-from .user_folders import Store, user_folder
+from .user_folders import Store, locked, user_folder
 
 GATE_IS_EFFECTS = "gate.mode: effects"
 """The screen's gate begins in `effects` where commands run in layers, and not in `ask`."""
@@ -37,15 +38,22 @@ class RememberedRules:
     env: Mapping[str, str]
 
     def add(self, rule: Rule) -> None:
-        """Append the rule. The folder stays trusted if it was trusted or had nothing to trust.
+        """Append the rule, if the file does not have it. The folder stays trusted if it was or had nothing to trust.
 
         Raises ConfigError if the file is not trusted or the rule cannot be added; then it applies only to this run.
+        Raises OSError. Several sessions may add rules.
         """
+        with locked(user_folder("data", self.env) / "rules.lock"):
+            self._add(rule)
+
+    def _add(self, rule: Rule) -> None:
         path, trust = self.workspace / PROJECT_FILE, Trust(env=dict(self.env))
         if not trust.trusted(self.workspace):
             raise ConfigError(f"{path} is not trusted, so the rule applies only to this run")
         old = read_plain(path).decode() if path.exists() else ""
         fields = {name: value for name, value in msgspec.structs.asdict(rule).items() if value is not None}
+        if fields in _rules_in(old):
+            return
         lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
         new = "\n".join([*([old.rstrip("\n"), ""] if old.strip() else []), "[[gate.rules]]", *lines, ""])
         try:
@@ -56,6 +64,15 @@ class RememberedRules:
             ) from error
         _write(path, new.encode())
         trust.trust_config(self.workspace)
+
+
+def _rules_in(text: str) -> list[object]:
+    """Return the rules of a config file, or none if it cannot be parsed."""
+    try:
+        found: object = tomllib.loads(text).get("gate", {}).get("rules", [])
+    except (tomllib.TOMLDecodeError, AttributeError):
+        return []
+    return cast("list[object]", found) if isinstance(found, list) else []
 
 
 def remember_model(model: ModelSpec, env: Mapping[str, str]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
@@ -24,6 +25,18 @@ def user_folder(kind: Literal["config", "data"], env: Mapping[str, str]) -> Path
     import platformdirs  # costs 10 ms
 
     return Path(platformdirs.user_config_dir("rundry") if kind == "config" else platformdirs.user_data_dir("rundry"))
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Hold the lock of this file, so that no other process changes what it protects. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 class Store(Generic[Value]):
@@ -48,13 +61,8 @@ class Store(Generic[Value]):
     def add(self, values: Mapping[str, Value]) -> None:
         """Add or replace these values; they are on the disk when it returns. Raises ConfigError."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = os.open(self.path.with_suffix(".lock"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            with locked(self.path.with_suffix(".lock")):
                 self._save({**self.load(), **values})
-            finally:
-                os.close(lock)
         except OSError as error:
             raise ConfigError(f"{self.path} cannot be written: {error.strerror}") from error
 
