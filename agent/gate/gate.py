@@ -29,6 +29,7 @@ from .waiting_proposal import OpenProposal, Postponed, StoredProposal
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
     from ..journal.blobs import Blobs
+    from ..journal.other_sessions import OtherSessions
     from ..layers.effect_classes import Class
     from ..protocol.text.hunks import Split
     from ..state.common.person_requests import PersonRequests
@@ -85,7 +86,7 @@ class Gate:
 
         `reviews_result`, `shows_result`: as in `GatedTree`.
         """
-        tree = replace(self._tree, workspace=workspace, guard=guard, who=who, layers=False)
+        tree = replace(self._tree, workspace=workspace, guard=guard, who=who, layers=False, others=None)
         other = Gate(
             replace(tree, reviews_result=reviews_result, shows_result=shows_result),
             self.policy,
@@ -101,6 +102,11 @@ class Gate:
     def forget(self, other: Gate) -> None:
         """Remove the gate of a worktree that no longer exists."""
         self._others.remove(other)
+
+    @property
+    def others(self) -> OtherSessions | None:
+        """The other sessions that write in this tree. None means that it belongs to the run alone."""
+        return self._tree.others
 
     @property
     def asks_for_effects(self) -> bool:
@@ -380,7 +386,7 @@ class _Reviser:
     def _rebase(self, waiting: OpenProposal, draft: FileDraft) -> None:
         verdict, digest = self._policy.judge(draft, self._tree), digest_of_draft(draft, self._tree.sandbox)
         waiting.replace_draft(draft, verdict, digest)
-        why = self._whose(draft)
+        why = self._whose(draft, draft.before.sha256)
         waiting.events.record(
             rebased(draft, waiting.parts, self._blobs, proposal_id=waiting.id, digest=digest, why=why)
         )
@@ -392,15 +398,18 @@ class _Reviser:
         digest = conflict_digest(draft, conflict)
         if not waiting.enter_conflict(conflict, digest):
             return
-        why = f"{self._whose(draft)}: {conflict.why}"
+        why = f"{self._whose(draft, None if conflict.now is None else conflict.now.sha256)}: {conflict.why}"
         waiting.events.record(in_conflict(draft, conflict, self._blobs, proposal_id=waiting.id, digest=digest, why=why))
         if not self._views.is_attended() and not waiting.can_stay_open:
             waiting.decide(send_back(draft, conflict.why, by="policy"))
 
-    def _whose(self, draft: FileDraft) -> str:
-        """Return who changed the file, for the person."""
+    def _whose(self, draft: FileDraft, digest: str | None) -> str:
+        """Return who changed the file, for the person. `digest`: that of its content now, or None if there is none."""
         if self._tree.workspace.run_writes.is_ours(draft.before.real):
             return "another change of this run"
+        others = self._tree.others
+        if others is not None and (run_id := others.writer(draft.path, digest)):
+            return f"session {run_id}"
         return f"your edit of {time.strftime('%H:%M:%S', time.localtime(self._clock.now()))}"
 
 

@@ -17,6 +17,7 @@ from .web_policy import judge_web
 
 if TYPE_CHECKING:
     from ..host.workspace_paths import Workspace
+    from ..journal.other_sessions import OtherSessions
     from ..layers.effect_classes import Class
     from ..settings.remembered import RememberedRules
     from .guarded_paths import GuardedPaths
@@ -48,6 +49,8 @@ class GatedTree:
     """The globs of `--scope`."""
     setup: str = ""
     """The command of `--setup`, or empty if there is none."""
+    others: OtherSessions | None = None
+    """The other sessions that write in it. None means that it belongs to this run alone."""
 
 
 class SessionPolicy:

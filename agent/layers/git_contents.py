@@ -47,6 +47,11 @@ class GitContents:
         except OSError:
             self._data = b""
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the workspace is in a repository."""
+        return self._folders is not None
+
     def find(self, changed: Sequence[Effect], limit: int) -> dict[str, bytes]:
         """Return the content from before, by path, of those of these files that git has it of.
 

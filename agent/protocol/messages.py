@@ -88,8 +88,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """Attached images, in a user message."""
     path: str = ""
     """The file that this user message shows. Empty means that it is another message."""
-    seen: SeenContent | None = None
-    """In a tool message: what it shows of a file, or what the call wrote."""
+    seen: list[SeenContent] = []
+    """What it shows of files, or what the call of this result wrote."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True):

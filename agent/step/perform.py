@@ -29,6 +29,7 @@ from .formats.format_offer import offer_format
 from .formats.text_edits import TOOLS, TextEdits
 from .formats.unused_code import nudge_about_code
 from .model_call.call import Failed, call, prepare_call
+from .model_call.changed_elsewhere import tell_changed
 from .model_call.reading_speed import measure_reading
 from .prompt.folder_instructions import send_folder_instructions
 from .prompt.next_prompt import file_space, note_shortened, reading_speed, window_too_small
@@ -105,6 +106,8 @@ async def _before_step(
     try:
         if edits is None:
             await measure_reading(ctx)
+            if work.work is None and not _model_spoke_last(ctx.facts, None):
+                await tell_changed(ctx)
         else:
             shown = await _show_files(ctx, edits)
             return [] if shown else WorkResult(work=work.work, steps=done, fault=NO_FILE)

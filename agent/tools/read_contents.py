@@ -1,7 +1,8 @@
 """Know which contents of files the model has seen, so that it cannot replace lines that it never saw.
 
 See decisions/0043, 3. This follows from its conversation: what a shortened or rewound conversation no longer has is not
-seen. Only a file of which git has the same content may be replaced unread, because nothing of it can be lost.
+seen. Only a file of which git has the same content may be replaced unread, because nothing of it can be lost. Without
+git it is one that nobody changed since the run began.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ _MOST_CHANGED = 30
 class _Known:
     """What the model knows of one content of a file."""
 
-    of: int
-    """Number of lines."""
+    of: int = 0
+    """Number of lines. 0 means that it was only named."""
     ranges: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
     @property
@@ -48,7 +49,7 @@ class _Known:
             if first > end + 1:
                 return False
             end = max(end, last)
-        return end >= self.of
+        return 0 < self.of <= end
 
     @property
     def in_words(self) -> str:
@@ -86,6 +87,13 @@ class ReadContents:
             return msgspec.structs.replace(seen, last=0)
         return seen if draft.tool == "write_file" else msgspec.structs.replace(seen, base=before.sha256 or "")
 
+    def digests(self) -> dict[str, set[str]]:
+        """Return the digests of the contents of which the model has seen something, by path."""
+        found = dict[str, set[str]]()
+        for seen in self._seen():
+            found.setdefault(seen.path, set()).add(seen.digest)
+        return found
+
     def why_unread(self, path: str, before: FileState, workspace: Path) -> str:
         """Return why a file has lines that the model never saw, or empty if it may replace the file.
 
@@ -99,9 +107,11 @@ class ReadContents:
             return "" if known.is_whole else _unread_lines(path, known)
         if contents:
             return f"{path} was changed since you read it"
-        return (
-            "" if _is_in_git(path, before, workspace) else f"you have not read {path}, and git does not have its lines"
-        )
+        git = GitContents(workspace)
+        if not git.is_there:
+            is_old = before.mtime_ns < self._began_ns
+            return "" if is_old else f"{path} was changed since the run began, and you have not read it"
+        return "" if _has(git, path, before) else f"you have not read {path}, and git does not have its lines"
 
     def is_new(self, path: str, now: FileState) -> bool:
         """Return whether a file was written since the run began, and the model has not seen any of this content."""
@@ -123,7 +133,8 @@ class ReadContents:
         """Yield what is in the conversations now. What one of them saw counts for the others of the run."""
         for conversation in () if self._sent is None else self._sent.conversations.values():
             for message in conversation.current():
-                yield from (one.seen for one in (message, *message.calls) if one.seen is not None)
+                yield from message.seen
+                yield from (call.seen for call in message.calls if call.seen is not None)
 
     def _known(self, path: str) -> dict[str, _Known]:
         """Return what the model knows of the contents of a file, by their digests; the newest last."""
@@ -131,7 +142,8 @@ class ReadContents:
         for seen in self._seen():
             if seen.path != path:
                 continue
-            known = found.pop(seen.digest, None) or _Known(seen.of)
+            known = found.pop(seen.digest, None) or _Known()
+            known.of = max(known.of, seen.of)
             base = found.get(seen.base)
             if not seen.base or (base is not None and base.is_whole):
                 known.ranges.append((seen.first, seen.last))
@@ -140,6 +152,8 @@ class ReadContents:
 
 
 def _unread_lines(path: str, known: _Known) -> str:
+    if not known.of:
+        return f"{path} was changed since you read it"
     if not known.in_words:
         return f"you have not read all lines of {path}"
     return f"you have read only lines {known.in_words} of {path}, which has {known.of}"
@@ -157,9 +171,8 @@ def _changed_lines(old: str | None, now: FileState) -> list[str]:
     return [*shown, *([f"[{len(rows) - len(shown)} more lines]"] if len(rows) > len(shown) else [])]
 
 
-def _is_in_git(path: str, before: FileState, workspace: Path) -> bool:
+def _has(git: GitContents, path: str, before: FileState) -> bool:
     """Return whether the index of git has this content of a file."""
     side = Side(type="file", digest=before.sha256 or "", size=before.size)
-    index = GitContents(workspace)
     effect = Effect(path=path, kind="changed", before=side, after=None)
-    return index.has(path) and bool(index.find([effect], IN_MEMORY))
+    return git.has(path) and bool(git.find([effect], IN_MEMORY))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -13,6 +14,7 @@ from fakes.played_events import spec
 from fakes.project import git
 
 from rundry.agent.protocol import Message
+from rundry.agent.protocol.messages import SeenContent
 from rundry.agent.state.facts.conversation import Conversations
 from rundry.agent.tools.read_contents import ReadContents
 from rundry.agent.tools.tool_result import ToolResult
@@ -45,7 +47,7 @@ SENT = RUN.main.messages
 async def call(bench: Bench, tool: str, **arguments: object) -> ToolResult:
     given = json.dumps(arguments)
     result = await (bench.read(tool, given) if tool == "read_file" else bench.act(tool, given))
-    SENT.append(Message(role="tool", text=result.text, seen=result.seen))
+    SENT.append(Message(role="tool", text=result.text, seen=[] if result.seen is None else [result.seen]))
     return result
 
 
@@ -133,6 +135,30 @@ async def test_what_is_no_longer_in_the_conversation_is_not_seen(bench: Bench):
     SENT.clear()
     (bench.root / "a.txt").write_text("the model's own\n")
     assert not (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+
+
+async def test_an_untracked_file_is_read_first_and_without_git_one_that_changed_during_the_run(
+    bench: Bench, tmp_path: Path
+):
+    (bench.root / "notes.txt").write_text("only here\n")
+    os.utime(bench.root / "notes.txt", (1, 1))
+    assert not (await call(bench, "write_file", path="notes.txt", content="mine\n")).ok
+    SENT.clear()
+    (bench.root / ".git").rename(tmp_path / "no git")
+    assert (await call(bench, "write_file", path="notes.txt", content="mine\n")).ok
+    by_the_user(bench, "one\nthe user's\n")
+    result = await call(bench, "write_file", path="a.txt", content="mine\n")
+    assert result.text.startswith("a.txt was changed since the run began, and you have not read it.")
+
+
+async def test_a_content_that_was_only_named_is_read_before_it_is_replaced(bench: Bench):
+    await call(bench, "read_file", path="a.txt")
+    by_the_user(bench, "one\nthe other session's\n")
+    digest = hashlib.sha256((bench.root / "a.txt").read_bytes()).hexdigest()
+    SENT.append(Message(role="user", seen=[SeenContent(path="a.txt", digest=digest)]))
+    result = await call(bench, "write_file", path="a.txt", content="mine\n")
+    assert not result.ok and result.text.startswith("a.txt was changed since you read it. Nothing was changed.")
+    assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok, "the refusal showed its lines"
 
 
 async def test_a_link_is_the_file_that_it_leads_to(bench: Bench):

@@ -32,6 +32,7 @@ MessageKind = Literal[
     "wrap_up",
     "instructions",
     "diagnostics",  # new problems in the files that a step changed
+    "changed",  # another session changed files that the model has seen
     "shell",
     "undo",
     "wheel",
@@ -323,6 +324,8 @@ class Prompted(EventBase, frozen=True, kw_only=True):
     """The person's images, in the task of a pass."""
     path: str = ""
     """With `attached`: the file, relative to the workspace."""
+    seen: list[SeenContent] = []
+    """With `changed`: the new contents, of which no lines are shown. An empty digest means that the file is gone."""
 
 
 class StallDetected(EventBase, frozen=True, kw_only=True):

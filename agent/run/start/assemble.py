@@ -15,6 +15,7 @@ from ...gate.guarded_paths import GuardedPaths
 from ...gate.session_policy import GatedTree, SessionPolicy
 from ...host.leftovers import Leftovers
 from ...host.workspace_paths import Workspace
+from ...journal.other_sessions import OtherSessions
 from ...models.remote_model import RemoteModel
 from ...protocol import GateMode, Model, Refusal, Rule, RunSpec
 from ...sandbox.command_environment import OWN_GIT, command_env
@@ -42,6 +43,7 @@ from .variables_of_run import commands_env
 from .worktree_preflight import check_run_folder, make_run_worktree
 
 if TYPE_CHECKING:
+    from ...journal.journal import Journal
     from ...sandbox.sandbox import Sandbox
     from ...state.facts.run_facts import RunFacts
     from ...step.resources.run_context import RunContext
@@ -250,6 +252,7 @@ def _gate(
             starts=sandbox.is_confirmed or not wanted.falls_back,
             scope=journal.spec.predicates.scope,
             setup=journal.spec.predicates.setup or "",
+            others=_others(journal),
         ),
         policy,
         blobs=journal.blobs,
@@ -257,6 +260,14 @@ def _gate(
         clock=process.clock,
         requests=facts.requests,
     )
+
+
+def _others(journal: Journal) -> OtherSessions | None:
+    """Return the other sessions in the folder of the run, or None if only this run works in it."""
+    spec = journal.spec
+    if spec.home != spec.workspace:
+        return None
+    return OtherSessions(spec, journal.path, float(journal.meta("created") or 0))
 
 
 def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:

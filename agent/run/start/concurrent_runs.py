@@ -9,10 +9,9 @@ from pathlib import Path
 from ...journal.claim import Holder, holder
 from ...journal.database import LANDMARKS
 from ...journal.journal import Journal
+from ...journal.other_sessions import journals_beside, overlap
 from ...protocol import JournalError, RunSpec
 
-MOST = 50
-"""Maximum number of journals to read, newest first, so that a folder with many runs does not delay the start."""
 _DAY = 86_400.0
 _NEWEST = (
     f"SELECT type FROM events WHERE {LANDMARKS} AND type IN ('run_started', 'run_resumed', 'run_ended') "
@@ -32,19 +31,13 @@ def concurrent_runs(spec: RunSpec, own: Path, now: float) -> list[str]:
         f"another run works in {_where(here, Path(other.workspace))}: {other.run_id}, since {_when(held.since, now)}, "
         f"`rundry watch {other.run_id}` shows it"
         for other, held in _live(own)
-        if _overlap(here, Path(other.workspace)) and not _is_family(spec, other)
+        if overlap(here, Path(other.workspace)) and not _is_family(spec, other)
     ]
 
 
 def _live(own: Path) -> Iterator[tuple[RunSpec, Holder]]:
     """Yield other runs that have a runner and have not ended. Only their journals are opened."""
-    try:
-        found = sorted((path for path in own.parent.iterdir() if path.suffix == ".db"), reverse=True)
-    except OSError:  # the result is only a warning
-        return
-    for path in found[:MOST]:
-        if path.name == own.name:
-            continue
+    for path in journals_beside(own):
         try:
             held = holder(path)
             spec = None if held is None else _unfinished(path)
@@ -73,10 +66,6 @@ def _is_family(spec: RunSpec, other: RunSpec) -> bool:
     """Return whether the other run is the parent of this one, or has the same parent."""
     above = None if spec.parent is None else spec.parent.run_id
     return above is not None and above in (other.run_id, None if other.parent is None else other.parent.run_id)
-
-
-def _overlap(one: Path, other: Path) -> bool:
-    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def _where(here: Path, there: Path) -> str:

@@ -97,9 +97,9 @@ class Conversation:
             case Prompted(kind="file" | "again", text=text):
                 self._end_answer()
                 self._rebuild(Message(role="user", text=text), seq)
-            case Prompted(text=text, images=images, path=path):
+            case Prompted(text=text, images=images, path=path, seen=seen):
                 self._end_answer()
-                self.messages.append(Message(role="user", text=text, images=images, path=path))
+                self.messages.append(Message(role="user", text=text, images=images, path=path, seen=seen))
             case Said(text=text, images=images):
                 self.said.append(seq)
                 self._end_answer()
@@ -124,7 +124,8 @@ class Conversation:
                 raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
                 self._add_call(ToolCall(call_id, tool, raw, from_text, seen))
             case ToolFinished(call_id=call_id, result=result, seen=seen):
-                self._add_result(Message(role="tool", text=result, call_id=call_id, seen=seen))
+                shown = [] if seen is None else [seen]
+                self._add_result(Message(role="tool", text=result, call_id=call_id, seen=shown))
             case Interrupted(what="model"):
                 self.pending = f"{self.pending} {INTERRUPTED}".strip()
                 self._end_answer()

@@ -196,6 +196,9 @@ async def record_check_changes(ctx: RunContext, before: Before, check: str, even
 async def _found(ctx: RunContext, before: Before, after: Before, reach: Reach, by: ChangedBy) -> Found:
     """Return what differs. New names of hidden files are hidden from commands and tools from now on."""
     others = dict[str, object](ctx.files.person_made)
+    if ctx.gate.others is not None:
+        written = await asyncio.to_thread(ctx.gate.others.written)
+        others |= {path: one.digest for path, one in written.items() if one.at >= before.at}
     files = ctx.facts.changes.files
     if by == "background":
         others |= {path: newest for path, (_, newest) in files.items()}

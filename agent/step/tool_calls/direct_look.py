@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -51,6 +52,8 @@ class Before(NamedTuple):
     """What `git rebase --continue` would execute."""
     contents: Mapping[str, bytes] = {}
     """The small files and links that git or a tool runs or reads by itself, and that a command may overwrite."""
+    at: float = 0.0
+    """When the look began, in Unix seconds."""
     earlier: ChangedInPlace | None = None
     """What background commands had changed until then, and nobody decided about."""
 
@@ -75,14 +78,15 @@ async def look(
 
 
 def _look(ws: Workspace, sandbox: Sandbox, written: Collection[str], only: frozenset[str], settled: bool) -> Before:
+    at = time.time()
     skipped, hidden = _places(ws, sandbox)
     git = GitContents(ws.seen)
     try:
         tree = read_tree(ws.root, only=only, skipped=skipped, digested=written, settled=settled)
-        before = Before(tree, git, only, skipped, hidden)
+        before = Before(tree, git, only, skipped, hidden, at=at)
         return before._replace(commands=todo_commands(ws, tree.entries), contents=_contents(ws, before))
     except OSError:  # the workspace is gone
-        return Before(Tree({}, [], []), git, only, skipped, hidden)
+        return Before(Tree({}, [], []), git, only, skipped, hidden, at=at)
 
 
 def _places(ws: Workspace, sandbox: Sandbox) -> tuple[frozenset[str], tuple[bytes, ...]]:

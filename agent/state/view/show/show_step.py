@@ -220,6 +220,9 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
                 state.sees_images = False
         case Prompted(kind="unused", text=text):
             note(state, stamped, text)
+        case Prompted(kind="changed", text=text):
+            for line in text.splitlines()[:-1]:  # the last one is advice for the model
+                note(state, stamped, line)
         case Prompted():
             # the transcript already shows the task, a failed check and new problems; the system prompt is not shown
             if event.kind not in ("system", "task", "check", "diagnostics"):
