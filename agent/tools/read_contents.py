@@ -1,14 +1,14 @@
 """Know which contents of files the model has seen, so that it cannot replace lines that it never saw.
 
 See decisions/0043, 3. This follows from its conversation: what a shortened or rewound conversation no longer has is not
-seen. Only a file of which git has the same content may be replaced unread, because nothing of it can be lost. Without
-git it is one that nobody changed since the run began.
+seen. Only a file of which git has the same content may be replaced unread, because nothing of it can be lost. The same
+holds for what the run made of such a content, or of nothing. Without git it is one that nobody changed since it began.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..gate.draft import FileDraft
     from ..host.files.file_states import FileState
     from ..state.facts.conversation import Conversations
+    from ..state.facts.standing_changes import Changes
 
 _MOST_TEXTS = 100
 """Files whose seen text is kept in memory, to tell what changed since then."""
@@ -60,9 +61,11 @@ class _Known:
 class ReadContents:
     """Contents of files that the model of a run has seen."""
 
-    def __init__(self, sent: Conversations | None = None, *, began_ns: int | None = None) -> None:
-        """`sent`: the conversations of the run. `began_ns`: when the run began; None means now."""
-        self._sent = sent
+    def __init__(
+        self, sent: Conversations | None = None, changes: Changes | None = None, *, began_ns: int | None = None
+    ) -> None:
+        """`sent`, `changes`: those of the run. `began_ns`: when it began; None means now."""
+        self._sent, self._changes = sent, changes
         self._began_ns = time.time_ns() if began_ns is None else began_ns
         self._texts = dict[str, str]()
 
@@ -107,11 +110,26 @@ class ReadContents:
             return "" if known.is_whole else _unread_lines(path, known)
         if contents:
             return f"{path} was changed since you read it"
-        git = GitContents(workspace)
-        if not git.is_there:
-            is_old = before.mtime_ns < self._began_ns
-            return "" if is_old else f"{path} was changed since the run began, and you have not read it"
-        return "" if _has(git, path, before) else f"you have not read {path}, and git does not have its lines"
+        git, made_of = GitContents(workspace), self._made_of(path, before.sha256)
+        if None in made_of or (git.is_there and _has_any(git, path, made_of)):
+            return ""
+        if git.is_there:
+            return f"you have not read {path}, and git does not have its lines"
+        is_free = before.mtime_ns < self._began_ns or len(made_of) > 1
+        return "" if is_free else f"{path} was changed since the run began, and you have not read it"
+
+    def _made_of(self, path: str, digest: str | None) -> list[str | None]:
+        """Return this content and those of which the run alone made it, to the first, or None for a missing file."""
+        found = [digest]
+        for change in () if self._changes is None else reversed(self._changes.standing):
+            effect = change.files.get(path)
+            if effect is None:
+                continue
+            if effect.new != digest or not change.is_proven or effect.unstored_before is not None:
+                break
+            digest = effect.old
+            found.append(digest)
+        return found
 
     def is_new(self, path: str, now: FileState) -> bool:
         """Return whether a file was written since the run began, and the model has not seen any of this content."""
@@ -171,8 +189,8 @@ def _changed_lines(old: str | None, now: FileState) -> list[str]:
     return [*shown, *([f"[{len(rows) - len(shown)} more lines]"] if len(rows) > len(shown) else [])]
 
 
-def _has(git: GitContents, path: str, before: FileState) -> bool:
-    """Return whether the index of git has this content of a file."""
-    side = Side(type="file", digest=before.sha256 or "", size=before.size)
-    effect = Effect(path=path, kind="changed", before=side, after=None)
-    return git.has(path) and bool(git.find([effect], IN_MEMORY))
+def _has_any(git: GitContents, path: str, digests: Sequence[str | None]) -> bool:
+    """Return whether the index of git has one of these contents of a file."""
+    sides = (Side(type="file", digest=digest) for digest in digests if digest)
+    effects = (Effect(path=path, kind="changed", before=side, after=None) for side in sides)
+    return git.has(path) and any(git.find([effect], IN_MEMORY) for effect in effects)

@@ -15,7 +15,9 @@ from fakes.project import git
 
 from rundry.agent.protocol import Message
 from rundry.agent.protocol.messages import SeenContent
+from rundry.agent.state.facts.change_log import FileEffect, RecordedChange
 from rundry.agent.state.facts.conversation import Conversations
+from rundry.agent.state.facts.standing_changes import Changes
 from rundry.agent.tools.read_contents import ReadContents
 from rundry.agent.tools.tool_result import ToolResult
 
@@ -159,6 +161,27 @@ async def test_a_content_that_was_only_named_is_read_before_it_is_replaced(bench
     result = await call(bench, "write_file", path="a.txt", content="mine\n")
     assert not result.ok and result.text.startswith("a.txt was changed since you read it. Nothing was changed.")
     assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok, "the refusal showed its lines"
+
+
+async def test_what_the_run_alone_made_of_nothing_or_of_a_committed_content_needs_no_reading(bench: Bench):
+    def digest(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def made(path: str, before: str | None, after: str) -> None:
+        effect = FileEffect(before if before is None else digest(before), digest(after))
+        changes.standing.append(RecordedChange(len(changes.standing) + 1, 1, None, None, files={path: effect}))
+        (bench.root / path).write_text(after)
+
+    changes = Changes()
+    bench.ctx.contents = ReadContents(RUN, changes)
+    made("made.txt", None, "1\n")
+    made("made.txt", "1\n", "2\n")
+    assert (await call(bench, "write_file", path="made.txt", content="mine\n")).ok
+    made("a.txt", "one\ntwo\n", "one\n2\n")
+    assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+    SENT.clear()
+    made("a.txt", "by somebody else\n", "one\n")
+    assert not (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
 
 
 async def test_a_link_is_the_file_that_it_leads_to(bench: Bench):

@@ -49,7 +49,7 @@ def tool_context(
         background=background,
         rules=rules,
         skills=facts.spec.skills,
-        contents=ReadContents(facts, began_ns=int(float(journal.meta("created") or 0) * 1e9)),
+        contents=ReadContents(facts, facts.changes, began_ns=int(float(journal.meta("created") or 0) * 1e9)),
         checks=UsableChecks(Path(facts.spec.home), tree.env) if facts.spec.loop is LoopKind.PLAN else None,
         decides="" if facts.spec.then is None else facts.spec.then.predicates.words,
     )

@@ -200,6 +200,15 @@ def show_words(state: ViewState, stamped: Stamped, event: TextArrived | Reasonin
     grow(state, stamped, kind, event.text)
 
 
+def _note_prompt(state: ViewState, stamped: Stamped, event: Prompted) -> None:
+    """Show a message to the model as notes: one line for each session that changed files."""
+    lines = [event.text]
+    if event.kind == "changed":
+        lines = event.text.splitlines()[:-1]  # the last one is advice for the model
+    for line in lines:
+        note(state, stamped, line)
+
+
 def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
     """Show the start or end of a step, and what concerns the step as a whole."""
     match event:
@@ -218,11 +227,8 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case ImagesRefused(model=model, shas=shas):
             if not shas and model == state.model:
                 state.sees_images = False
-        case Prompted(kind="unused", text=text):
-            note(state, stamped, text)
-        case Prompted(kind="changed", text=text):
-            for line in text.splitlines()[:-1]:  # the last one is advice for the model
-                note(state, stamped, line)
+        case Prompted(kind="unused" | "changed"):
+            _note_prompt(state, stamped, event)
         case Prompted():
             # the transcript already shows the task, a failed check and new problems; the system prompt is not shown
             if event.kind not in ("system", "task", "check", "diagnostics"):
