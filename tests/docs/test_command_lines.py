@@ -258,4 +258,5 @@ def test_every_guide_has_command_lines():
         "session",
         "settings",
         "themes",
+        "web",
     ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rundry.agent import SentMessage
 
 _WIDTH = 96
-_TOKENS, _SENDER, _BAR = 7, 14, 2
+_TOKENS, _WRITER, _BAR = 7, 14, 2
 """Width of the columns before the text, and of the scroll bar."""
 
 
@@ -38,10 +38,11 @@ class ContextScreen(PageDialog):
         yield Content.styled("Nothing else of the transcript; its tools are not counted", "$dim")
         yield Content("")
         width = inner_width(cast("App[object]", self.app).size.width, _WIDTH)
-        room = max(8, width - _TOKENS - 1 - _SENDER - _BAR)
+        room = max(8, width - _TOKENS - 1 - _WRITER - _BAR)
         for message in self._messages:
-            sender = (cells_fit(one_line(message.sender), _SENDER), "$bright" if message.sender == "you" else "$dim")
+            style = "$bright" if message.writer == "you" else "$dim"
+            writer = (cells_fit(one_line(message.tool or message.writer), _WRITER), style)
             first, *more = show(message.text).split("\n")
-            yield Content.assemble((f"{short(message.tokens):>{_TOKENS}} ", "$dim"), sender, cells_cut(first, room))
-            if message.sender == "summary":
+            yield Content.assemble((f"{short(message.tokens):>{_TOKENS}} ", "$dim"), writer, cells_cut(first, room))
+            if message.writer == "summary":
                 yield Content("\n".join(more))  # it wraps

@@ -189,8 +189,10 @@ class Commands:
             return
         for message in self._controller.reader.sent_messages():
             first, *more = show(message.text).split("\n")
-            self._console.tell(f"{message.sender}: {cells_cut(first, _TITLE)} ({plural(message.tokens, 'token')})")
-            for line in more if message.sender == "summary" else ():
+            self._console.tell(
+                f"{message.tool or message.writer}: {cells_cut(first, _TITLE)} ({plural(message.tokens, 'token')})"
+            )
+            for line in more if message.writer == "summary" else ():
                 self._console.tell(line)
 
     def _handoff(self, _argument: str) -> None:

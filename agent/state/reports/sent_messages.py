@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ..facts.conversation import main_conversation
 from .context_costs import estimated_tokens
@@ -13,16 +13,21 @@ if TYPE_CHECKING:
     from ...protocol import Message
 
 
+Writer = Literal["system", "summary", "you", "rundry", "model", "tool"]
+"""The author of a message of the prompt; `rundry`: this program."""
+
+
 @dataclass(frozen=True, slots=True)
 class SentMessage:
     """One message of the prompt."""
 
-    sender: str
-    """`system`, `summary`, `you`, `rundry` (the program), `model`, or the tool of a result."""
+    writer: Writer
     text: str
     """Its text; of an answer without text its calls."""
     tokens: int
     """About this many."""
+    tool: str = ""
+    """Of a result: the tool."""
 
 
 def sent_messages(journal: Journal) -> list[SentMessage]:
@@ -35,16 +40,18 @@ def sent_messages(journal: Journal) -> list[SentMessage]:
     for index, (message, seq) in enumerate(zip(conversation.messages, conversation.seqs, strict=True)):
         if index < conversation.upto and index not in kept:
             continue
+        writer: Writer = "system"
         match message.role:
             case "user":
-                sender = "summary" if seq in summaries else "you" if seq in said else "rundry"
+                writer = "summary" if seq in summaries else "you" if seq in said else "rundry"
             case "tool":
-                sender = tools.get(message.call_id or "", "tool")
+                writer = "tool"
             case "assistant":
-                sender = "model"
+                writer = "model"
             case _:
-                sender = "system"
-        found.append(SentMessage(sender, _text(message), _tokens(message)))
+                pass
+        tool = tools.get(message.call_id or "", "") if writer == "tool" else ""
+        found.append(SentMessage(writer, _text(message), _tokens(message), tool))
     return found
 
 
