@@ -1,13 +1,16 @@
 """Records the gate, the board and a hand-off as asciicast files: `.venv/bin/python docs/pictures/record.py [FOLDER]`.
 
+With `--day` it records the sessions of `tests/contract/day` instead.
+
 The real command runs in a pseudo-terminal, on scripted models and a site on this machine. Needs the tests next to it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,31 +20,12 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from fakes.rundry import Home
 from fakes.terminal import Terminal
+from fakes.views.asciicast import save
 from fakes.web.odd_pages import Reply
 from fakes.web.site import Site
 from snapshots.scenes.journals import handed_over
 
 ROWS, COLUMNS = 28, 96
-STEP = 0.1
-"""Seconds of output that become one event of the recording."""
-STILL = 1.5
-"""A longer pause is cut to this."""
-
-
-def save(terminal: Terminal, path: Path, title: str) -> None:
-    """Write what the terminal received as asciicast, version 2."""
-    lines = [json.dumps({"version": 2, "width": terminal.columns, "height": terminal.rows, "title": title})]
-    shown, before, waiting = 0.0, terminal.started, b""
-    for at, data in [*terminal.output, (time.monotonic(), b"")]:
-        waiting += data
-        if (at - before < STEP and data) or not waiting:
-            continue
-        shown += min(at - before, STILL)
-        before = at
-        text = waiting.decode("utf-8", "ignore")
-        lines.append(json.dumps([round(shown, 2), "o", text], ensure_ascii=False))
-        waiting = b""
-    path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 def linger(terminal: Terminal, seconds: float) -> None:
@@ -89,9 +73,20 @@ def handoff(home: Home, folder: Path, path: Path) -> None:
         save(terminal, path, "rundry: a hand-off")
 
 
+def day(target: Path) -> None:
+    """The sessions of a day, as their tests play them."""
+    tests = Path(__file__).parents[2] / "tests"
+    words = [sys.executable, "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider", str(tests / "contract/day")]
+    subprocess.run(words, env={**os.environ, "RUNDRY_CASTS": str(target)}, check=True)
+
+
 def main() -> None:
-    """Record all three."""
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    """Record all three, or the sessions of a day."""
+    folders = [word for word in sys.argv[1:] if not word.startswith("--")]
+    target = Path(folders[0]).absolute() if folders else Path(__file__).parent
+    if "--day" in sys.argv:
+        day(target)
+        return
     with tempfile.TemporaryDirectory(prefix="rundry-", dir="/tmp") as folder:
         home = Home(Path(folder) / "home")
         try:

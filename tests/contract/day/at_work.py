@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fakes.models.stateless_server import StatelessServer
 from fakes.project import git
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
@@ -87,7 +88,7 @@ class AtWork:
     """A session in a pseudo-terminal."""
 
     home: Home
-    server: ScriptedServer
+    server: ScriptedServer | StatelessServer
     terminal: Terminal
     typed: int = 0
     """Characters of messages, with their Enter."""

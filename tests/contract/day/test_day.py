@@ -5,16 +5,25 @@ The model plays transcripts of such work. `docs/explanation/day.md` compares the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from contract.day.at_work import CART, MONEY, TESTS, AtWork, make_shop
+from contract.gate.test_web_on_terminal import configure, rule
+from contract.loops.test_called_children import Model, child
+from fakes.models.stateless_server import StatelessServer
 from fakes.project import git
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, call, calls, edit, say
+from fakes.views.asciicast import save
+from fakes.web.odd_pages import Reply
+from fakes.web.search_server import KEY, SearchServer
+from fakes.web.site import Site
 
 FIX = edit("shop/cart.py", "sum(price for _, price, _ in", "sum(price * count for _, price, count in")
 BUG = [
@@ -38,18 +47,28 @@ def shop(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def at_work(home: Home, shop: Path, turns: Sequence[Turn], *words: str) -> Iterator[AtWork]:
-    """A chat in the shop, with a model that plays these turns."""
-    with ScriptedServer(turns, then=say("I wait for the next task.")) as server:
+def at_work(
+    home: Home, shop: Path, model: ScriptedServer | StatelessServer, *words: str, env: Mapping[str, str] | None = None
+) -> Iterator[AtWork]:
+    """A chat in the shop. With `RUNDRY_CASTS` it is recorded in that folder, under the name of the test."""
+    with model as server:
         options = ["--model", "fake", "--api-base", server.base_url, *words]
-        with home.screen(*options, cwd=shop, rows=40, columns=120) as terminal:
+        with home.screen(*options, cwd=shop, rows=40, columns=120, env=env) as terminal:
             terminal.wait_for("what should be done?")
             yield AtWork(home, server, terminal)
+            if folder := os.environ.get("RUNDRY_CASTS"):
+                name = os.environ["PYTEST_CURRENT_TEST"].partition("::test_")[2].split()[0]
+                save(terminal, Path(folder, f"day-{re.sub('[^a-z]+', '-', name).strip('-')}.cast"), "rundry")
+
+
+def model(turns: Sequence[Turn]) -> ScriptedServer:
+    """A model that plays these turns."""
+    return ScriptedServer(turns, then=say("I wait for the next task."))
 
 
 def test_a_bug_is_fixed(home: Home, shop: Path):
     """The tests run in a layer without a question; the edit is a question."""
-    with at_work(home, shop, BUG) as work:
+    with at_work(home, shop, model(BUG)) as work:
         work.say("the tests fail: fix it")
         work.answer("▌ y approve", "y")
         work.terminal.wait_for("Both tests pass.")
@@ -58,7 +77,7 @@ def test_a_bug_is_fixed(home: Home, shop: Path):
 
 
 def test_a_bug_is_fixed_without_a_question(home: Home, shop: Path):
-    with at_work(home, shop, BUG, "--gate", "auto") as work:
+    with at_work(home, shop, model(BUG), "--gate", "auto") as work:
         work.say("the tests fail: fix it")
         work.terminal.wait_for("Both tests pass.")
         assert (work.questions(), work.keys) == (0, 0)
@@ -109,7 +128,7 @@ FEATURE = [
 @pytest.mark.parametrize(("gate", "keys"), [("effects", 3), ("auto", 2)])
 def test_a_feature_is_added_with_a_plan(home: Home, shop: Path, gate: str, keys: int):
     """The plan with its check is always a question. The files that change are one, or the test that the check needs."""
-    with at_work(home, shop, FEATURE, "--gate", gate) as work:
+    with at_work(home, shop, model(FEATURE), "--gate", gate) as work:
         work.say("/plan add vouchers: a percentage off the total")
         work.answer("▌ y accept plan", "y")
         if gate == "effects":
@@ -141,7 +160,7 @@ REVIEW = [
 def test_a_diff_is_reviewed_and_reworked_by_hunks(home: Home, shop: Path):
     """One of two hunks is skipped with a reason, which the model reads; the other one is written."""
     (shop / "shop/money.py").write_text(LONG)
-    with at_work(home, shop, REVIEW) as work:
+    with at_work(home, shop, model(REVIEW)) as work:
         work.say("amounts may have blanks around them, and one digit")
         work.answer("1 of 2", "]", "space")
         work.terminal.wait_for("○ skipped 1")
@@ -165,7 +184,7 @@ WAIT = [
 
 
 def test_a_build_is_awaited_without_a_model_call(home: Home, shop: Path):
-    with at_work(home, shop, WAIT, "--gate", "auto") as work:
+    with at_work(home, shop, model(WAIT), "--gate", "auto") as work:
         work.say("build it, and tell me when it is done")
         work.terminal.wait_for("The build is ready.")
         assert len(work.server.requests) == 3
@@ -193,7 +212,7 @@ TURNS_BACK = [
 
 def test_a_wrong_turn_is_taken_back_with_its_files(home: Home, shop: Path):
     """The rewind is chosen from a list, and takes back the second change, not the first."""
-    with at_work(home, shop, TURNS_BACK, "--gate", "auto") as work:
+    with at_work(home, shop, model(TURNS_BACK), "--gate", "auto") as work:
         work.say("the total ignores the count")
         work.terminal.wait_for("The total is right.")
         work.say("names has doubles")
@@ -212,3 +231,28 @@ def test_a_wrong_turn_is_taken_back_with_its_files(home: Home, shop: Path):
         assert "sorted" not in work.server.requests[-1].text
     text = (shop / "shop/cart.py").read_text()
     assert "price * count" in text and "dict.fromkeys" in text
+
+
+def test_a_question_is_researched_on_the_web_and_by_a_child_run(home: Home, shop: Path):
+    """Two hosts are questions. The child run only reads, so it asks nothing."""
+    page = Reply(b"<title>Vouchers</title><p>A voucher is rounded in favour of the customer.</p>")
+    with SearchServer("brave") as provider, Site(routes={"/vouchers": page}) as site:
+        search = f'[search]\nprovider = "brave"\napi_base = "{provider.url}"\n'
+        configure(home, search + rule("ask", f"127.0.0.1:{site.port}"))
+        research = [
+            call("web_search", query="rounding of vouchers"),
+            call("fetch_url", url=f"{site.url}/vouchers"),
+            calls(child("callers", "list each call of cents, with its line")),
+            say("Round in favour of the customer; cents is called once, in shop/cart.py."),
+        ]
+        looks = [call("search", pattern="cents\\("), say("One call: shop/cart.py:11.")]
+        talks = Model({"how are vouchers rounded": research, "list each call of cents": looks})
+        with at_work(home, shop, talks, env={"BRAVE_API_KEY": KEY}) as work:
+            work.say("how are vouchers rounded, and what calls cents?")
+            work.answer("▌ y approve", "y")
+            work.answer(re.compile(r"▌ request a page of 127\.0\.0\.1"), "y")
+            work.terminal.wait_for("Round in favour of the customer")
+            assert "favour of the customer" in talks.asked("how are vouchers rounded")[2].text
+            assert "One call: shop/cart.py:11." in talks.asked("how are vouchers rounded")[3].text
+            assert work.keys == 2
+    assert git(shop, "status", "--porcelain") == ""
