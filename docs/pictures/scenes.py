@@ -19,7 +19,7 @@ from sizes import asked_for
 from snapshots.scenes import SCENES
 from snapshots.shots import steady
 
-SCENES_SHOWN = ("gate-plan", "plan", "waiting", "palette", "rewind", "first")
+SCENES_SHOWN = ("gate-plan", "plan", "waiting", "gate-web", "called-children", "rewind-diffs", "palette", "first")
 
 
 async def draw(name: str, target: Path, size: tuple[int, int], theme: str, suffix: str) -> None:

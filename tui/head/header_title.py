@@ -9,7 +9,7 @@ from rundry.agent import plural, title_of
 
 from ..control.review_words import staged_words
 from ..text.shorten_cells import cells_cut
-from .meters import NO_MODEL, Piece
+from .meters import NO_MODEL, Piece, PieceKind
 
 if TYPE_CHECKING:
     from rundry.agent import ViewState
@@ -99,7 +99,8 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
 def _phase(state: ViewState, phase: str) -> Piece:
     if phase == "waiting for you":
         return Piece(phase, "waiting", "to_gate" if state.proposals else "")
-    return Piece(doing(state, phase), "phase", "wake" if state.sleeping is not None or state.awaits else "")
+    kind: PieceKind = "waiting" if phase.endswith("waits for you") else "phase"  # a child run
+    return Piece(doing(state, phase), kind, "wake" if state.sleeping is not None or state.awaits else "")
 
 
 def _try(state: ViewState) -> list[list[Piece]]:

@@ -14,7 +14,7 @@ from fakes.visible_folders import path_without_bubblewrap
 def test_a_dependency_that_an_edit_changed_does_not_make_it_done(home: Home, project: Path):
     packages = make_venv(project).relative_to(project)
     helper = call("write_file", path=f"{packages}/helper.py", content="def right(value): return True\n")
-    turns = [helper, shell("echo 'VALUE = 1' > state.py")]
+    turns = [call("read_file", path=f"{packages}/helper.py"), helper, shell("echo 'VALUE = 1' > state.py")]
     ran, _ = run_goal(home, project, turns, "--confirm", check=VENV_CHECK, path=None)
     assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran
     assert ran.outcome["evidence"]["rests_on"] == [f"{packages}/helper.py"]

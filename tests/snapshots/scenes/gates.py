@@ -1,4 +1,4 @@
-"""A proposal waits: an edit, a command, a call of an MCP server, a plan, a long one, a conflict."""
+"""A proposal waits: an edit, a command, a call of an MCP server, a plan, a web request, a long one, a conflict."""
 
 from __future__ import annotations
 
@@ -73,6 +73,12 @@ def _events(stage: GateStage, kind: str) -> Sequence[object]:
             asks = ["its check decides when the task is done"]
             plan: dict[str, Any] = {"plan": PLAN, "after": after}
             return [proposal(tool="propose_plan", command=None, cwd=None, sandbox=None, asks=asks, rule=None, **plan)]
+        case "web":
+            host = "docs.python.org"
+            web: dict[str, Any] = {"url": f"https://{host}/3/library/unittest.html#assertions", "host": host}
+            asks = [f"no rule allows requests to {host}"]
+            rule = f"allow fetch_url: {host}"
+            return [proposal(tool="fetch_url", command=None, cwd=None, sandbox=None, asks=asks, rule=rule, **web)]
         case "together":
             return [stage.edit(new=TOGETHER)]
         case "tall":
@@ -103,6 +109,7 @@ SCENES = {
     "gate-command": _gate("command"),
     "gate-mcp": _gate("mcp"),
     "gate-plan": _gate("plan"),
+    "gate-web": _gate("web"),
     "gate-plan-edited": _gate("plan", "E", "x", "ctrl+s"),
     "gate-long": _gate("long"),
     "gate-conflict": _gate("conflict"),
