@@ -47,7 +47,9 @@ def changed_since(facts: RunFacts, workspace: Workspace, since: float) -> Change
 
 
 def _known(facts: RunFacts) -> dict[str, set[str]]:
-    """Return the newest contents that the run knows of each file: what it wrote. The newest file is the last.
+    """Return the newest contents that the run knows of each file: what it wrote, and what its model has seen.
+
+    The newest file is the last.
 
     What was being written when the runner died is not known yet.
     """
@@ -55,7 +57,21 @@ def _known(facts: RunFacts) -> dict[str, set[str]]:
     paths = {opened.path for opened in writing if opened is not None}
     if None in paths or facts.changes.accepted or facts.changes.undoing:
         return {}
-    return {path: {new} for path, (_, new) in facts.changes.files.items() if new is not None and path not in paths}
+    known = {path: {new} for path, (_, new) in facts.changes.files.items() if new is not None and path not in paths}
+    for path, digest in _newest_seen(facts).items():
+        if path not in paths:
+            known[path] = {*known.pop(path, ()), digest}
+    return known
+
+
+def _newest_seen(facts: RunFacts) -> dict[str, str]:
+    """Return the digest of the content of each file that the model saw last, the newest file last."""
+    found = dict[str, str]()
+    for message in facts.main.current():
+        for seen in (*message.seen, *(call.seen for call in message.calls if call.seen is not None)):
+            found.pop(seen.path, None)
+            found[seen.path] = seen.digest
+    return found
 
 
 def _differs(workspace: Workspace, path: str, contents: set[str]) -> bool:

@@ -80,3 +80,15 @@ async def test_a_file_that_is_too_large_to_compare_is_not_named(driven, work):
     run = await rested(driven, say("ok"))
     (work / "a.txt").write_text("x" * 2_000_001)
     assert (await resumed(run))["changed"] == []
+
+
+async def test_a_file_that_the_model_only_read_is_named_if_it_changed(driven, work):
+    (work / "read.txt").write_text("read\n")
+    (work / "other.txt").write_text("never read\n")
+    run = driven(call("read_file", path="read.txt"), say("done"), say("ok"), loop=LoopKind.CHAT, task="do it")
+    run.on("waiting", STOP, why="message")
+    await run.run(watched=True)
+    (work / "other.txt").write_text("mine\n")
+    assert (await resumed(run))["changed"] == []
+    (work / "read.txt").write_text("mine\n")
+    assert (await resumed(run))["changed"] == ["read.txt"]
