@@ -1,4 +1,4 @@
-"""Read from the journals of other sessions what they wrote into the folder of this run (decisions/0043, 11)."""
+"""Read from the journals of other sessions what they wrote into the folder of this run (decisions/0043, 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell the model and the person which seen files another session changed (decisions/0043, 11)."""
+"""Tell the model and the person which seen files another session changed (decisions/0043, 10)."""
 
 from __future__ import annotations
 

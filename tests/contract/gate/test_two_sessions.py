@@ -1,4 +1,4 @@
-"""Two sessions of the real program in one folder (docs/decisions/0043, 11)."""
+"""Two sessions of the real program in one folder (docs/decisions/0043, 10)."""
 
 from __future__ import annotations
 
