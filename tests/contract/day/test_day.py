@@ -58,7 +58,7 @@ def at_work(
             yield AtWork(home, server, terminal)
             if folder := os.environ.get("RUNDRY_CASTS"):
                 name = os.environ["PYTEST_CURRENT_TEST"].partition("::test_")[2].split()[0]
-                save(terminal, Path(folder, f"day-{re.sub('[^a-z]+', '-', name).strip('-')}.cast"), "rundry")
+                save(terminal, Path(folder, f"{re.sub('[^a-z]+', '-', name).strip('-')}.cast"), "rundry")
 
 
 def model(turns: Sequence[Turn]) -> ScriptedServer:
