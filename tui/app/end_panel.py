@@ -165,11 +165,13 @@ class EndPanel(Widget, can_focus=True):
         rows += self._proof(ended, palette)
         if found := search_words(state, ended):
             rows.append(shorten([*lead, (found, none)], width))
-        cost = "   ".join(cost_words(ended, estimated=state.common.ledger.spent.estimated))
         changed = changed_words(self._changed, ended, is_brief=width < _NARROW)
-        rows.append(
-            shorten([*lead, (cost, none), ("   " if width < _NARROW else "      ", none), (changed, none)], width)
-        )
+        gap, estimated = "   " if width < _NARROW else "      ", state.common.ledger.spent.estimated
+        forms: list[list[Run]] = []
+        for has_checks in (True, False):
+            cost = "   ".join(cost_words(ended, estimated=estimated, has_checks=has_checks))
+            forms.append([*lead, (cost, none), (gap, none), (changed, none)])
+        rows.append(shorten(next((row for row in forms if width_of(row) <= width), forms[-1]), width))
         if held := held_words(state.common.ledger.spent.held):
             rows += fold([*lead, (held, none)], width, hang=indent)
         if not self._controller.is_read_only:

@@ -156,10 +156,10 @@ def _failures(state: ViewState, ended: RunEnded) -> str:
     return f"{count}: {why}{more}" if is_known and count else f"; failed: {why}{more}" if is_known else count
 
 
-def cost_words(ended: RunEnded | Outcome, *, estimated: bool = False) -> list[str]:
-    """Return steps, tokens, cost, and time with the part that checks took."""
+def cost_words(ended: RunEnded | Outcome, *, estimated: bool = False, has_checks: bool = True) -> list[str]:
+    """Return steps, tokens, cost and time; `has_checks`: with the part that checks took."""
     usd = "$?" if ended.usd is None else f"{'~' if estimated else ''}${money(ended.usd)}"
-    checks = f" (checks {clock(ended.check_seconds)})" if ended.check_seconds >= 1 else ""
+    checks = f" (checks {clock(ended.check_seconds)})" if has_checks and ended.check_seconds >= 1 else ""
     return [plural(ended.steps, "step"), f"{short(ended.tokens.total)} tokens", usd, clock(ended.seconds) + checks]
 
 
