@@ -5,7 +5,7 @@ the sandbox.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING
 
 from ..host.address_hosts import Target, split_host
@@ -31,11 +31,16 @@ def applies_to_host(rule: Rule, tool: str, target: Target) -> bool:
         return False
     allows = rule.verdict == "allow"
     if rule.host is None:
-        return rule.tool is not None and (not allows or target.port in _USUAL_PORTS)
-    is_suffix, host, port = split_host(rule.host)
-    if port != target.port and (port is not None or (allows and target.port not in _USUAL_PORTS)):
+        return not allows or (rule.tool is not None and target.port in _USUAL_PORTS)
+    is_suffix, host, _ = split_host(rule.host)
+    if not _fits_port(rule, rule.host, target.port):
         return False
-    return target.host.endswith(f".{host}") if is_suffix else target.host == _canonical(host)
+    return target.host.endswith(f".{host}") if is_suffix else _canonical(target.host) == _canonical(host)
+
+
+def _fits_port(rule: Rule, host: str, port: int) -> bool:
+    named = split_host(host)[2]
+    return named == port or (named is None and (rule.verdict != "allow" or port in _USUAL_PORTS))
 
 
 def denial_of_host(rules: Sequence[Rule], tool: str, target: Target) -> str | None:
@@ -44,10 +49,14 @@ def denial_of_host(rules: Sequence[Rule], tool: str, target: Target) -> str | No
     return None if found is None else f"a rule refuses it: {rule_text(found)}"
 
 
-def named_addresses(rules: Sequence[Rule], tool: str) -> frozenset[str]:
-    """Return the IP addresses that rules name for this tool: a host may resolve to them although they are local."""
-    named = [rule for rule in rules if rule.verdict != "deny" and rule.tool in (None, tool)]
-    return frozenset(found for rule in named if rule.host and (found := address_in_entry(rule.host)) is not None)
+def named_addresses(rules: Sequence[Rule], tool: str, port: int) -> frozenset[str]:
+    """Return the local addresses to which a name may resolve: those that rules allow for this tool and port."""
+    hosts = [
+        rule.host
+        for rule in rules
+        if rule.verdict == "allow" and rule.tool in (None, tool) and rule.host and _fits_port(rule, rule.host, port)
+    ]
+    return frozenset(found for host in hosts if (found := address_in_entry(host)) is not None)
 
 
 def judge_web(draft: WebDraft, rules: Sequence[Rule]) -> Verdict:
@@ -86,7 +95,10 @@ def is_local(target: Target) -> bool:
 
 
 def _canonical(host: str) -> str:
+    """Return one spelling for all of an address, also for an IPv4 address that is written as an IPv6 address."""
     try:
-        return str(ip_address(host))
+        found = ip_address(host)
     except ValueError:
         return host
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return str(mapped or found)

@@ -21,7 +21,7 @@ _DUMMIES = frozenset({"lm-studio", "not-needed", "no-key-needed", "sk-no-key-req
 """Placeholder keys that people use with local servers."""
 _ROOTS = ("/home/", "/root/", "/Users/", "/etc/", "/usr/", "/var/", "/opt/", "/tmp/", "/run/", "/mnt/", "/srv/", "~/")
 
-_PLACES = frozenset({"path", "command", "url", "cwd", "workspace", "journal", "files_changed", "instructions"})
+_PLACES = frozenset({"path", "command", "url", "query", "cwd", "workspace", "journal", "files_changed", "instructions"})
 """Fields in which only known values are hidden, so that a person sees what they decide on (docs/attacks.md A.20)."""
 
 _CLUES = tuple(clue for pattern in PATTERNS for clue in pattern.clues)

@@ -109,6 +109,8 @@ class ToolContext:
     """Tells whether a command can be the check of a plan."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
+    _pages: set[str] = field(default_factory=set[str])
+    """Those of `_outputs` that are text from the web."""
 
     def __post_init__(self) -> None:
         self.ignore = Ignore(self.workspace.root, self.workspace.skipped)
@@ -121,7 +123,13 @@ class ToolContext:
 
     def register_page(self, sha: str) -> str:
         """Return the path under which `read_file` finds this blob as text from the web."""
-        return self.register_output(sha).replace(OUTPUT, PAGE)
+        name = self.register_output(sha)
+        self._pages.add(name)
+        return name.replace(OUTPUT, PAGE)
+
+    def is_page(self, path: str) -> bool:
+        """Return whether a path is stored text from the web, however it is written."""
+        return path.startswith(PAGE) or path in self._pages
 
     def register_named_output(self, name: str, sha: str) -> None:
         """Register an output under its own name."""

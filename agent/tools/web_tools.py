@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from ..gate.draft import WebDraft
 from ..gate.web_policy import is_local, named_addresses
@@ -39,9 +40,10 @@ def plan_fetch(args: FetchUrl, ctx: ToolContext) -> WebDraft | ToolResult:
         target = target_of(url)
     except UrlRefused as refused:
         return failure(f"refused: {refused}", "refused")
-    if secret := _secret(web, url):
+    sent = (args.url, url, unquote(url))
+    if secret := _secret(web, *sent):
         return secret
-    doubts = _doubts(web, url)
+    doubts = _doubts(web, *sent)
     if (more := len(url) - len(origin(url))) > _LONG:
         doubts.append(f"the URL has {more:,} characters behind the host, which can carry data")
     return WebDraft(tool="fetch_url", url=url, target=target, notes=_notes(url, target), doubts=doubts)
@@ -59,11 +61,15 @@ def plan_search(args: WebSearch, ctx: ToolContext) -> WebDraft | ToolResult:
         return failure(f"{web.search.key_from} is not set: the person sets it where rundry starts", "no key")
     if secret := _secret(web, query):
         return secret
-    url = normalized_url(search_url(web.search, query))
+    try:
+        url = normalized_url(search_url(web.search, query))
+        target = target_of(url)
+    except UrlRefused as refused:
+        return failure(f"web_search is off: api_base in [search] cannot be used: {refused}", "off")
     return WebDraft(
         tool="web_search",
         url=url,
-        target=target_of(url),
+        target=target,
         query=query,
         doubts=_doubts(web, query),
         is_configured=True,
@@ -76,19 +82,25 @@ async def carry_out_request(draft: WebDraft, note: str, ctx: ToolContext) -> Too
     return result.with_notes([note] if note else [])
 
 
-class _OneHost(Fetcher):
-    """Fetches from the host that was approved: a redirect to another one is another request."""
+class ApprovedServer(Fetcher):
+    """Fetches from the server that was approved: a redirect to another host, port or scheme is another request."""
+
+    def __init__(self, url: str, addresses: frozenset[str]) -> None:
+        """`url`: normalized. `addresses`: local ones to which its host may resolve."""
+        self._approved = origin(url)
+        super().__init__([self._approved.partition("://")[2]], addresses=addresses)
 
     def why_not(self, url: str, came: str) -> str | None:
-        """Return how to request a page of another host, or None for the approved one."""
-        if super().why_not(url, came) is None:
+        """Return how to request a page of another server, or None for the approved one."""
+        if origin(url) == self._approved:
             return None
         shown = url if len(url) <= _LONG else f"{origin(url)} (its URL is too long to be shown)"
-        return f"{came} redirects to another host, which was not asked: call fetch_url with {shown} if you need that"
+        where = "another host, port or scheme, which was not asked"
+        return f"{came} redirects to {where}: call fetch_url with {shown} if you need that"
 
 
 async def _fetch(draft: WebDraft, ctx: ToolContext) -> ToolResult:
-    fetcher = _OneHost([draft.host], addresses=named_addresses(ctx.rules, draft.tool))
+    fetcher = ApprovedServer(draft.url, named_addresses(ctx.rules, draft.tool, draft.target.port))
     return page_result(await fetcher.fetch(draft.url, seconds=ctx.bounded_seconds(SECONDS)), ctx)
 
 
@@ -100,7 +112,8 @@ async def _search(draft: WebDraft, ctx: ToolContext) -> ToolResult:
         found = await search_web(web.search, draft.url, draft.query, key=key, seconds=ctx.bounded_seconds(SECONDS))
     except SearchFailed as error:
         said = plain(str(error))
-        return failure(f"{draft.host}: {said.replace(key, '***') if key else said}", "search failed")
+        said = said.replace(key, "***") if key else said
+        return failure(f"the search at {draft.host} failed.\n{fenced(said)}", "search failed")
     if not found:
         return ToolResult(ok=True, text=f"{draft.host} found nothing for this query.", summary="nothing found")
     rows = [f"{at}. {one.title}\n   {one.url}\n   {one.text}".rstrip() for at, one in enumerate(found, 1)]
@@ -112,16 +125,16 @@ def _key(web: Web, search: WebSearchSpec) -> str:
     return "" if search.key_from is None else web.env.get(search.key_from, "").strip()
 
 
-def _secret(web: Web, text: str) -> ToolResult | None:
-    """Return the refusal of a text that contains a secret of this machine, or None."""
-    if web.redactor.known(text) == text:
+def _secret(web: Web, *texts: str) -> ToolResult | None:
+    """Return the refusal of texts of which one contains a secret of this machine, or None."""
+    if all(web.redactor.known(text) == text for text in texts):
         return None
     why = "refused: it contains a key or password of this machine. Nothing was sent. Do not repeat it."
     return failure(why, "refused")
 
 
-def _doubts(web: Web, text: str) -> list[str]:
-    return [] if web.redactor(text) == text else ["it contains something that looks like a key"]
+def _doubts(web: Web, *texts: str) -> list[str]:
+    return [] if all(web.redactor(text) == text for text in texts) else ["it contains something that looks like a key"]
 
 
 def _notes(url: str, target: Target) -> list[str]:

@@ -52,6 +52,16 @@ def test_deny_has_priority_and_without_a_port_it_means_each_port():
     assert judged("https://a.x.org/", *rules, Rule(verdict="ask", host="a.x.org")).action == "ask"
 
 
+def test_an_address_is_denied_in_each_spelling():
+    denied = [Rule(verdict="deny", host="93.184.216.34"), allow(tool="fetch_url")]
+    assert judged("http://[::ffff:5db8:d822]/", *denied).action == "deny"
+
+
+@pytest.mark.parametrize("verdict", ["deny", "ask"])
+def test_a_rule_for_everything_is_also_one_for_each_host(verdict: str):
+    assert judged("https://x.org/", allow("x.org"), Rule(verdict=verdict)).action == verdict  # type: ignore[arg-type]
+
+
 def test_allow_without_a_port_means_the_usual_ports():
     assert judged("http://x.org/", allow("x.org")).action == "allow"
     assert judged("https://x.org:8443/", allow("x.org")).action == "ask"

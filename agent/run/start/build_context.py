@@ -164,6 +164,8 @@ def _remember_outputs(facts: RunFacts, tools: ToolContext) -> None:
         tools.register_named_output(name, sha)
     for sha in facts.outputs:
         tools.register_output(sha)
+    for sha in facts.pages:
+        tools.register_page(sha)
 
 
 def _used(facts: RunFacts) -> dict[str, int]:

@@ -34,4 +34,5 @@ def _offers_web(tool: str, spec: RunSpec) -> bool:
     rules = [rule for rule in spec.gate.rules if rule.tool == tool or (rule.tool is None and rule.host is not None)]
     if any(rule.verdict == "deny" and rule.host is None for rule in rules):
         return False
-    return spec.loop in (LoopKind.CHAT, LoopKind.PLAN) or any(rule.verdict == "allow" for rule in rules)
+    is_given = spec.parent is not None and tool in spec.tools  # to a child run, whose gate asks in its chat
+    return is_given or spec.loop in (LoopKind.CHAT, LoopKind.PLAN) or any(rule.verdict == "allow" for rule in rules)

@@ -48,6 +48,8 @@ class StepFacts(Settings):
     finish_seq: int = 0
     outputs: list[str] = field(default_factory=list[str])
     """Blobs of results that were too long to show."""
+    pages: list[str] = field(default_factory=list[str])
+    """Those of them that are text from the web."""
     actions: ActionLog = field(default_factory=ActionLog)
     last_edit: int = 0
     """Position of the newest file change by the model, its commands, or a person who decided on a proposal."""
@@ -131,7 +133,7 @@ class StepFacts(Settings):
 
     def _close_action(self, finished: ToolFinished, seq: int) -> None:
         if finished.full is not None:
-            self.outputs.append(finished.full)
+            (self.pages if finished.tool == "fetch_url" else self.outputs).append(finished.full)
         done = close_action(self.actions.newest, finished, seq, edited=self.last_edit > self.last_result)
         self.last_result = seq
         if done is not None and done.tool == "finish" and done.ok:

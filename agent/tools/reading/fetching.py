@@ -86,7 +86,7 @@ class Fetcher:
     async def fetch(self, url: str, *, seconds: float | None = None) -> Fetched:
         """Fetch a URL. Never raises because of the URL or the server. `seconds` shortens the time-out."""
         seconds = self._seconds if seconds is None else min(seconds, self._seconds)
-        from aiohttp import ClientError
+        from aiohttp import ClientError, ClientResponseError
 
         try:
             async with asyncio.timeout(seconds):
@@ -97,6 +97,8 @@ class Fetcher:
             return Fetched(ok=False, text=f"{url} cannot be read: {unreadable}", summary="not readable")
         except TimeoutError:
             return Fetched(ok=False, text=f"fetch_url timed out after {seconds:g} s", summary="timed out")
+        except ClientResponseError:
+            return Fetched(ok=False, text="the answer is not HTTP that can be read", summary="not readable")
         except (ClientError, OSError, UnicodeError) as error:
             why = " ".join(str(error).split())[:_LONGEST_WAY] or type(error).__name__
             return Fetched(ok=False, text=f"the connection failed: {why}", summary="no connection")
@@ -128,7 +130,7 @@ class Fetcher:
                     target = answer.headers.get("Location") if answer.status in _MOVED else None
                     if target is None:
                         return await self._read(came, url, answer)
-                    url = normalized_url(join_url(url, target) or target)
+                    url = _way_on(url, target)
         raise UrlRefused(f"{came} redirects more than {_HOPS} times")
 
     def why_not(self, url: str, came: str) -> str | None:
@@ -159,6 +161,14 @@ class Fetcher:
         cut = "" if whole else f"\n[only its first {self._limit:,} bytes were read]"
         shown = page if page.strip() else "[it is empty]"
         return Fetched(is_foreign=True, ok=ok, text=f"{head}\n\n{shown}{cut}", summary=status)
+
+
+def _way_on(url: str, target: str) -> str:
+    """Return the normalized URL of a redirect. Raises UrlRefused, which does not quote what the server wrote."""
+    try:
+        return normalized_url(join_url(url, target) or target)
+    except UrlRefused:
+        raise UrlRefused(f"{url} redirects to something that is not an http or https URL") from None
 
 
 def _page(text: str | bytes, url: str) -> str:

@@ -15,7 +15,7 @@ from ...host.terminal_text import plain
 from ...protocol import SKILL, Skill
 from ...protocol.text.counts import plural
 from ..fit_text import LONGEST_LINE, fitting, lines_of, numbered
-from ..tool_context import OUTPUT, PAGE, ToolContext
+from ..tool_context import OUTPUT, ToolContext
 from ..tool_result import ToolResult, failure
 from ..web.foreign_text import fenced
 from .existing_files import existing
@@ -33,7 +33,7 @@ def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:
         except KeyError:
             return failure(f"there is no stored output {args.path}", "no such output")
         result = _lines(args, text, ctx)
-        is_foreign = result.ok and args.path.startswith(PAGE)
+        is_foreign = result.ok and ctx.is_page(args.path)
         return msgspec.structs.replace(result, text=fenced(result.text)) if is_foreign else result
     if args.path.startswith(SKILL):
         found = _read_skill(args.path, ctx)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 
-_INVISIBLE = re.compile("[\u200b\u2060-\u2064\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
-"""Characters that a reader does not see: zero width, directions, tags, and selectors of variants that no font has."""
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""Characters that a reader does not see: zero width, joiners, directions, fillers, tags and selectors of variants."""
 _MARK = 16
 """Hex digits of a mark. A text cannot contain the hash of itself."""
 

@@ -85,7 +85,7 @@ async def search_web(search: WebSearchSpec, url: str, query: str, *, key: str, s
         raise SearchFailed(f"the search timed out after {seconds:g} s") from None
     except UnreadableBody as unreadable:
         raise SearchFailed(f"the answer cannot be read: {unreadable}") from None
-    except (ClientError, OSError, UnicodeError) as error:
+    except (ClientError, OSError, ValueError) as error:
         why = end_cut(" ".join(str(error).split()), _LONGEST_REASON) or type(error).__name__
         raise SearchFailed(f"the connection failed: {why}") from None
     try:

@@ -18,6 +18,8 @@ ROBOT = "rundry"
 _CHARSET = re.compile(r"(?:^|[;\s])charset\s*=\s*[\"']?([A-Za-z0-9_:.+-]+)", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 _META_WITHIN = 1024
+_UNUSUAL = re.compile(r"[^a-z0-9, _-]")
+"""Characters that no name of a content coding has."""
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"))
 _UNDECODED = {"punycode", "idna", "utf-7", "unicode_escape", "raw_unicode_escape", "undefined", "utf-8"}
 """Python codecs for which the body is not decoded: no page uses them, or it is UTF-8 anyway."""
@@ -102,7 +104,7 @@ class _Inflate:
 
     def __init__(self, codings: list[str]) -> None:
         if codings not in (["gzip"], ["x-gzip"], ["deflate"]):
-            raise UnreadableBody(f"its content coding `{', '.join(codings)[:60]}` is not known")
+            raise UnreadableBody(f"its content coding `{_UNUSUAL.sub('?', ', '.join(codings))[:60]}` is not known")
         self._is_gzip = codings != ["deflate"]
         self._stream = zlib.decompressobj()
         self._is_begun = False
