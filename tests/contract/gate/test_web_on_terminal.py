@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from contract.gate.test_gate_on_terminal import HELD, decided
+from contract.loops.test_called_children import Model
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.terminal import Terminal
-from fakes.turns import call, finish, say
+from fakes.turns import Call, call, calls, finish, say
 from fakes.web.odd_pages import Reply, moved
 from fakes.web.search_server import KEY, SearchServer
 from fakes.web.site import Site
@@ -243,3 +244,20 @@ def test_after_a_kill_during_a_request_the_model_reads_that_it_may_repeat_it(hom
     assert server.requests, str(ran)
     assert "its answer is lost. Repeat it if you need it" in server.requests[0].text
     assert site.hits["/slow/30"] == 1
+
+
+def test_a_child_run_of_a_chat_requests_a_page_that_the_person_approves(home: Home, project: Path, site: Site):
+    configure(home, rule("ask", f"127.0.0.1:{site.port}"))
+    start = Call("start_child", {"name": "reader", "task": "read the docs", "tools": ["fetch_url"]})
+    fetch = [call("fetch_url", url=f"{site.url}/docs"), say("Words of the page.")]
+    talks = {"look it up": [calls(start), say("It says words.")], "read the docs": fetch}
+    with Model(talks) as server, in_chat(home, project, server) as terminal:  # type: ignore[arg-type]
+        terminal.wait_for("child 1 waits for you")
+        assert site.asked == []
+        terminal.send("\x1bc")
+        terminal.wait_for(f"request a page of 127.0.0.1:{site.port}")
+        terminal.wait_for("▌ y approve")
+        terminal.press("y")
+        told = server.wait_requests(4)[3].text
+        assert "Words of the page." in told
+    assert [asked.target for asked in site.asked] == ["/docs"]
