@@ -204,5 +204,4 @@ def _say(line: str, *, gap: bool = False) -> None:
     """Print one line, with an empty one above it for `gap`."""
     if gap:
         print("")
-    shown = one_line(line)
-    print(cells_cut(shown, _width()) if sys.stdout.isatty() else shown)
+    print(one_line(cells_cut(one_line(line), _width()) if sys.stdout.isatty() else line))
