@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..gate.rebase import REBASED
 from ..host.file_errors import UnreadableFile
 from ..layers.git_contents import GitContents
 from ..layers.layer_effects import IN_MEMORY, Effect, Side
@@ -86,9 +87,11 @@ class ReadContents:
         self.keep_text(path, now)
         count = len(lines_of(now.text()))
         seen = SeenContent(path=path, digest=digest, last=count, of=count)
-        if data != draft.after:  # the result shows only the lines that the person changed
+        is_whole = draft.tool == "write_file"
+        is_merged = is_whole and REBASED in draft.notes
+        if data != draft.after or draft.edited or is_merged:  # it has lines of somebody else
             return msgspec.structs.replace(seen, last=0)
-        return seen if draft.tool == "write_file" else msgspec.structs.replace(seen, base=before.sha256 or "")
+        return seen if is_whole else msgspec.structs.replace(seen, base=before.sha256 or "")
 
     def digests(self) -> dict[str, set[str]]:
         """Return the digests of the contents of which the model has seen something, by path."""

@@ -13,6 +13,7 @@ import pytest
 from fakes.played_events import spec
 from fakes.project import git
 
+from rundry.agent.gate.draft import FileDraft
 from rundry.agent.protocol import Message
 from rundry.agent.protocol.messages import SeenContent
 from rundry.agent.state.facts.change_log import FileEffect, RecordedChange
@@ -207,3 +208,17 @@ async def test_a_new_file_needs_no_reading_and_a_person_may_replace_any(bench: B
     by_the_user(bench, "one\nthe user's\n")
     bench.ctx.contents = None
     assert (await call(bench, "write_file", path="a.txt", content="by the person\n")).ok
+
+
+async def test_lines_that_somebody_wrote_while_the_proposal_waited_are_not_seen(bench: Bench):
+    (bench.root / "a.txt").write_text("one\ntwo\nthree\nfour\nfive\n")
+    await call(bench, "read_file", path="a.txt")
+    arguments = json.dumps({"path": "a.txt", "content": "ONE\ntwo\nthree\nfour\nfive\n"})
+    draft = bench.draft("write_file", arguments)
+    assert isinstance(draft, FileDraft)
+    by_the_user(bench, "one\ntwo\nthree\nfour\nthe user's\n")
+    result = await bench.carry_out(draft)
+    SENT.append(Message(role="tool", text=result.text, seen=[] if result.seen is None else [result.seen]))
+    assert result.ok and (bench.root / "a.txt").read_text() == "ONE\ntwo\nthree\nfour\nthe user's\n"
+    assert not (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
+    assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok, "the refusal showed its lines"
