@@ -49,7 +49,7 @@ def changed_since(facts: RunFacts, workspace: Workspace, since: float) -> Change
 def _known(facts: RunFacts) -> dict[str, set[str]]:
     """Return the newest contents that the run knows of each file: what it wrote, and what its model has seen.
 
-    The newest file is the last.
+    The newest file is the last. An empty digest means that there is no file.
 
     What was being written when the runner died is not known yet.
     """
@@ -57,10 +57,12 @@ def _known(facts: RunFacts) -> dict[str, set[str]]:
     paths = {opened.path for opened in writing if opened is not None}
     if None in paths or facts.changes.accepted or facts.changes.undoing:
         return {}
-    known = {path: {new} for path, (_, new) in facts.changes.files.items() if new is not None and path not in paths}
+    written = {path: new for path, (_, new) in facts.changes.files.items() if path not in paths}
+    known = {path: {new} for path, new in written.items() if new is not None}
     for path, digest in _newest_seen(facts).items():
         if path not in paths:
-            known[path] = {*known.pop(path, ()), digest}
+            known.pop(path, None)
+            known[path] = {digest, written.get(path, digest) or ""}
     return known
 
 
@@ -81,7 +83,7 @@ def _differs(workspace: Workspace, path: str, contents: set[str]) -> bool:
         if real.lstat().st_size > _MOST_BYTES:
             return False
     try:
-        return read_state(real, beneath=workspace.root).sha256 not in contents
+        return (read_state(real, beneath=workspace.root).sha256 or "") not in contents
     except UnreadableFile:
         return True
 

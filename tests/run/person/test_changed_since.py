@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fakes.turns import call, edit, say
 
+from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import LoopKind, Say, Stop
+from rundry.agent.run.start.changed_since import _differs
 
 STOP = Stop(how="now")
 
@@ -92,3 +94,21 @@ async def test_a_file_that_the_model_only_read_is_named_if_it_changed(driven, wo
     assert (await resumed(run))["changed"] == []
     (work / "read.txt").write_text("mine\n")
     assert (await resumed(run))["changed"] == ["read.txt"]
+
+
+async def test_a_file_that_the_run_itself_removed_is_not_named_unless_somebody_made_it_again(driven, work):
+    (work / "read.txt").write_text("read\n")
+    gone = call("run_command", command="rm read.txt")
+    run = driven(call("read_file", path="read.txt"), gone, say("done"), say("ok"), loop=LoopKind.CHAT, task="do it")
+    run.on("waiting", STOP, why="message")
+    await run.run(watched=True)
+    assert not (work / "read.txt").exists()
+    assert (await resumed(run))["changed"] == []
+    (work / "read.txt").write_text("mine\n")
+    assert (await resumed(run))["changed"] == ["read.txt"]
+
+
+def test_a_deletion_that_the_model_was_told_of_is_known(tmp_path):
+    assert not _differs(Workspace(tmp_path), "gone.txt", {""})
+    (tmp_path / "gone.txt").write_text("back\n")
+    assert _differs(Workspace(tmp_path), "gone.txt", {""})
