@@ -214,13 +214,20 @@ def _log(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
+def _log_size(path: Path) -> int:
+    """Return the size of a journal's log. 0: there is none, also if another process closes the journal just now."""
+    try:
+        return _log(path).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def open_single_file(path: Path) -> sqlite3.Connection | None:
     """Open a journal whose events are all in the one file, to read it without locks and additional files.
 
     None: it has newer events elsewhere, or something is wrong; `open_existing` then says what.
     """
-    log = _log(path)
-    if (log.exists() and log.stat().st_size) or not path.is_file():
+    if _log_size(path) or not path.is_file():
         return None
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
     try:
@@ -262,9 +269,8 @@ def mark_single_file(connection: sqlite3.Connection) -> None:
 
 def _refuse_truncated(connection: sqlite3.Connection, path: Path) -> None:
     """Raise JournalError if the end of the file is missing; SQLite itself detects only missing whole pages."""
-    wal = _log(path)
     page = int(connection.execute("PRAGMA page_size").fetchone()[0])
-    if path.stat().st_size % page and not (wal.exists() and wal.stat().st_size):
+    if path.stat().st_size % page and not _log_size(path):
         raise JournalError(
             f"{path} is damaged (its end was cut off); restore it from a copy, nothing was changed in it"
         )

@@ -14,7 +14,7 @@ from .encoding import decode
 from .journal import Journal
 
 MOST = 50
-"""Maximum number of journals that are looked at, newest first, so that a folder with many runs delays nothing."""
+"""Maximum number of journals that are looked at: those that were written last. A folder with many delays nothing."""
 _WRITES = (
     "SELECT at, type, body FROM events WHERE seq > ? AND seq <= ? AND type = 'file_changed' AND at >= ? ORDER BY seq"
 )
@@ -76,7 +76,7 @@ class OtherSessions:
                 continue
             try:
                 self._read(path, session)
-            except JournalError:  # `rundry runs` reports the problem
+            except (JournalError, OSError):  # `rundry runs` reports the problem, or its session closes it just now
                 continue
             session.stamp = stamp
             yield session
@@ -112,12 +112,12 @@ class OtherSessions:
 
 
 def journals_beside(own: Path) -> list[Path]:
-    """Return the newest other journals in the folder of a journal, newest first."""
+    """Return the other journals in the folder of a journal that were written last, newest first."""
     try:
-        found = sorted((path for path in own.parent.iterdir() if path.suffix == ".db"), reverse=True)
+        found = [path for path in own.parent.iterdir() if path.suffix == ".db" and path.name != own.name]
     except OSError:  # nothing depends on it
         return []
-    return [path for path in found[: MOST + 1] if path.name != own.name][:MOST]
+    return sorted(found, key=lambda path: (max(_stamp(path)[::2], default=0), path.name), reverse=True)[:MOST]
 
 
 def overlap(one: Path, other: Path) -> bool:

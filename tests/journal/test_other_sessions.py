@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -83,7 +84,24 @@ def test_a_stage_and_child_runs_and_what_was_written_before_do_not_count(folder:
 
 
 def test_a_journal_that_cannot_be_read_is_skipped_and_of_many_the_newest_are_read(folder: Folder):
-    (folder.runs / "20261121-014299-zzzzz.db").write_bytes(b"not a journal")
+    began_first = folder.session("20261121-000000-aaaaa")
     for number in range(MOST + 1):
         folder.session(f"20261121-01{number:04}-aaaaa").append(change(f"{number}.txt", "1"))
-    assert set(folder.written()) == {f"{number}.txt" for number in range(2, MOST + 1)}
+        at = time.time() - 100 + number
+        for name in (f"20261121-01{number:04}-aaaaa.db", f"20261121-01{number:04}-aaaaa.db-wal"):
+            os.utime(folder.runs / name, (at, at))
+    began_first.append(change("first.txt", "1"))
+    (folder.runs / "20261121-014299-zzzzz.db").write_bytes(b"not a journal")
+    earlier = OtherSessions(a_spec(OWN), folder.runs / f"{OWN}.db", time.time() - 200)
+    assert set(earlier.written()) == {"first.txt", *(f"{number}.txt" for number in range(3, MOST + 1))}
+
+
+def test_a_session_that_closes_its_journal_meanwhile_is_skipped_once(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    def closed_meanwhile(path: Path) -> Journal:
+        raise FileNotFoundError(f"{path}-wal")
+
+    folder.session().append(change("a.txt", "1"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "open_for_reading", closed_meanwhile)
+        assert folder.written() == {}
+    assert folder.written() == {"a.txt": (OTHER, "1")}

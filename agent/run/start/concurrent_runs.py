@@ -41,7 +41,7 @@ def _live(own: Path) -> Iterator[tuple[RunSpec, Holder]]:
         try:
             held = holder(path)
             spec = None if held is None else _unfinished(path)
-        except JournalError:  # `rundry runs` reports the problem
+        except (JournalError, OSError):  # `rundry runs` reports the problem, or its runner closes it just now
             continue
         if held is not None and spec is not None and not _only_reads(spec):
             yield spec, held
