@@ -134,6 +134,8 @@ class Gate:
         already, with `draft` as its content, and is shown again unchanged. `place`: that of its file in the model's
         answer.
         """
+        if stored is not None:
+            await self._reviser.read_others()
         verdict = self._judge(draft)
         future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
         if stored is not None:
@@ -359,14 +361,24 @@ class _Reviser:
         watch = _FileWatch(self._tree.workspace, draft, self._clock)
         try:
             if draft.conflict is not None or holds_already(draft):
-                self.revise(waiting)
+                await self._revise_later(waiting)
             while not waiting.is_decided():
                 if await watch.wait(waiting.ruling):
-                    self.revise(waiting)
+                    await self._revise_later(waiting)
         finally:
             ending = watch.close()
             self._endings.add(ending)
             ending.add_done_callback(self._endings.discard)
+
+    async def read_others(self) -> None:
+        """Read what other sessions wrote, so that `revise` has to read only what is newer."""
+        if self._tree.others is not None:
+            await asyncio.to_thread(self._tree.others.written)
+
+    async def _revise_later(self, waiting: OpenProposal) -> None:
+        await self.read_others()
+        if not waiting.is_decided():
+            self.revise(waiting)
 
     def revise(self, waiting: OpenProposal) -> None:
         """Plan the change again if its file differs from what the proposal was made from (docs/requirements.md 6.5)."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import hashlib
 import random
+import threading
 
 import pytest
 
@@ -128,3 +130,33 @@ async def test_what_is_decided_is_what_was_shown_in_a_thousand_interleavings(pla
         after = next(event.after for event in painted if event.digest == shown[1])
         assert hashlib.sha256(ruling.after).hexdigest() == after
         assert ruling.draft.before.data == file.read_bytes()
+
+
+class ThreadedOthers:
+    """Other sessions, of which one wrote everything. It notes the threads that read them first."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+
+    def written(self) -> dict[str, object]:
+        self.threads.append(threading.current_thread())
+        return {}
+
+    def writer(self, path: str, digest: str | None) -> str:
+        assert self.threads and threading.main_thread() not in self.threads
+        return "20261121-014234-aaaaa"
+
+
+async def test_the_journals_of_other_sessions_are_read_in_a_thread_before_one_is_named(place):
+    file = place.file("a.py", b"one\ntwo\nthree\n")
+    gate = place.gate()
+    gate._reviser._tree = dataclasses.replace(gate._tree, others=ThreadedOthers())
+    task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
+    file.write_bytes(b"ONE\ntwo\nthree\n")
+    await place.clock.advance(1.1)
+    async with asyncio.timeout(10):
+        while not place.of(ProposalRebased):
+            await asyncio.sleep(0.01)
+    assert place.of(ProposalRebased)[0].why == "session 20261121-014234-aaaaa"
+    gate.cancel_all("end")
+    await task
