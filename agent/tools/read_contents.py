@@ -118,7 +118,7 @@ class ReadContents:
             return ""
         if git.is_there:
             return f"you have not read {path}, and git does not have its lines"
-        is_free = before.mtime_ns < self._began_ns or len(made_of) > 1
+        is_free = _changed_ns(before, workspace) < self._began_ns or len(made_of) > 1
         return "" if is_free else f"{path} was changed since the run began, and you have not read it"
 
     def _made_of(self, path: str, digest: str | None) -> list[str | None]:
@@ -170,6 +170,16 @@ class ReadContents:
                 known.ranges.append((seen.first, seen.last))
             found[seen.digest] = known
         return found
+
+
+def _changed_ns(state: FileState, workspace: Path) -> int:
+    """Return when a file was changed, or put there with an older time. A copy of the user's folder is always newer."""
+    if not state.real.is_relative_to(workspace):
+        return state.mtime_ns
+    try:
+        return max(state.mtime_ns, state.real.lstat().st_ctime_ns)
+    except OSError:
+        return state.mtime_ns
 
 
 def _unread_lines(path: str, known: _Known) -> str:

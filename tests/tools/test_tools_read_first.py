@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
@@ -148,7 +149,14 @@ async def test_an_untracked_file_is_read_first_and_without_git_one_that_changed_
     assert not (await call(bench, "write_file", path="notes.txt", content="mine\n")).ok
     SENT.clear()
     (bench.root / ".git").rename(tmp_path / "no git")
+    (tmp_path / "old.txt").write_text("moved here\n")
+    os.utime(tmp_path / "old.txt", (1, 1))
+    bench.ctx.contents = ReadContents(RUN)  # of a run that begins now
     assert (await call(bench, "write_file", path="notes.txt", content="mine\n")).ok
+    await asyncio.sleep(0.05)  # longer than a tick of the file system
+    (tmp_path / "old.txt").rename(bench.root / "old.txt")
+    result = await call(bench, "write_file", path="old.txt", content="mine\n")
+    assert result.text.startswith("old.txt was changed since the run began, and you have not read it.")
     by_the_user(bench, "one\nthe user's\n")
     result = await call(bench, "write_file", path="a.txt", content="mine\n")
     assert result.text.startswith("a.txt was changed since the run began, and you have not read it.")
