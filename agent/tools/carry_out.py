@@ -19,6 +19,7 @@ from ..sandbox.sandbox import Sandbox
 from .fit_text import head_and_tail, lines_of, numbered
 from .mcp_drafts import McpCall, carry_out_call, plan_call
 from .reading.existing_files import SECONDS
+from .tool_arguments import WriteFile
 from .tool_result import ToolResult, Touched, failure
 from .tool_table import TOOLS
 from .web_tools import carry_out_request
@@ -77,6 +78,16 @@ def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> D
         return plan(arguments, ctx)
     except (PathRefused, UnreadableFile) as error:
         return failure(str(error))
+
+
+def is_as_called(draft: FileDraft, arguments: msgspec.Struct | None) -> bool:
+    """Return whether a draft of an earlier runner has only lines of the call, if that writes a whole file."""
+    if not isinstance(arguments, WriteFile):
+        return True
+    try:
+        return draft.after == draft.before.encode(arguments.content)
+    except WriteFailed:
+        return False
 
 
 OnOutput = Callable[[bytes], None]

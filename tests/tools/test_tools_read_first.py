@@ -15,11 +15,14 @@ from fakes.played_events import spec
 from fakes.project import git
 
 from rundry.agent.gate.draft import FileDraft
+from rundry.agent.gate.rebase import rebase_draft
 from rundry.agent.protocol import Message
 from rundry.agent.protocol.messages import SeenContent
 from rundry.agent.state.facts.change_log import FileEffect, RecordedChange
 from rundry.agent.state.facts.conversation import Conversations
 from rundry.agent.state.facts.standing_changes import Changes
+from rundry.agent.tools.carry_out import is_as_called
+from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.read_contents import ReadContents
 from rundry.agent.tools.tool_result import ToolResult
 
@@ -230,3 +233,14 @@ async def test_lines_that_somebody_wrote_while_the_proposal_waited_are_not_seen(
     assert result.ok and (bench.root / "a.txt").read_text() == "ONE\ntwo\nthree\nfour\nthe user's\n"
     assert not (await call(bench, "write_file", path="a.txt", content="mine\n")).ok
     assert (await call(bench, "write_file", path="a.txt", content="mine\n")).ok, "the refusal showed its lines"
+
+
+async def test_a_proposal_of_an_earlier_runner_into_which_lines_were_merged_is_told_from_the_call(bench: Bench):
+    (bench.root / "a.txt").write_text("one\ntwo\nthree\nfour\nfive\n")
+    await call(bench, "read_file", path="a.txt")
+    given = json.dumps({"path": "a.txt", "content": "ONE\ntwo\nthree\nfour\nfive\n"})
+    draft, arguments = bench.draft("write_file", given), parse_arguments("write_file", given).arguments
+    assert isinstance(draft, FileDraft) and is_as_called(draft, arguments)
+    by_the_user(bench, "one\ntwo\nthree\nfour\nthe user's\n")
+    moved = rebase_draft(bench.ctx.workspace, draft)
+    assert isinstance(moved, FileDraft) and not is_as_called(moved, arguments)

@@ -28,6 +28,7 @@ from ...step.formats.file_edits import FileEdits
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.apply_effects import finish_accepted
 from ...step.tool_calls.gated_call import accept_plan
+from ...tools.carry_out import is_as_called
 from ...tools.parse import parse_arguments
 
 if TYPE_CHECKING:
@@ -229,6 +230,8 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, events: E
         return _note_written(run, call, opened, after, events)
     ruling = _ruling_of(run.facts, call, approved(draft, by="person"))
     arguments = parse_arguments(call.tool, call.arguments, run.tools).arguments
+    decided = run.facts.requests.decisions.get(call.call_id)
+    is_own = is_as_called(draft, arguments) and (decided is None or decided.after is None)
     gated = await ctx.calls.carry_out(ctx, call, arguments, ruling, events)
     result = gated.result
     if result is not None:
@@ -239,7 +242,7 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, events: E
                 ok=result.ok,
                 result=result.text,
                 summary=result.summary or None,
-                seen=result.seen,
+                seen=result.seen if is_own else None,
             )
         )
     return gated.handoff

@@ -17,13 +17,14 @@ from ...gate.draft import (
     digest_of_draft,
 )
 from ...gate.notes_for_model import comment_line
+from ...gate.rebase import REBASED
 from ...gate.stored_drafts import is_file_change, stored_draft
 from ...gate.waiting_proposal import StoredProposal
 from ...host.crash import crash_point
 from ...protocol import FileChanged, PlanAccepted, ProposalDecided, ProposalOpened, ToolCall, is_try
 from ...protocol.text.plan_text import Plan, read_plan
 from ...state.reports.run_files import new_run_id
-from ...tools.carry_out import carry_out, draft_of, plan_again
+from ...tools.carry_out import carry_out, draft_of, is_as_called, plan_again
 from ...tools.tool_arguments import StartCommand
 from ...tools.tool_result import ToolResult
 from ..hooks.tool_hooks import notes_after_edit
@@ -140,7 +141,8 @@ def _drafted(
     if opened is not None and is_file_change(opened):
         stored = stored_draft(opened, ctx.workspace, ctx.journal.blobs)
         if stored is not None and digest_of_draft(stored, None) == opened.digest:
-            return msgspec.structs.replace(stored, from_text=call.from_text), opened
+            notes = [] if is_as_called(stored, arguments) else [REBASED]
+            return msgspec.structs.replace(stored, from_text=call.from_text, notes=notes), opened
     draft = draft_of(call.tool, arguments, ctx.tools)
     if isinstance(draft, FileDraft):
         draft = msgspec.structs.replace(draft, from_text=call.from_text)
