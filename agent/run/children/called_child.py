@@ -60,7 +60,7 @@ def shown_name(given: StartChild) -> str:
 
 
 def tools_of_child(facts: RunFacts, given: StartChild) -> list[str]:
-    """Return the tools that the child run gets. Raises ValueError for one that the chat does not have.
+    """Return the tools that the child run gets. Raises ValueError for one that the chat does not have, and for none.
 
     A tool with a quota is not among them, because the child would count its calls from zero.
     """
@@ -68,6 +68,8 @@ def tools_of_child(facts: RunFacts, given: StartChild) -> list[str]:
     own = [name for name in tools_of_run(facts.spec) if TOOL_TRAITS[name].effect != "child" and name not in quotas]
     if unknown := [name for name in given.tools if name not in own]:
         raise ValueError(f"a child run cannot have {', '.join(unknown)}: choose among {', '.join(own)}")
+    if not own:  # an empty list in its spec would mean all tools
+        raise ValueError("a child run would have no tool")
     return [name for name in own if not given.tools or name in given.tools]
 
 

@@ -12,6 +12,7 @@ from rundry.agent.protocol import (
     ChildSpent,
     ChildStarted,
     GateMode,
+    GatePolicy,
     LoopKind,
     Reason,
     Said,
@@ -107,6 +108,13 @@ def test_a_child_gets_the_tools_of_the_chat_without_its_own_and_those_with_a_quo
     assert tools_of_child(facts, StartChild("x", "do it", tools=["search", "read_file"])) == ["read_file", "search"]
     with pytest.raises(ValueError, match="cannot have start_child, fly: choose among"):
         tools_of_child(facts, StartChild("x", "do it", tools=["start_child", "fly"]))
+
+
+def test_a_child_that_would_have_no_tool_is_refused():
+    told = chat(tools=["read_file"], gate=GatePolicy(mode=GateMode.ASK, quotas={"read_file": 3}))
+    for tools in ([], ["read_file"]):
+        with pytest.raises(ValueError, match="a child run"):
+            tools_of_child(told.facts, StartChild("x", "do it", tools=tools))
 
 
 @pytest.mark.parametrize(
