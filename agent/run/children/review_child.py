@@ -7,22 +7,22 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...gate.draft import digest_of_draft
 from ...gate.waiting_proposal import StoredProposal
 from ...journal.claim import claim
+from ...layers.effect_rows import decode_rows
 from ...layers.layer_effects import TooMuch
-from ...layers.left_layers import remove_unit
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.remedies import LayerRefused
 from ...layers.unit import Unit, UnitLost
-from ...protocol import ProposalDecided, StageEnded
+from ...protocol import EffectsAccepted, EffectsApplied, GateMode, JournalError, ProposalDecided, StageEnded
 from ...step.resources.run_stage import Stage, decided_on
 from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
-from ...step.tool_calls.effect_entries import is_folder, sort_effects
+from ...step.tool_calls.effect_entries import is_folder, sort_effects, storable_path
 from ...step.tool_calls.effects_at_gate import accept_listed
 from .called_child import stage_of_child, words_of_child
 
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from ...state.recorder import Events
     from ...step.resources.run_context import RunContext
 
+_How = Literal["applied", "dropped"]
 _MOVED = "what it would change is not the same any more"
+_CHANGED = "somebody changed the same files meanwhile"
+_REFUSED = "the gate refuses them, and no person decided"
 _UNREADABLE = (LayerRefused, UnitLost, Occupied, TooMuch, NamespacesRefused, OSError)
 
 
@@ -54,68 +57,145 @@ async def review_child(
     if name is None or layers is None:
         return []
     folder, command = layers.folder / name, words_of_child(child.number, child.title)
-    was_accepted = any(one.command == command for one in ctx.facts.changes.accepted.values())
     lines = await finish_accepted(ctx, layers, events)
-    if was_accepted:  # before a kill: what was not accepted then is dropped
-        with suppress(OSError):  # `rundry doctor` lists what cannot be removed
-            await asyncio.to_thread(remove_unit, folder)
-        _note_end(journal, "applied")
-        return lines
+    earlier = _applied_before(ctx, command)
+    if earlier is not None and earlier.applied.conflicts:
+        return [*lines, _stays(child, _CHANGED)]
     if not folder.exists():  # an empty stage does not outlast its runner
-        _note_end(journal, "dropped")
+        _note_end(journal, "dropped" if earlier is None else "applied")
         return lines
     try:
         unit = await asyncio.to_thread(Unit.left, layers, folder, is_final=True)
     except _UNREADABLE as error:
         return [*lines, _stays(child, f"it cannot be read: {error}")]
-    stage = Stage(unit, layers, ctx.workspace, ctx.sandbox, UnitWatch(ctx.workspace))
+    stage, is_over = Stage(unit, layers, ctx.workspace, ctx.sandbox, UnitWatch(ctx.workspace)), False
     try:
         try:
             listed = await stage.listed()
         except _UNREADABLE as error:
             return [*lines, _stays(child, f"it cannot be listed: {error}")]
-        gate = ctx.gate.for_worktree(ctx.workspace, ctx.guard, "", shows_result=True)
-        try:
-            asking = replace(ctx, gate=gate)
-            await _until_decidable(asking, listed, waiting)
-            ask = partial(_ask, asking, child, events)
-            outcome = await accept_listed(asking, layers, unit.layer, listed, command, events, ask=ask)
-        finally:
-            ctx.gate.forget(gate)
-        clashes = any(one.effect.conflict for group in listed.groups for one in group.entries)
-        if clashes or outcome.failed:
-            return [*lines, *outcome.lines, _stays(child, "somebody changed the same files meanwhile")]
-        await asyncio.to_thread(unit.drop)
-        files = [one for one in decided_on(listed) if not is_folder(one)]
-        _note_end(journal, "applied" if len(outcome.dropped) < len(files) or not files else "dropped")
-        return [*lines, *outcome.lines]
+        if earlier is None:
+            said, how = await _decided(ctx, child, stage, listed, events, waiting)
+        else:
+            said, how = _settled(ctx, child, earlier, listed)
+        if how is not None:
+            is_over = True
+            with suppress(OSError):  # what was applied counts; `rundry doctor` lists what cannot be removed
+                await asyncio.to_thread(unit.drop)
+            _note_end(journal, how)
+        return [*lines, *said]
     finally:
-        stage.is_empty = False
+        stage.is_empty = is_over
         if folder.exists():
             await stage.close()
 
 
-async def _ask(ctx: RunContext, child: Child, events: Events, draft: EffectsDraft) -> Ruling:
-    """Show the changes at the gate, and return the ruling. A proposal of an earlier runner is shown again unchanged."""
+async def _decided(
+    ctx: RunContext, child: Child, stage: Stage, listed: Listed, events: Events, waiting: Callable[[bool], None]
+) -> tuple[list[str], _How | None]:
+    """Decide on what is staged. Returns lines for the model, and what became of it, or None if it stays staged."""
+    gate = ctx.gate.for_worktree(ctx.workspace, ctx.guard, "", shows_result=True)
+    asking, rulings, outcome = replace(ctx, gate=gate), list["Ruling"](), None
+    ask = partial(_ask, asking, child, events, rulings)
+    command = words_of_child(child.number, child.title)
+    try:
+        while outcome is None:
+            await _until_decidable(asking, child, listed, waiting)
+            try:
+                outcome = await accept_listed(asking, stage.layers, stage.unit.layer, listed, command, events, ask=ask)
+            except _NobodyHere:
+                continue
+            except _Undecided as undecided:
+                return [_stays(child, str(undecided))], None
+    finally:
+        ctx.gate.forget(gate)
+    if outcome.failed or any(one.effect.conflict for group in listed.groups for one in group.entries):
+        return [*outcome.lines, _stays(child, _CHANGED)], None
+    files = {storable_path(one.path) for one in decided_on(listed) if not is_folder(one)}
+    if not rulings and (gate.policy.mode is GateMode.READ or not files.isdisjoint(outcome.dropped)):
+        _withdraw(ctx, child, events, _REFUSED)
+        return [*outcome.lines, _stays(child, _REFUSED)], None
+    return outcome.lines, "applied" if not files or not files <= set(outcome.dropped) else "dropped"
+
+
+class _Undecided(Exception):
+    """No person decided on the changes, and the gate refuses them. Nothing was applied."""
+
+
+class _NobodyHere(Exception):
+    """Whoever has to decide left before the changes were shown, or while they were. Nothing was applied."""
+
+
+class _Earlier(NamedTuple):
+    """What an earlier runner accepted before it was killed, and what was applied of it."""
+
+    accepted: EffectsAccepted
+    applied: EffectsApplied
+
+
+def _applied_before(ctx: RunContext, command: str) -> _Earlier | None:
+    """Return what was accepted of this child run, or None if nothing was, or if it was lost before the apply."""
+    found, accepted = None, None
+    for stamped in ctx.journal.read_types((EffectsAccepted, EffectsApplied)):
+        event = stamped.event
+        if isinstance(event, EffectsAccepted) and event.command == command:
+            found, accepted = None, event
+        elif isinstance(event, EffectsApplied) and accepted is not None and event.order == accepted.order:
+            found = None if event.lost else _Earlier(accepted, event)
+    return found
+
+
+def _settled(ctx: RunContext, child: Child, earlier: _Earlier, listed: Listed) -> tuple[list[str], _How | None]:
+    """Return the same as `_decided` after a kill. What was not accepted then is dropped, except for conflicts."""
+    rows = {row.path for row in decode_rows(ctx.journal.blobs.load(earlier.accepted.rows))}
+    if any(one.conflict and one.path not in rows for one in decided_on(listed)):
+        return [_stays(child, _CHANGED)], None
+    return ["What was accepted of its changes is applied."], "applied"
+
+
+async def _ask(ctx: RunContext, child: Child, events: Events, rulings: list[Ruling], draft: EffectsDraft) -> Ruling:
+    """Show the changes at the gate, and return the ruling. A proposal of an earlier runner is shown again unchanged.
+
+    Raises _NobodyHere, and _Undecided if the gate refuses them without a person.
+    """
     opened, stored = ctx.facts.requests.waiting_for(child.call_id), None
     if opened is not None and opened.digest == digest_of_draft(draft, ctx.sandbox.kind):
         stored = StoredProposal(opened)
     elif opened is not None:
-        moved = ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=_MOVED)
-        events.record(moved)
-    return await ctx.gate.propose(draft, call_id=child.call_id, events=events, can_stay_open=True, stored=stored)
+        _withdraw(ctx, child, events, _MOVED)
+    ruling = await ctx.gate.propose(draft, call_id=child.call_id, events=events, can_stay_open=True, stored=stored)
+    if not ruling.approved and ruling.refused_by != "person":
+        is_asked = ruling.refused_by == "policy" and ctx.gate.verdict(draft).action == "ask"
+        raise _NobodyHere if ruling.is_left_open or is_asked else _Undecided(ruling.reason or _REFUSED)
+    rulings.append(ruling)
+    return ruling
 
 
-async def _until_decidable(ctx: RunContext, listed: Listed, waiting: Callable[[bool], None]) -> None:
-    """Wait until somebody is there, if somebody has to decide. Raises PersonInterrupted."""
+def _withdraw(ctx: RunContext, child: Child, events: Events, why: str) -> None:
+    """Reject the proposal that an earlier runner left open, if there is one."""
+    opened = ctx.facts.requests.waiting_for(child.call_id)
+    if opened is not None:
+        ctx.gate.postponed.pop(opened.proposal_id)
+        rejected = ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=why)
+        events.record(rejected)
+
+
+async def _until_decidable(ctx: RunContext, child: Child, listed: Listed, waiting: Callable[[bool], None]) -> None:
+    """Wait until somebody is there or has decided, if somebody has to decide. Raises PersonInterrupted."""
     if ctx.journal.views.is_attended():
         return
     found = await asyncio.to_thread(sort_effects, ctx.gate, ctx.workspace.root, listed, ctx.guard, is_hook=False)
     if not found.can_be_decided:
         return
+
+    def can_continue() -> bool:
+        opened = ctx.facts.requests.waiting_for(child.call_id)
+        is_decided = opened is not None and opened.proposal_id in ctx.gate.postponed.decisions
+        return is_decided or ctx.journal.views.is_attended() or ctx.gate.policy.mode is GateMode.READ
+
     waiting(True)
     try:
-        await ctx.activity.interruptible(ctx.activity.until(ctx.journal.views.is_attended))
+        await ctx.activity.interruptible(ctx.activity.until(can_continue))
     finally:
         waiting(False)
 
@@ -124,7 +204,7 @@ def _stays(child: Child, why: str) -> str:
     return f"Its changes stay in its stage, because {why}. The person can see them with `rundry apply {child.run_id}`."
 
 
-def _note_end(journal: Journal, how: str) -> None:
-    """Record in the journal of the child that nothing is staged any more. Raises RunHeld if somebody resumed it."""
-    with claim(Path(journal.path)):
-        journal.append(StageEnded(how="applied" if how == "applied" else "dropped"), durable=True)
+def _note_end(journal: Journal, how: _How) -> None:
+    """Record in the journal of the child that nothing is staged any more, unless somebody resumed it."""
+    with suppress(JournalError), claim(Path(journal.path)):
+        journal.append(StageEnded(how=how), durable=True)

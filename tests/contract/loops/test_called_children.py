@@ -20,6 +20,9 @@ from fakes.turns import Call, Turn, call, calls, say
 from fakes.wire import text_of
 
 from rundry.agent.journal.claim import holder
+from rundry.agent.journal.journal import Journal
+from rundry.agent.layers.effect_rows import encode_rows
+from rundry.agent.protocol import EffectsAccepted, EffectsApplied
 
 HELD = Turn(text="I think about it for a while", hold_after=4)
 
@@ -296,6 +299,22 @@ def test_the_mode_and_the_rules_of_the_chat_reach_a_child_that_works(home: Home,
         assert exported_events(home, of_child.stem, "rule_added")
 
 
+def test_what_the_gate_refuses_before_a_person_decided_stays_in_the_stage(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
+        "MAKE": [write("made.txt", "made\n"), HELD],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "effects") as terminal:
+        server.wait_requests(3)
+        terminal.send("/gate read\r")
+        terminal.wait_for(re.compile("^ ?read "))
+        server.release()
+        terminal.wait_for("It is done.")
+        (told,) = server.told()
+    assert "stay in its stage" in told and f"rundry apply {journals(home)[1][0].stem}" in told, told
+    assert len(home.kept_layers("stage")) == 1 and not (project / "made.txt").exists()
+
+
 @pytest.mark.long
 def test_a_killed_chat_continues_its_child_when_it_is_resumed(home: Home, project: Path):
     talks = {
@@ -324,6 +343,45 @@ def test_a_killed_chat_continues_its_child_when_it_is_resumed(home: Home, projec
         (told,) = server.told()
     assert "Applied: `made.txt`." in told and (project / "made.txt").read_text() == "made\n"
     assert journals(home) == (parent, [of_child]) and len(of_chat(home, "child_started")) == 1
+
+
+def kill_runner(parent: Path, terminal: Terminal) -> None:
+    runner = holder(parent)
+    assert runner is not None
+    os.kill(runner.pid, signal.SIGKILL)
+    terminal.wait_for(lambda _: holder(parent) is None)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("became", ["lost", "conflict", "applied"])
+def test_after_a_kill_while_accepted_changes_are_applied_none_of_them_is_lost(home: Home, project: Path, became: str):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
+        "MAKE": [write("made.txt", "made\n"), say("I made it.")],
+    }
+    with Model(talks) as server:
+        with chat(home, project, server, "--gate", "effects") as terminal:
+            at_gate(terminal)
+            parent, (of_child,) = journals(home)
+            kill_runner(parent, terminal)
+        journal = Journal.open(parent)
+        rows = journal.blobs.keep(encode_rows([]))
+        journal.append(EffectsAccepted(order="1", rows=rows, command="child 1, a new file", files=1))
+        if became != "lost":
+            conflicts = ["made.txt: it changed"] if became == "conflict" else []
+            journal.append(EffectsApplied(order="1", conflicts=conflicts))
+        journal.close()
+        with home.screen("resume", parent.stem, cwd=project) as terminal:
+            if became == "lost":
+                at_gate(terminal)
+                terminal.press("y")
+            terminal.wait_for("It is done.")
+        (told,) = server.told()
+    if became == "conflict":
+        assert f"rundry apply {of_child.stem}" in told and len(home.kept_layers("stage")) == 1, told
+    else:
+        assert "applied" in told.lower() and not home.kept_layers("stage"), told
+    assert (project / "made.txt").exists() is (became == "lost")
 
 
 def test_a_child_that_only_reads_needs_no_stage_and_gets_no_other_tools(home: Home, project: Path):
