@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
@@ -32,6 +32,7 @@ from ...protocol import (
     HandoffClosed,
     HandoffOpened,
     Interrupt,
+    JournalError,
     LoopKind,
     Outcome,
     Paused,
@@ -51,6 +52,7 @@ from ...protocol import (
     Work,
     WorkResult,
     child_name,
+    exit_code,
 )
 from ...protocol.text.shorten_text import first_line
 from ...state.facts.checkpoint import last_end
@@ -78,7 +80,7 @@ from .review_child import review_child
 from .share import raised_limits
 
 if TYPE_CHECKING:
-    from ...protocol import Event, RunSpec
+    from ...protocol import Event, NewFinding, RunSpec
     from ...state.common.child_facts import Child
     from ...state.recorder import Events
     from ...step.resources.run_context import RunContext
@@ -147,23 +149,38 @@ class ChildRuns:
         waits = [child.hold.waits for child in self._running.values()]
         return self._is_chat and (self._waits_to_decide if not waits else all(waits))
 
-    def reconcile(self) -> None:
-        """Record what child runs did while this run had no runner: a child run can be resumed separately."""
+    async def reconcile(self) -> None:
+        """Record what child runs did while this run had no runner: a child run can be resumed separately.
+
+        A called child whose journal cannot be read has failed. Raises JournalError for the others.
+        """
         for child in list(self._ctx.facts.common.children.by_number.values()):
-            if not Path(child.journal).exists():
-                continue
-            journal = Journal.open_for_reading(Path(child.journal))
             try:
-                if child.call_id and not has_own_journal(journal, self._ctx.journal.path):
-                    continue
-                self._note_spent(child, _ledger_of(journal))
-                ended = last_end(journal)
-                new = new_findings(self._ctx.facts, child, journal)
-            finally:
-                journal.close()
+                found = await asyncio.to_thread(self._read, child)
+            except JournalError as error:
+                if not child.call_id:
+                    raise
+                self._note_failed(child, str(error))
+                continue
+            if found is None:
+                continue
+            self._note_spent(child, found.ledger)
+            ended = found.ended
             if ended is not None and ended.complete and not (child.finished is not None and child.finished.complete):
-                event = msgspec.structs.replace(_finished(child, ended, resumes=False), new=new)
+                event = msgspec.structs.replace(_finished(child, ended, resumes=False), new=found.new)
                 self._ctx.events.record(event, work=child_name(child.number))
+
+    def _read(self, child: Child) -> _Found | None:
+        """Read the journal of a child run; None without one, or if it belongs to another run. Raises JournalError."""
+        if not Path(child.journal).exists():
+            return None
+        journal = Journal.open_for_reading(Path(child.journal))
+        try:
+            if child.call_id and not has_own_journal(journal, self._ctx.journal.path):
+                return None
+            return _Found(_ledger_of(journal), last_end(journal), new_findings(self._ctx.facts, child, journal))
+        finally:
+            journal.close()
 
     async def perform(self, work: Work) -> WorkResult:
         """Start or resume the child run of this work order, and drive it to its end."""
@@ -185,6 +202,8 @@ class ChildRuns:
         try:
             tools = tools_of_child(self._ctx.facts, given)
         except ValueError as error:
+            if known is not None:
+                self._note_failed(known, str(error))
             return failure(str(error), "wrong tools")
         if known is None:
             if can_change(tools, self._ctx.facts.gate_mode) and (why := why_only_reads(self._ctx)):
@@ -194,7 +213,12 @@ class ChildRuns:
         self._count_this_run()
         try:
             return await self._call(known, lambda: spec_of_called(self._ctx, known, given, tools), events)
-        except RundryError as error:
+        except PersonInterrupted:
+            raise
+        except Exception as error:
+            self._note_failed(known, str(error) or type(error).__name__)
+            if not isinstance(error, RundryError):
+                raise
             return failure(f"child run {known.number}: {error}")
 
     def _called(self, call_id: str, given: StartChild, among: int) -> Child:
@@ -218,7 +242,9 @@ class ChildRuns:
         journal = self._opened(child, spec)
         try:
             if not has_own_journal(journal, self._ctx.journal.path):
-                return failure(f"Its child run {child.run_id} belongs to the run from which this one was forked.")
+                why = f"Its child run {child.run_id} belongs to the run from which this one was forked."
+                self._note_failed(child, why)
+                return failure(why)
             ended = last_end(journal)
             if ended is None:
                 ended = await self._until_end(child, journal)
@@ -257,6 +283,8 @@ class ChildRuns:
                 self._ctx.events.record(
                     _finished(child, ended, resumes=False), work=child_name(child.number), durable=True
                 )
+            else:
+                self._note_failed(child, "it was stopped before it had an end", Reason.USER)
             done = [] if ended is None else [left_in_stage(child, ended.staged)]
             raise CommandEnded(how, " ".join(["The person stopped this child run.", *filter(None, done)])) from how
         except BaseException:
@@ -269,11 +297,17 @@ class ChildRuns:
     def _left(self, child: Child) -> ToolResult:
         """Return the result of a call whose child run has no end, because somebody let its runner exit."""
         why = f"it was left open: `rundry resume {child.run_id}` continues it"
-        left = ChildFinished(
-            number=child.number, run_id=child.run_id, reason=Reason.HANDOFF, detail=why, complete=False, exit_code=5
-        )
-        self._ctx.events.record(left, work=child_name(child.number), durable=True)
+        self._note_failed(child, why, Reason.HANDOFF)
         return failure(f"Child run {child.number} did not end: {why}. What it changed is not applied.", "left open")
+
+    def _note_failed(self, child: Child, why: str, reason: Reason = Reason.ERROR) -> None:
+        """Record that an open called child has no end and is not continued, so that its share is free again."""
+        if self._ctx.facts.common.children.by_number[child.number].is_open:
+            code = exit_code(reason, complete=False)
+            failed = ChildFinished(
+                number=child.number, run_id=child.run_id, reason=reason, detail=why, complete=False, exit_code=code
+            )
+            self._ctx.events.record(failed, work=child_name(child.number), durable=True)
 
     async def _reviewed(self, child: Child, journal: Journal, ended: RunEnded, events: Events) -> list[str]:
         """Decide on the changes of an ended child run, one child run after the other. Raises CommandEnded."""
@@ -473,6 +507,14 @@ class _Running:
 
     journal: Journal
     hold: _Hold
+
+
+class _Found(NamedTuple):
+    """What the journal of a child run says."""
+
+    ledger: Ledger
+    ended: RunEnded | None
+    new: list[NewFinding] | None
 
 
 def _hold_of(journal: Journal) -> _Hold:

@@ -215,8 +215,12 @@ def add_rule(events: Recorder, gate: Gate, rule: Rule) -> str | None:
 
 
 def remove_rule(events: Recorder, gate: Gate, facts: RunFacts, rule: Rule) -> str | None:
-    """Remove a rule that the user added for this session, from the next proposal on."""
-    if rule.verdict != "allow" or rule in facts.spec.gate.rules or rule not in facts.rules:
+    """Remove a rule that the user added for this session, from the next proposal on.
+
+    The spec of a child run of a chat has the rules that its chat had then, also those of its session.
+    """
+    is_called = facts.spec.parent is not None and facts.spec.answers_in_text
+    if rule.verdict != "allow" or rule not in facts.rules or (rule in facts.spec.gate.rules and not is_called):
         return "only a rule that was allowed for this session can be removed"
     events.record(RuleRemoved(rule=rule))
     gate.policy.remove(rule)

@@ -307,7 +307,7 @@ async def _drive_to_end(
         if run.passes is not None:
             await run.passes.tries.sweep()
         if run.children is not None:
-            run.children.reconcile()
+            await run.children.reconcile()
     else:
         begin(run, beginning)
     record_servers(run.ctx)

@@ -384,6 +384,33 @@ def test_after_a_kill_while_accepted_changes_are_applied_none_of_them_is_lost(ho
     assert (project / "made.txt").exists() is (became == "lost")
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("has_result", [False, True])
+def test_a_chat_with_a_damaged_child_journal_can_be_resumed(home: Home, project: Path, has_result: bool):
+    talks = {
+        "delegate it": [calls(child("look", "LOOK", tools=["read_file"])), say("It is done.")],
+        "LOOK": [say("I saw it.") if has_result else HELD],
+    }
+    with Model(talks) as server:
+        with chat(home, project, server) as terminal:
+            if has_result:
+                terminal.wait_for("It is done.")
+            else:
+                server.wait_requests(2)
+            parent, (of_child,) = journals(home)
+            kill_runner(parent, terminal)
+        for file in of_child.parent.glob(f"{of_child.name}*"):
+            file.write_bytes(b"")
+        with home.screen("resume", parent.stem, cwd=project) as terminal:
+            terminal.wait_for("It is done.")
+            terminal.send("go on\r")
+            terminal.wait_for(lambda _: any("go on" in one.text for one in server.requests))
+        (told,) = server.told()
+    assert ("I saw it." in told) is has_result
+    (ended,) = of_chat(home, "child_finished")
+    assert has_result or (ended["reason"] == "error" and "child run 1: " in told), told
+
+
 def test_a_child_that_only_reads_needs_no_stage_and_gets_no_other_tools(home: Home, project: Path):
     talks = {
         "delegate it": [calls(child("look", "LOOK", tools=["read_file", "search"])), say("It is done.")],

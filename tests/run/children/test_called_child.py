@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 from fakes import played_events
 from run.loops.told import Told
@@ -14,7 +16,9 @@ from rundry.agent.protocol import (
     GateMode,
     GatePolicy,
     LoopKind,
+    ParentRef,
     Reason,
+    Rule,
     Said,
     Spent,
     StepStarted,
@@ -29,6 +33,7 @@ from rundry.agent.run.children.called_child import (
     shown_name,
     tools_of_child,
 )
+from rundry.agent.run.commands.reconfigure import remove_rule
 from rundry.agent.tools.tool_arguments import StartChild
 
 BUDGET = Budget(steps=40, tokens=100_000, usd=1.0, seconds=600.0)
@@ -140,3 +145,14 @@ def test_a_name_is_one_short_line_and_a_part_is_a_percentage():
             StartChild("x", "do it", part=part)
     with pytest.raises(ValueError, match="`task` is empty"):
         StartChild("x", " \n")
+
+
+@pytest.mark.parametrize(("in_text", "removed"), [(True, True), (False, False)])
+def test_only_in_a_child_of_a_chat_a_rule_of_the_spec_can_be_removed(in_text: bool, removed: bool):
+    rule = Rule(verdict="allow", tool="run_command", command="make")
+    policy = GatePolicy(mode=GateMode.EDITS, rules=[rule])
+    parent = ParentRef(run_id="p", journal="/p.db", number=1)
+    told = Told(LoopKind.GOAL, BUDGET, gate=policy, parent=parent, answers_in_text=in_text)
+    gate, recorder = Mock(), Mock(record=told.tell)
+    refused = remove_rule(recorder, gate, told.facts, rule)
+    assert (refused is None, rule not in told.facts.rules, gate.policy.remove.called) == (removed,) * 3
