@@ -61,9 +61,10 @@ class Place:
         guard: tuple[str, ...] = (),
         on_ask: str = "refuse",
         remembered: RememberedRules | None = None,
+        others: Any = None,
     ) -> Gate:
         return Gate(
-            GatedTree(workspace=self.ws, guard=GuardedPaths(guard), sandbox=sandbox),
+            GatedTree(workspace=self.ws, guard=GuardedPaths(guard), sandbox=sandbox, others=others),
             SessionPolicy(GatePolicy(mode=mode, rules=rules or [], on_ask=on_ask), remembered=remembered),
             blobs=self.blobs,
             views=self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
@@ -156,7 +155,9 @@ async def test_an_untracked_file_is_read_first_and_without_git_one_that_changed_
     os.utime(tmp_path / "old.txt", (1, 1))
     bench.ctx.contents = ReadContents(RUN)  # of a run that begins now
     assert (await call(bench, "write_file", path="notes.txt", content="mine\n")).ok
-    await asyncio.sleep(0.05)  # longer than a tick of the file system
+    began = time.time_ns()
+    while (tmp_path / "old.txt").stat().st_ctime_ns <= began:  # the clock of a file system has ticks
+        (tmp_path / "old.txt").chmod(0o644)
     (tmp_path / "old.txt").rename(bench.root / "old.txt")
     result = await call(bench, "write_file", path="old.txt", content="mine\n")
     assert result.text.startswith("old.txt was changed since the run began, and you have not read it.")

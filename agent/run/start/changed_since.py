@@ -41,7 +41,7 @@ def changed_since(facts: RunFacts, workspace: Workspace, since: float) -> Change
     if not facts.spec.loop.traits.has_one_conversation:
         return ChangedSince()
     known = islice(reversed(_known(facts).items()), _MOST_FILES)
-    files = sorted(path for path, contents in known if _differs(workspace, path, contents))
+    files = sorted(path for path, contents in known if differs(workspace, path, contents))
     head = head_moved(workspace.root, since)
     return ChangedSince(files, [] if head is None else [commit[:_COMMIT] for commit in head])
 
@@ -76,7 +76,7 @@ def _newest_seen(facts: RunFacts) -> dict[str, str]:
     return found
 
 
-def _differs(workspace: Workspace, path: str, contents: set[str]) -> bool:
+def differs(workspace: Workspace, path: str, contents: set[str]) -> bool:
     """Return whether a file has none of these contents, is gone, or is something else than a plain file."""
     real = workspace.root / path
     with suppress(OSError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import hashlib
 import random
 import threading
@@ -149,8 +148,7 @@ class ThreadedOthers:
 
 async def test_the_journals_of_other_sessions_are_read_in_a_thread_before_one_is_named(place):
     file = place.file("a.py", b"one\ntwo\nthree\n")
-    gate = place.gate()
-    gate._reviser._tree = dataclasses.replace(gate._tree, others=ThreadedOthers())
+    gate = place.gate(others=ThreadedOthers())
     task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
     file.write_bytes(b"ONE\ntwo\nthree\n")
     await place.clock.advance(1.1)

@@ -6,7 +6,7 @@ from fakes.turns import call, edit, say
 
 from rundry.agent.host.workspace_paths import Workspace
 from rundry.agent.protocol import LoopKind, Say, Stop
-from rundry.agent.run.start.changed_since import _differs
+from rundry.agent.run.start.changed_since import differs
 
 STOP = Stop(how="now")
 
@@ -108,7 +108,7 @@ async def test_a_file_that_the_run_itself_removed_is_not_named_unless_somebody_m
     assert (await resumed(run))["changed"] == ["read.txt"]
 
 
-def test_a_deletion_that_the_model_was_told_of_is_known(tmp_path):
-    assert not _differs(Workspace(tmp_path), "gone.txt", {""})
+def test_a_deletion_that_the_model_knows_of_is_not_a_change(tmp_path):
+    assert not differs(Workspace(tmp_path), "gone.txt", {""})
     (tmp_path / "gone.txt").write_text("back\n")
-    assert _differs(Workspace(tmp_path), "gone.txt", {""})
+    assert differs(Workspace(tmp_path), "gone.txt", {""})
