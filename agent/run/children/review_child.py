@@ -123,7 +123,7 @@ class _Undecided(Exception):
 
 
 class _NobodyHere(Exception):
-    """Whoever has to decide left before the changes were shown, or while they were. Nothing was applied."""
+    """The view left before the changes were shown, or while they were, so nobody decided. Nothing was applied."""
 
 
 class _Earlier(NamedTuple):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...state.facts.change_log import RecordedChange
     from .inverse_rows import Inverse
 
-NOT_SHOWN = "restored: it is no plain file"
+NOT_SHOWN = "restored: it is not a plain file"
 
 
 @dataclass(frozen=True, slots=True)
