@@ -28,13 +28,15 @@ class Incoming:
 
     def __init__(self, descriptor: int) -> None:
         """Read from this file descriptor. Call it while an event loop runs."""
-        self._lines: asyncio.Queue[str | None] = asyncio.Queue(_AHEAD)
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._room = threading.Semaphore(_AHEAD)
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(descriptor,), daemon=True).start()
 
     async def __aiter__(self) -> AsyncGenerator[str]:
         """Yield each line."""
         while (line := await self._lines.get()) is not None:
+            self._room.release()
             yield line
 
     def _read(self, descriptor: int) -> None:
@@ -52,9 +54,10 @@ class Incoming:
         self._put(None)
 
     def _put(self, line: str | None) -> bool:
-        """Pass a line to the event loop, and return whether it still runs."""
+        """Pass a line to the event loop when it has room, and return whether it still runs."""
+        self._room.acquire()
         try:
-            asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
         except RuntimeError:
             return False
         return True
