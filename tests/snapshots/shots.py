@@ -35,6 +35,7 @@ _NAMES = (
     (re.compile(r"\br\d{19}\b"), "r" + 19 * "0"),
     (re.compile(r"20\d\d-\d\d-\d\d"), "2000-00-00"),
     (re.compile(r"\b\d\dk\b"), "00k"),  # tokens: the model reads how long a command took
+    (re.compile(r"event 0/\d+"), "event 0/000"),  # a slow machine waits for a lock, or prints in more pieces
     (re.compile(r"/tmp/rundry-\w{1,8}"), "/tmp/rundry-00000000"),
 )
 """What differs from run to run, and what stands for it."""

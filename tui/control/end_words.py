@@ -61,6 +61,8 @@ JOBS_ENDED = "jobs ended"
 _OF_PLAN = "carry out the plan, or say what should be different"
 _OF_STAGE = "apply what is staged: until then, the workspace stays as it was"
 _FAILED = "failed permanently"
+_LEAST_CHECKS = 5.0
+"""Seconds of checks from which on the end names them."""
 _MOST_KINDS = 4
 """Number of reasons that the line about failed items names."""
 
@@ -159,7 +161,7 @@ def _failures(state: ViewState, ended: RunEnded) -> str:
 def cost_words(ended: RunEnded | Outcome, *, estimated: bool = False, has_checks: bool = True) -> list[str]:
     """Return steps, tokens, cost and time; `has_checks`: with the part that checks took."""
     usd = "$?" if ended.usd is None else f"{'~' if estimated else ''}${money(ended.usd)}"
-    checks = f" (checks {clock(ended.check_seconds)})" if has_checks and ended.check_seconds >= 1 else ""
+    checks = f" (checks {clock(ended.check_seconds)})" if has_checks and ended.check_seconds >= _LEAST_CHECKS else ""
     return [plural(ended.steps, "step"), f"{short(ended.tokens.total)} tokens", usd, clock(ended.seconds) + checks]
 
 
