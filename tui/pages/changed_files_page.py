@@ -2,54 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from rundry.agent import RundryError, RunFile, Undo, plural
 
-from ..diff.diff_pane import DiffPane
-from ..keys.clicks import press_clicked_key
-from ..keys.close_dialog import ClosesOnce
 from ..keys.screen_keymap import keymap_of
 from ..text.show_text import one_line, path_line
-from .picker_rows import PickList, PickRow
+from .files_with_diff import CLOSE, FilesWithDiff
+from .picker_rows import PickRow
 
 if TYPE_CHECKING:
     from ..control.run_controller import RunController
 
-_MOST_ROWS = 8
-"""Number of rows of the list; with more files it scrolls."""
 _COUNTS, _WHO = 9, 15
 """Width of the column with the counts, and least width for who decided."""
 _LOOK_AGAIN = 0.3
 """Seconds between two looks at the journal."""
 EMPTY = "No file was changed yet. Each file that a model or a command changes is listed here, with its diff"
 _UNDO = (("undo_file", "undo file"), ("undo_files", "undo all"))
-_CLOSE = ("close_dialog", "back")
 _KEYS = (
-    _CLOSE,
+    CLOSE,
     ("scroll_page_down", "scroll"),
     ("changes_next changes_previous", "hunk"),
 )
 
 
-class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
+class ChangesScreen(FilesWithDiff[None]):
     """The dialog, over the whole screen. Esc closes it."""
-
-    DEFAULT_CSS = """
-    ChangesScreen { background: $background; }
-    ChangesScreen > Vertical { padding: 0 1; }
-    ChangesScreen Static { height: auto; }
-    ChangesScreen #rule { height: 1; color: $dim 40%; }
-    ChangesScreen DiffPane { height: 1fr; }
-    """
 
     def __init__(self, controller: RunController, only: frozenset[str] | None) -> None:
         """`only`: show these files, or None for all files of the run."""
@@ -59,24 +42,11 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         self._files: Sequence[RunFile] = ()
         self._sizes: dict[str, tuple[int, int]] = {}
         """Added and removed lines, by path."""
-        self._list: PickList[str] = PickList()
-        self._diff = DiffPane()
-        self._diff.can_focus = False
-        self._head, self._foot = Static("", markup=False), Static("", markup=False)
         self._shown: RunFile | None = None
         self._asked = ""
         """The key whose action was announced, and is carried out when it is pressed again."""
         self._said = ""
         self._seen_seq = -1
-
-    def compose(self) -> ComposeResult:
-        """Yield the counts, the list, the diff and the keys."""
-        with Vertical():
-            yield self._head
-            yield self._list
-            yield Static("", id="rule", markup=False)
-            yield self._diff
-            yield self._foot
 
     def on_mount(self) -> None:
         """Show the files, and look for changes."""
@@ -106,14 +76,10 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         hunks = [] if sides is None else list(sides.compare())
         return sum(hunk.added for hunk in hunks), sum(hunk.removed for hunk in hunks)
 
-    def on_resize(self) -> None:
-        """Fit the lines to the new width."""
-        self.draw()
-
     @property
     def marked(self) -> RunFile | None:
         """The file whose diff is shown."""
-        return next((file for file in self._files if file.path == self._list.marked), None)
+        return next((file for file in self._files if file.path == self.list.marked), None)
 
     def draw(self) -> None:
         """Update the list, the diff and the footer."""
@@ -123,32 +89,29 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         title = f"{plural(len(standing), 'changed file')}   {counts}" if self._files else "Changed files"
         head = Content.styled(title, "bold $bright")
         empty = EMPTY + (" and undo." if self._can_undo else ".")
-        self._head.update(head if self._files else Content("\n\n").join([head, Content.styled(empty, "$dim")]))
+        self.head.update(head if self._files else Content("\n\n").join([head, Content.styled(empty, "$dim")]))
         width = max(20, self.size.width - 4)
         longest = max((len(path_line(file.path)) for file in self._files), default=0)
         column = min(longest, max(12, width - _COUNTS - 5 - _WHO))
         rows = [PickRow(_row(file, self._sizes[file.path], column, width), file.path) for file in self._files]
-        self._list.set_rows(rows, self._list.marked)
-        self._list.styles.height = max(1, min(len(rows), _MOST_ROWS, self.size.height // 3))
+        self.set_files(rows)
         self._show_diff()
-        columns = ("changes_split", "unified" if self._diff.is_split else "side by side")
-        words = [*(_UNDO if self._can_undo else ()), *_KEYS, columns] if self._files else [_CLOSE]
-        room = self.size.width - 2
-        keys = keymap_of(self).foot(*words, style="bold $needs-you", about="$foreground", width=room)
+        columns = ("changes_split", "unified" if self.diff.is_split else "side by side")
+        words = [*(_UNDO if self._can_undo else ()), *_KEYS, columns] if self._files else [CLOSE]
         marked = self.marked
         kept = f"{path_line(marked.path)} was not undone: {marked.kept}" if marked is not None and marked.kept else ""
         told = self._said or kept
         said = [Content.styled(one_line(told), "$verdict-partly")] if told else []
-        self._foot.update(Content("\n").join([*said, keys]))
+        self.set_foot(words, *said)
 
     def _show_diff(self) -> None:
         file = self.marked
         if file is None or file == self._shown:
-            self._diff.display = file is not None
+            self.diff.display = file is not None
             return
-        self._shown, self._diff.display = file, True
+        self._shown, self.diff.display = file, True
         try:
-            self._diff.show_change(
+            self.diff.show_change(
                 file.path, self._controller.content(file.before), self._controller.content(file.after)
             )
         except RundryError as error:
@@ -165,28 +128,14 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         elif name in ("undo_file", "undo_files"):
             if self._can_undo:
                 self._undo_pressed(name)
-        elif (scroll := self._scrolls().get(name)) is not None:
-            scroll()
-        elif self._list.press(key):
+        elif self.scroll_by(name):
+            pass
+        elif self.list.press(key):
             self._ask("", "")
         else:
             return
         event.stop()
         event.prevent_default()
-
-    def _scrolls(self) -> dict[str, Callable[[], None]]:
-        pane = self._diff
-        return {
-            "scroll_page_up": pane.action_page_up,
-            "scroll_page_down": pane.action_page_down,
-            "changes_page": pane.action_page_down,
-            "scroll_start": pane.action_scroll_home,
-            "scroll_end": pane.action_scroll_end,
-            "changes_next": pane.action_next_hunk,
-            "changes_previous": pane.action_previous_hunk,
-            "changes_split": pane.action_split,
-            "changes_around": pane.action_unfold,
-        }
 
     def _undo_pressed(self, name: str) -> None:
         """Ask first; on the second press undo the selected file, or all that is not undone."""
@@ -211,21 +160,6 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
     def _ask(self, asked: str, said: str) -> None:
         self._asked, self._said = asked, said
         self.draw()
-
-    def on_hunk_moved(self) -> None:
-        """Name what the keys of the diff do now."""
-        self.draw()
-
-    on_diff_pane_ready = on_hunk_moved
-
-    def on_pick_list_picked(self) -> None:
-        """Show the diff of the clicked file."""
-        self.draw()
-
-    def on_click(self, event: events.Click) -> None:
-        """Press the clicked key, or show the diff of the row that a click marked."""
-        press_clicked_key(self, event)
-        self.call_after_refresh(self.draw)
 
 
 def _row(file: RunFile, size: tuple[int, int], path_width: int, width: int) -> Content:
