@@ -56,6 +56,7 @@ def test_a_conflict_with_another_session_names_it_and_both_edits_can_be_kept(hom
             second.wait_for(f"conflict with session {run_id}")
             second.wait_for("line 5 of A")
             second.wait_for("line 5 of B")
+            second.wait_for("▌ r ask the model again")
             assert "line 5 of A" in (folder / "a.txt").read_text()
             second.press("r")
             request = two.wait_requests(3)[2]
