@@ -133,6 +133,8 @@ class PlanDraft(msgspec.Struct, frozen=True, kw_only=True):
     """What the person set to decide when the task is done, in words. Empty means that the check of the plan does."""
     checks: CheckLookup | None = None
     """Looks at the check that a person writes instead. None means that nothing does."""
+    passes: bool = False
+    """What decides passes already, before anything was done."""
 
     @property
     def text(self) -> str:

@@ -16,7 +16,7 @@ from ..host.watch_files import watch_files
 from ..protocol import Clock, Decide, GateMode, Rule, RuleAdded, Waiting
 from ..state.common.person_requests import next_proposal_id
 from .decision import added_rules, refused_to_client, rule_on_decision
-from .draft import Draft, EffectsDraft, FileDraft, PlanDraft, digest_of_draft
+from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, PlanDraft, digest_of_draft
 from .policy import Verdict, is_named
 from .proposal_events import SINGLE_FILE, Place, decided, in_conflict, opened, rebased
 from .rebase import Conflict, conflict_digest, holds_already, rebase_draft
@@ -246,6 +246,10 @@ class Gate:
     def verdict(self, draft: Draft) -> Verdict:
         """Return what the policy says about a draft that is not proposed yet."""
         return self._judge(draft)
+
+    def starts_alone(self, draft: CommandDraft, mode: GateMode) -> bool:
+        """Return whether a command that can change nothing would start in this mode without asking."""
+        return self.policy.starts_alone(draft, mode, self._tree)
 
     def restrict(self, rule: Rule) -> None:
         """Add a rule that denies; it applies to waiting proposals too."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
-from .draft import Draft, EffectsDraft, McpDraft, PlanDraft, WebDraft
+from .draft import CommandDraft, Draft, EffectsDraft, McpDraft, PlanDraft, WebDraft
 from .effects_policy import judge_effect, judge_effects
 from .policy import PolicyContext, Verdict, judge
 from .rules import RuleOffer, rule_text
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ..settings.remembered import RememberedRules
     from .guarded_paths import GuardedPaths
     from .ruling import Ruling
+
+
+PASSES_ALREADY = "the check passes already, so it cannot show that the plan is carried out: set one that fails now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,10 @@ class SessionPolicy:
         context = self._context(tree)
         return judge_effects(draft, context) if isinstance(draft, EffectsDraft) else judge(draft, context)
 
+    def starts_alone(self, draft: CommandDraft, mode: GateMode, tree: GatedTree) -> bool:
+        """Return whether a command that can change nothing would start in this mode without asking."""
+        return judge(draft, msgspec.structs.replace(self._context(tree), mode=mode, layers=True)).action == "allow"
+
     def judge_effect(
         self, kind: Class, paths: Sequence[str], tree: GatedTree, *, is_hook: bool, command: str = ""
     ) -> Verdict:
@@ -149,8 +156,9 @@ def _judge_plan(draft: PlanDraft) -> Verdict:
     elif draft.plan.check is None:
         why = "it has no check: a chat carries it out, and you decide when the task is done"
     else:
-        why = "its check decides when the task is done"
-    return Verdict(action="ask", why=[why])
+        why = PASSES_ALREADY if draft.passes else "its check decides when the task is done"
+    already = [PASSES_ALREADY] if draft.passes and draft.decides else []
+    return Verdict(action="ask", why=[*already, why])
 
 
 def _judge_mcp(draft: McpDraft, mode: GateMode, rules: Sequence[Rule]) -> Verdict:

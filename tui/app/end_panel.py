@@ -21,6 +21,7 @@ from ..control.end_words import (
     cost_words,
     next_words,
     offered,
+    plan_words,
     proof_rows,
     search_words,
     sign_of,
@@ -162,6 +163,8 @@ class EndPanel(Widget, can_focus=True):
         limit = max(2, self.screen.size.height // 6)
         rows = fold(self._verdict(state, ended, palette), width, hang=indent or _HANG, limit=limit)
         lead: list[Run] = [(" " * indent, none)] if indent else []
+        if plan := plan_words(state):
+            rows += self._fact("plan", plan, palette, limit=1)
         rows += self._proof(ended, palette)
         if found := search_words(state, ended):
             rows.append(shorten([*lead, (found, none)], width))
@@ -181,17 +184,20 @@ class EndPanel(Widget, can_focus=True):
 
     def _proof(self, ended: RunEnded, palette: Palette) -> list[list[Run]]:
         """Return what proves the result, each fact with its label where there is room."""
-        width, rows = self.size.width, list[list[Run]]()
+        rows = list[list[Run]]()
         is_told = ended.evidence is not None and bool(ended.evidence.judged_why)
         is_tall = self.screen.size.height >= _TALL
         for label, text in proof_rows(ended, helps=False):
             if is_told and label not in (_OF_CHANGES if is_tall else _OF_FILES):  # the verdict or the next step says it
                 continue
-            is_short = label in _OF_FILES and not is_tall
-            head = f"{label}: " if width < _NARROW else f"  {label}".ljust(_FIELD)
-            line: list[Run] = [(head, palette.dim), (text, Style.null())]
-            rows += fold(line, width, hang=_HANG if width < _NARROW else _FIELD, limit=1 if is_short else 2)
+            rows += self._fact(label, text, palette, limit=1 if label in _OF_FILES and not is_tall else 2)
         return rows
+
+    def _fact(self, label: str, text: str, palette: Palette, *, limit: int) -> list[list[Run]]:
+        width = self.size.width
+        head = f"{label}: " if width < _NARROW else f"  {label}".ljust(_FIELD)
+        line: list[Run] = [(head, palette.dim), (text, Style.null())]
+        return fold(line, width, hang=_HANG if width < _NARROW else _FIELD, limit=limit)
 
     def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:
         sign, meaning = sign_of(ended)

@@ -88,7 +88,7 @@ def _say_how_it_stands(
     """Print the end of the run, unless the person has just left a chat, and the command that continues it."""
     from rundry.agent import LoopKind
 
-    from ..control.end_words import end_line, outcome_line, say_end
+    from ..control.end_words import end_line, outcome_line, plan_words, say_end
     from ..control.resume_command import continue_line
     from ..text.show_text import one_line
 
@@ -96,6 +96,8 @@ def _say_how_it_stands(
     if state.outcome is not None and not was_left:
         say_end(outcome_line(state.outcome))
         say_end(end_line(state.outcome))
+        if plan := plan_words(state):
+            say_end(f"plan: {plan}")
     if state.outcome is not None or was_left:
         on = None if result.next else continue_line(state, flags)
         if on is not None:

@@ -24,6 +24,8 @@ from rundry.agent import (
     look_first_words,
     money,
     opened_words,
+    plan_steps,
+    plan_summary,
     plural,
     proof_words,
     short,
@@ -59,6 +61,7 @@ _NEXT: Mapping[Reason, str] = {
 JOBS_ENDED = "jobs ended"
 """Label of the background commands that were ended with a run."""
 _OF_PLAN = "carry out the plan, or say what should be different"
+_READ_CHANGES = "read the changes; a message continues"
 _OF_STAGE = "apply what is staged: until then, the workspace stays as it was"
 _FAILED = "failed permanently"
 _LEAST_CHECKS = 5.0
@@ -119,6 +122,11 @@ def ended_jobs_words(ended: RunEnded | Outcome) -> str:
     """Return which background commands were ended with the run: `build, after 0:12: make all`. May be empty."""
     jobs = ended.ended_jobs
     return one_line("; ".join(f"{job.name}, after {clock(job.seconds)}: {job.command}" for job in jobs))
+
+
+def plan_words(state: ViewState) -> str:
+    """Return how far the plan is by the word of the model: `1 of 3 steps`. Empty if there is none."""
+    return f"{plan_summary(plan_steps(state.plan))}, as the model ticked it" if state.plan else ""
 
 
 def _missing(ended: RunEnded | Outcome, state: ViewState | None) -> str:
@@ -197,7 +205,8 @@ def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
             return "a message continues when there is room under the limit"
         return f"continue with {limit[0]} {limit[1]}, or send a message with another plan"
     can_commit = has_changes and _is_in_repository(Path(state.workspace))
-    return _NEXT[ended.reason] + (", or commit the changes" if ended.reason is Reason.DONE and can_commit else "")
+    words = _READ_CHANGES if ended.reason is Reason.ANSWERED and state.plan and has_changes else _NEXT[ended.reason]
+    return words + (", or commit the changes" if ended.reason is Reason.DONE and can_commit else "")
 
 
 def _next_of_undecided(ended: RunEnded) -> str:

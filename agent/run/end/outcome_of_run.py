@@ -47,6 +47,8 @@ def outcome_of(
     finish = arguments_of(facts.finish) if facts.finish is not None else {}
     spent = facts.spent
     found = evidence or evidence_of(facts)
+    if found is not None and end.reason is Reason.ANSWERED:  # of a plan whose check passed before the first step
+        found = msgspec.structs.replace(found, grade="none")
     if found is not None and (end.help or end.look_first):
         found = msgspec.structs.replace(found, help=end.help, look_first=end.look_first)
     outcome = Outcome(

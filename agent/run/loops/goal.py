@@ -11,6 +11,7 @@ from .shared.judged_end import judge_first, judge_missing_tests, judged_end
 from .shared.loop_state import (
     LoopState,
     common_end,
+    held_before,
     is_answered,
     met,
     never_started,
@@ -23,6 +24,8 @@ from .shared.next_words import next_words
 
 if TYPE_CHECKING:
     from ...state.facts.run_facts import RunFacts
+
+NO_PROOF = "the check passed before the first step, too, so it does not show that"
 
 
 def decide(state: LoopState) -> Decision:
@@ -55,6 +58,8 @@ def end_of_met(state: LoopState) -> Decision | None:
         return missing
     if not fired or (facts.spec.needs_finish and facts.finish is None):
         return None
+    if held_before(facts):
+        return _end_of_plan(facts)
     if first := judge_first(state):
         return first
     if facts.spec.predicates.confirming and facts.verdicts.is_confirmation_due:
@@ -63,6 +68,16 @@ def end_of_met(state: LoopState) -> Decision | None:
         return unconfirmed
     early = ", already met" if facts.step == 0 else ""
     return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
+
+
+def _end_of_plan(facts: RunFacts) -> Finish | None:
+    """Return the end of a plan whose predicates held before the first step, or None if the model still works on it.
+
+    A file format has no call for the claim: an answer that leaves them met is one.
+    """
+    claimed = facts.finish is not None or (facts.answers.format in FILE_FORMATS and facts.step > 0)
+    why = f"the model says that the plan is carried out; {NO_PROOF}"
+    return Finish(reason=Reason.ANSWERED, detail=why) if claimed else None
 
 
 def _end_of_question(facts: RunFacts) -> Finish | None:

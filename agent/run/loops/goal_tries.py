@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...protocol import Again, Decision, Finish, GoalTries, PassFinished, PassStarted, Reason, Work, try_name
 from . import goal
 from .shared.judged_end import judged_end
-from .shared.loop_state import LoopState, common_end, met, never_started
+from .shared.loop_state import LoopState, common_end, held_before, met, never_started
 from .shared.pass_decisions import BEGIN, CLOSE, TRY, budget_end, pass_facts
 from .shared.try_decisions import all_failed
 
@@ -20,6 +20,9 @@ def decide(state: LoopState) -> Decision:
     spec = state.facts.spec.tries
     if spec is None:
         return goal.decide(state)
+    if held_before(state.facts):
+        why = "the check passes already, so it selects no try; plan again with a check that fails, or without --tries"
+        return Finish(reason=Reason.REFUSED, detail=why)
     if (decision := _decide_open(state, spec)) is not None:
         return decision
     if state.facts.verdicts.is_judged_red:

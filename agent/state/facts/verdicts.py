@@ -80,6 +80,11 @@ def result_of(check: CheckFinished) -> str:
     return hashlib.sha256(msgspec.json.encode(found)).hexdigest()
 
 
+def passed_words(command: str) -> str:
+    """Return the name of a check among the predicates that hold."""
+    return f"check passed: {command}"
+
+
 def counts_of(check: CheckFinished) -> TestCounts | None:
     """Return the test counts of a check, or None if it counted nothing."""
     if check.ran is None and check.failing is None:
@@ -96,6 +101,8 @@ class Verdicts:
     checked_seq: int = 0
     """Position of the newest check in the journal."""
     predicates: dict[str, PredicateJudged] = field(default_factory=dict[str, PredicateJudged])
+    passed_first: list[str] | None = None
+    """Names of the predicates that held before the first step or pass, or None before that."""
     judged_seq: int = 0
     """Position of the newest verdict of a check or another predicate."""
     confirmation: ConfirmationFinished | None = None
@@ -206,6 +213,8 @@ class Verdicts:
         match stamped.event:
             case StepStarted():
                 self.is_check_due = False
+                if self.passed_first is None:
+                    self.passed_first = self._passed()
             case Prompted(kind=kind) if kind not in _NOT_OF_LOOP:
                 self.prompted_seq = stamped.seq
                 self.nudged_seq = stamped.seq if kind == "nudge" else self.nudged_seq
@@ -262,6 +271,8 @@ class Verdicts:
 
     def _invalidate(self, event: PassFinished | PassStarted | Said | Undone | WheelGiven | Rewound) -> None:
         """Forget verdicts that no longer count after this event."""
+        if isinstance(event, PassStarted) and self.passed_first is None:
+            self.passed_first = self._passed()
         match event:
             case PassFinished(verdict=verdict, candidate=candidate):
                 self.kept = self.judgement if verdict == "kept" else self.kept
@@ -285,6 +296,10 @@ class Verdicts:
                 self._forget(is_due=True)
             case PassStarted() | WheelGiven():
                 pass
+
+    def _passed(self) -> list[str]:
+        checks = [passed_words(command) for command, check in self.checks.items() if check.passed]
+        return [*checks, *(name for name, judged in self.predicates.items() if judged.passed)]
 
     def _note_verdict(self, seq: int) -> None:
         self.judged_seq, self.is_check_due = seq, False

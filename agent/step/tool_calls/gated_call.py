@@ -27,6 +27,7 @@ from ...state.reports.run_files import new_run_id
 from ...tools.carry_out import carry_out, draft_of, is_as_called, plan_again
 from ...tools.tool_arguments import StartCommand
 from ...tools.tool_result import ToolResult
+from ..checks.check_of_plan import with_check_run
 from ..hooks.tool_hooks import notes_after_edit
 from ..resources.activity import CommandEnded, PersonInterrupted
 from .call_results import GateResult
@@ -93,6 +94,8 @@ async def _pass_gate(
     place: tuple[int, int] = (0, 0),
 ) -> GateResult:
     gated = GateResult(None)
+    if isinstance(draft, PlanDraft) and stored is None:
+        draft = await with_check_run(ctx, draft, events)
     while not isinstance(draft, ToolResult):
         passing = ctx.gate.propose(
             draft,

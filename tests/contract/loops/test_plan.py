@@ -19,6 +19,8 @@ from rundry.agent.protocol import LoopKind, PlanChanged, RunSpec, event_type, to
 
 STEPS = ["Return a + b in add().", "Divide by len(values) in mean()."]
 PLAN = call("propose_plan", steps=STEPS, check="python3 -m unittest")
+GREEN = call("propose_plan", steps=STEPS, check="test -f calc/core.py")
+FINISH = call("finish", answer="Both sums are fixed.", citations=["calc/core.py:1"])
 HELD = Turn(text="I think about it", hold_after=4)
 
 
@@ -90,6 +92,53 @@ def test_the_check_is_edited_at_the_gate_and_the_run_that_follows_ends_by_it_jud
     assert "I look." not in began, "the new run begins with an empty conversation"
     (end,) = told(second, "run_ended")
     assert (end["reason"], end["evidence"]["grade"]) == ("done", "judged")
+
+
+def test_a_check_that_passes_already_is_named_at_the_gate_and_ends_no_run_that_carries_out_a_plan(
+    home: Home, project: Path
+):
+    ticked = call("update_plan", steps=["[x] Return a + b in add().", "[ ] Divide by len(values) in mean()."])
+    turns = [GREEN, ticked, FIX_BOTH, FINISH]
+    with ScriptedServer(turns, then=HELD) as server, planned(home, project, server, "--gate", "auto") as terminal:
+        terminal.wait_for("the check passes already")
+        terminal.wait_for("y accept plan")
+        assert (project / "calc/core.py").read_text() == CORE
+        terminal.press("y")
+        assert "so it does not show whether the plan is carried out" in server.wait_requests(2)[1].text
+        terminal.wait_for("1 of 2 done, as the model ticked it", timeout=60)
+        terminal.wait_for("read the changes")
+        assert not any("✓ done" in line for line in terminal.screen())
+    (end,) = told(home.journals()[-1], "run_ended")
+    assert (end["reason"], end["steps"], end["evidence"]["grade"]) == ("answered", 3, "none")
+    assert "the check passed before the first step" in end["detail"]
+    assert end["files_changed"] == ["calc/core.py"]
+
+
+def test_a_check_that_may_not_start_alone_is_not_run_before_the_plan_is_accepted(home: Home, project: Path):
+    with ScriptedServer([GREEN], then=HELD) as server, planned(home, project, server, "--gate", "ask") as terminal:
+        terminal.wait_for("y accept plan")
+        assert "its check decides when the task is done" in terminal.text()
+        assert told(home.journals()[0], "check_started") == []
+        terminal.press("y")
+        assert "so it does not show whether" in server.wait_requests(2)[1].text
+
+
+def test_a_check_at_the_gate_of_a_plan_writes_nothing(home: Home, project: Path):
+    writes = call("propose_plan", steps=STEPS, check="echo >> calc/core.py")
+    with ScriptedServer([writes], then=HELD) as server, planned(home, project, server, "--gate", "auto") as terminal:
+        terminal.wait_for("y accept plan")
+        (ran,) = told(home.journals()[0], "check_finished")
+        assert (ran["passed"], ran["uncounted"]) == (False, "the workspace was read-only for it")
+    assert (project / "calc/core.py").read_text() == CORE
+
+
+def test_tries_are_refused_where_the_check_of_the_plan_selects_none(home: Home, project: Path):
+    with ScriptedServer([GREEN], then=HELD) as server, planned(home, project, server, "--tries", "2") as terminal:
+        terminal.wait_for("y accept plan")
+        terminal.press("y")
+        terminal.wait_for(ends(home, "refused"), timeout=60)
+    (end,) = told(home.journals()[-1], "run_ended")
+    assert "it selects no try" in end["detail"]
 
 
 def test_the_plan_is_set_before_the_first_step_of_the_run_that_carries_it_out(home: Home, project: Path):

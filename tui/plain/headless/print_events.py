@@ -72,7 +72,7 @@ from rundry.agent import (
     trim_words,
 )
 
-from ...control.end_words import JOBS_ENDED, ended_jobs_words, outcome_line, proof_rows, say_end
+from ...control.end_words import JOBS_ENDED, ended_jobs_words, outcome_line, plan_words, proof_rows, say_end
 from ...control.resume_command import continue_line
 from ...text.show_text import bare, one_line, show
 from .headless_lines import block_words, model_words, say_line, search_lines
@@ -210,6 +210,8 @@ class LinePrinter:
             digests = {name: opened.digest for name, opened in state.proposals.items()}
             record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal, waiting=digests)
             print(show(record), file=sys.stderr)
+        if plan := plan_words(state):
+            say_end(f"plan: {plan}")
         for label, words in proof_rows(ended):
             say_end(f"{label}: {words}")
         if words := held_words(ended.held):

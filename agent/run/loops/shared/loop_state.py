@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....protocol import CheckFinished, Confirmed, Finish, Price, Reason, StallKind, Wait, WorkResult
-from ....state.facts.verdicts import cannot_start, result_of
+from ....state.facts.verdicts import cannot_start, passed_words, result_of
 from ....state.view.show.titles import stall_name
 
 if TYPE_CHECKING:
@@ -87,14 +87,25 @@ def met(state: LoopState) -> str | None:
     """
     if state.facts.verdicts.is_unconfirmed:
         return None
-    wanted = state.facts.spec.predicates
     verdicts = _verdicts(state.facts)
-    if not verdicts:
-        return None
     passed = [name for name, ok in verdicts.items() if ok]
-    if not passed or (not wanted.any and len(passed) < len(verdicts)):
-        return None
-    return ", ".join(passed)
+    return ", ".join(passed) if _are_enough(state.facts, passed, verdicts) else None
+
+
+def held_before(facts: RunFacts) -> bool:
+    """Return whether the predicates hold before the first step of a run that carries out an accepted plan.
+
+    Then they never decide whether it is carried out (docs/decisions/0043).
+    """
+    if facts.spec.plan_of is None:
+        return False
+    verdicts, first = _verdicts(facts), facts.verdicts.passed_first
+    passed = [name for name, ok in verdicts.items() if (ok if first is None else name in first)]
+    return _are_enough(facts, passed, verdicts)
+
+
+def _are_enough(facts: RunFacts, passed: Collection[str], wanted: Collection[str]) -> bool:
+    return bool(passed) and (facts.spec.predicates.any or len(passed) == len(wanted))
 
 
 def suspect_handoff(state: LoopState) -> Finish | None:
@@ -204,7 +215,7 @@ def no_answer(facts: RunFacts) -> str:
 def _verdicts(facts: RunFacts) -> dict[str, bool]:
     """Map each required predicate to whether it holds, according to its newest verdict."""
     wanted = facts.spec.predicates
-    verdicts = {f"check passed: {c}": bool((r := facts.verdicts.checks.get(c)) and r.passed) for c in wanted.until}
+    verdicts = {passed_words(c): bool((r := facts.verdicts.checks.get(c)) and r.passed) for c in wanted.until}
     of_answer = [*(f"until-py {p}" for p in wanted.until_py), *([f"schema {wanted.schema}"] if wanted.schema else [])]
     others = [
         *(f"until-file {p}" for p in wanted.until_file),

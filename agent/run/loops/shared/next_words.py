@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....budget.stall.hint import stall_hint
 from ....protocol import Verify
 from ....step.checks.feedback import feedback, judged_feedback, unchanged_feedback, unconfirmed_feedback
-from .loop_state import failing_checks, is_silent
+from .loop_state import failing_checks, held_before, is_silent
 
 if TYPE_CHECKING:
     from ....protocol import CheckFinished, PromptKind
@@ -22,11 +22,17 @@ _CUT = (
     "Your answer exceeded the maximum length and was cut off, so no tool was called. "
     "Write less text and call the next tool immediately; write a long file in several shorter edits."
 )
+_PASSES_BEFORE = (
+    "The check passes before the first step, so it does not show whether the plan is carried out. Carry out each step, "
+    "keep the check passing, and call `finish` with citations when the plan is done."
+)
 
 
 def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
     """Return the kind and the text of the message to send to the model before the next step; the text may be None."""
     parts: list[tuple[PromptKind, str]] = []
+    if not facts.step and held_before(facts):
+        parts.append(("check", _PASSES_BEFORE))
     claimed = facts.finish is not None and facts.finish_seq > facts.verdicts.prompted_seq
     if facts.verdicts.checked_seq > facts.verdicts.prompted_seq:
         parts += _checks(
