@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..host.file_errors import WriteFailed
+from ..protocol.events.person import CONFLICT, KEPT_AS_IT_IS
 from .decision import edited, rejected
 from .draft import Draft, FileDraft
 from .notes_for_model import keep_file_note, refused_note, replan_note
@@ -47,7 +48,7 @@ def resolve_conflict(command: Decide, draft: FileDraft, conflict: Conflict) -> R
 
 def send_back(draft: FileDraft, why: str, *, by: DecidedBy, reason: str | None = None) -> Ruling:
     """Return the ruling that makes the model read the file and make the change again."""
-    message = f"conflict: {why}"
+    message = f"{CONFLICT}{why}"
     return Ruling(
         approved=False,
         draft=draft,
@@ -59,7 +60,7 @@ def send_back(draft: FileDraft, why: str, *, by: DecidedBy, reason: str | None =
 
 
 def _kept(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling:
-    message = f"conflict: {conflict.why}; the file is kept as it is"
+    message = f"{CONFLICT}{conflict.why}; {KEPT_AS_IT_IS}"
     return Ruling(
         approved=False,
         draft=draft,

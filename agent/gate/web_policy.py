@@ -9,7 +9,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING
 
 from ..host.address_hosts import Target, split_host
-from ..host.internet import address_in_entry, may_resolve_to
+from ..host.internet import address_in_entry, is_loopback, may_resolve_to
 from ..protocol import Rule
 from ..protocol.tools.traits import tools_with
 from .policy import Verdict
@@ -66,6 +66,9 @@ def judge_web(draft: WebDraft, rules: Sequence[Rule]) -> Verdict:
         return Verdict(action="deny", why=[denied])
     spoken = [rule for rule in rules if applies_to_host(rule, tool, target)]
     if is_local(target) and not draft.is_configured and not any(rule.host for rule in spoken):
+        if is_loopback(target.host):
+            offer = RuleOffer(rules=[Rule(verdict="allow", tool=tool, host=draft.host)])
+            return Verdict(action="ask", why=[f"{draft.host} is this machine", *draft.doubts], offer=offer)
         return Verdict(
             action="deny",
             why=[

@@ -43,6 +43,15 @@ def may_resolve_to(host: str, address: str, allowed: frozenset[str]) -> bool:
     return it.is_global and not it.is_multicast and not is_local
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether a host of a URL is a loopback address, or `localhost`, as it is written."""
+    name = host.rstrip(".").lower()
+    try:
+        return name == "localhost" or _effective(ipaddress.ip_address(name)).is_loopback
+    except ValueError:
+        return False
+
+
 def _effective(
     it: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> ipaddress.IPv4Address | ipaddress.IPv6Address:

@@ -16,16 +16,10 @@ from ..protocol import (
     UserError,
     edit_format_problem,
 )
-from ..protocol.text.plan_text import Plan, plan_text
+from ..protocol.text.plan_text import FOLLOW_PLAN, Plan, plan_text
 from ..protocol.tools.traits import TOOL_TRAITS
 
-_OPENING = """\
-{task}
-
-The person accepted this plan. Follow it, and keep it up to date with `update_plan`, which shows it to them. If it \
-proves wrong, say why before you leave it.
-
-{plan}"""
+_OPENING = f"{{task}}\n\n{FOLLOW_PLAN}\n\n{{plan}}"
 
 
 def spec_of_planning(then: RunSpec) -> RunSpec:

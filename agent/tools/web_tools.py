@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from ..gate.draft import WebDraft
 from ..gate.web_policy import is_local, named_addresses
+from ..host.internet import address_in_entry, is_loopback
 from ..host.terminal_text import plain
 from ..protocol.text.counts import plural
 from .reading.fetch_url import page_result
@@ -100,7 +101,10 @@ class ApprovedServer(Fetcher):
 
 
 async def _fetch(draft: WebDraft, ctx: ToolContext) -> ToolResult:
-    fetcher = ApprovedServer(draft.url, named_addresses(ctx.rules, draft.tool, draft.target.port))
+    named = named_addresses(ctx.rules, draft.tool, draft.target.port)
+    if is_loopback(draft.target.host) and (address := address_in_entry(draft.target.host)) is not None:
+        named |= {address}  # it was approved as it is written
+    fetcher = ApprovedServer(draft.url, named)
     return page_result(await fetcher.fetch(draft.url, seconds=ctx.bounded_seconds(SECONDS)), ctx)
 
 

@@ -73,13 +73,27 @@ def test_allow_without_a_port_means_the_usual_ports():
 @pytest.mark.parametrize(
     "url",
     [
-        "http://127.0.0.1:8000/", "http://localhost/", "http://a.localhost/", "http://LOCALHOST./", "http://10.0.0.1/",
-        "http://169.254.169.254/latest/meta-data", "http://[::1]/", "http://[::ffff:10.0.0.1]/", "http://0x7f.1/",
-        "http://2130706433/", "http://017700000001/", "http://127.1/", "http://0/", "http://[fd00::1]/",
-        "http://100.100.100.200/", "http://１２７.0.0.1/",
+        "http://127.0.0.1:8000/", "http://localhost/", "http://LOCALHOST./", "http://[::1]/", "http://0x7f.1/",
+        "http://2130706433/", "http://017700000001/", "http://127.1/", "http://１２７.0.0.1/",
     ],
 )  # fmt: skip
-def test_an_address_of_this_machine_or_its_network_is_refused_unless_a_rule_names_it(url: str):
+def test_a_server_of_this_machine_asks_unless_a_rule_names_it_however_it_is_spelled(url: str):
+    asked = judged(url, allow(tool="fetch_url"))
+    named = draft(url).host
+    assert (asked.action, asked.why[0]) == ("ask", f"{named} is this machine")
+    assert [rule.host for rule in asked.offer.rules] == [named]
+    assert judged(url, allow(named)).action == "allow"
+    assert judged(url, allow(tool="fetch_url"), Rule(verdict="deny", host=named)).action == "deny"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://a.localhost/", "http://10.0.0.1/", "http://169.254.169.254/latest/meta-data",
+        "http://[::ffff:10.0.0.1]/", "http://0/", "http://[fd00::1]/", "http://100.100.100.200/",
+    ],
+)  # fmt: skip
+def test_an_address_of_the_network_of_this_machine_is_refused_unless_a_rule_names_it(url: str):
     refused = judged(url, allow(tool="fetch_url"))
     assert refused.action == "deny"
     assert "no rule names it" in refused.why[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from fakes.played_events import Script, proposal, started
 from fakes.views.reduced_state import ADMITTED, check, last, seen
 
@@ -95,6 +96,25 @@ def test_a_partial_approval_says_how_many_hunks_were_accepted():
         ToolFinished(call_id="c1", tool="edit_file", ok=True, result="written"),
     )
     assert (last(state).status, last(state).right) == ("part", "2 of 3 hunks approved")
+
+
+@pytest.mark.parametrize(
+    ("by", "reason", "shown"),
+    [
+        ("person", "conflict: the file changed", "asked again"),
+        ("person", "conflict: the file changed; the file is kept as it is", "kept as it is"),
+        ("person", "not this one", "rejected"),
+        ("policy", "a rule refuses it: deny rm", "rejected by policy: a rule refuses it: deny rm"),
+    ],
+)
+def test_a_row_says_how_a_proposal_ended_that_was_not_approved(by: str, reason: str, shown: str):
+    state = seen(
+        ToolCalled(call_id="c1", tool="edit_file", arguments={"path": "a.py"}),
+        proposal(tool="edit_file", command=None, path="a.py", call_id="c1", hunks=1),
+        ProposalDecided(proposal_id="p1", decision="reject", by=by, reason=reason),  # type: ignore[arg-type]
+        ToolFinished(call_id="c1", tool="edit_file", ok=False, result="refused"),
+    )
+    assert last(state).right == shown
 
 
 def test_a_rejection_stays_a_rejection_when_its_result_comes():

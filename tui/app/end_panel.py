@@ -72,6 +72,7 @@ class EndPanel(Widget, can_focus=True):
         """Only the verdict is shown: a proposal waits, and the room is for it."""
         self._in_stage: bool = False
         """Whether the run worked in a stage when this was drawn."""
+        self._drawn_committed = False
         self._changed: Changed | None = None
         self._counted_at = 0
         """Number of the newest event when the changed lines were counted."""
@@ -95,7 +96,8 @@ class EndPanel(Widget, can_focus=True):
             self.display = False
             return
         is_short, in_stage = bool(self._controller.state.proposals), self._controller.state.in_stage
-        if ended is self._ended and is_short == self._is_short and in_stage == self._in_stage:
+        drawn = (self._is_short, self._in_stage, self._drawn_committed)
+        if ended is self._ended and (is_short, in_stage, self._is_committed) == drawn:
             self._count_again(ended)
             return
         self._ended, self._is_short, self._in_stage, self.display = ended, is_short, in_stage, True
@@ -144,8 +146,14 @@ class EndPanel(Widget, can_focus=True):
         """Return whether not all changes were undone."""
         return bool(self._changed.files if self._changed is not None else ended.files_changed)
 
+    @property
+    def _is_committed(self) -> bool:
+        """Whether the person committed the changes here, and nothing happened since."""
+        return self._controller.committed_at == self._controller.state.last_seq
+
     def _draw(self) -> None:
         self._rows, self._places, self._names = [], [], ()
+        self._drawn_committed = self._is_committed
         if self._ended is not None and self.size.width:
             state, palette = self._controller.state, palette_of(cast("App[Any]", self.app))
             if self._is_short:
@@ -178,7 +186,7 @@ class EndPanel(Widget, can_focus=True):
         if held := held_words(state.common.ledger.spent.held):
             rows += fold([*lead, (held, none)], width, hang=indent)
         if not self._controller.is_read_only:
-            words = next_words(state, ended, has_changes=self._has_changes(ended))
+            words = next_words(state, ended, has_changes=self._has_changes(ended), is_committed=self._is_committed)
             rows += fold([*lead, (words, palette.dim)], width, hang=indent or _HANG)
         return rows
 
@@ -208,7 +216,7 @@ class EndPanel(Widget, can_focus=True):
 
     def _key_rows(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
         indent, row = 0 if self.size.width < _NARROW else _FIELD, list[Run]()
-        self._names = list(offered(state, ended, has_changes=self._has_changes(ended)))
+        self._names = list(offered(state, ended, has_changes=self._has_changes(ended), is_committed=self._is_committed))
         if self._controller.is_read_only:
             self._names = [name for name in self._names if name in READ_ONLY_ACTIONS]
         rows: list[list[Run]] = []

@@ -129,6 +129,11 @@ class Footer(Widget):
         self._words: Sequence[tuple[str, str, str]] = ()
         self._notice = ""
 
+    @property
+    def has_notice(self) -> bool:
+        """Whether a notice is on the screen, also if its time is over."""
+        return bool(self._notice)
+
     def show(self, controller: RunController, focused: str, *, notice: str, is_board: bool = False) -> None:
         """`focused`: see `Areas.focused`. `notice`: what the person should read once, in place of the keys."""
         state = controller.state

@@ -114,7 +114,7 @@ class MainScreen(Screen[None]):
     @property
     def has_notice(self) -> bool:
         """Whether a notice is shown, which ends after some seconds."""
-        return bool(self._notice.text)
+        return self._footer.has_notice
 
     def looked(self) -> None:
         """Leave if the run that was asked to wrap up has ended, or another one carries out its plan."""
@@ -260,6 +260,7 @@ class MainScreen(Screen[None]):
         While a decision or an answer of the person is awaited, it does nothing there but say so.
         """
         if self._areas.step_back():
+            self.prompt.tell("")
             return
         returns_to_parent = self.controller.came_from_parent and not self.message.box.text
         if (self.gate.display or self.controller.state.question is not None) and not returns_to_parent:
@@ -284,6 +285,7 @@ class MainScreen(Screen[None]):
 
     def on_message_box_sent(self, event: MessageBox.Sent) -> None:
         """Handle a command, a shell line, a message, or the number of a row on the first screen."""
+        self.prompt.tell("")
         sent = self.controller.sent
         choice = self.welcome.row_of(event.text)
         if choice is not None:

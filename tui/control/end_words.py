@@ -184,7 +184,7 @@ def changed_words(changed: Changed | None, ended: RunEnded | Outcome, *, is_brie
     return f"{plural(files, 'file')}{'' if is_brief and counts else ' changed'}{counts}{more}"
 
 
-def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
+def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool, is_committed: bool = False) -> str:
     """Return the one line that says how to continue. `has_changes`: not all was undone."""
     if state.accepted is not None or is_staged(state, ended):
         return _OF_PLAN if state.accepted is not None else _OF_STAGE
@@ -204,7 +204,7 @@ def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
         if limit is None:
             return "a message continues when there is room under the limit"
         return f"continue with {limit[0]} {limit[1]}, or send a message with another plan"
-    can_commit = has_changes and _is_in_repository(Path(state.workspace))
+    can_commit = has_changes and not is_committed and _is_in_repository(Path(state.workspace))
     words = _READ_CHANGES if ended.reason is Reason.ANSWERED and state.plan and has_changes else _NEXT[ended.reason]
     return words + (", or commit the changes" if ended.reason is Reason.DONE and can_commit else "")
 
@@ -228,7 +228,7 @@ def _is_in_repository(folder: Path) -> bool:
     return any((each / ".git").exists() for each in (folder, *folder.parents))
 
 
-def offered(state: ViewState, ended: RunEnded, *, has_changes: bool) -> Iterator[str]:
+def offered(state: ViewState, ended: RunEnded, *, has_changes: bool, is_committed: bool = False) -> Iterator[str]:
     """Yield the names of the actions that can be used now, the most useful first."""
     if state.accepted is not None:
         yield "carry_out"
@@ -247,7 +247,7 @@ def offered(state: ViewState, ended: RunEnded, *, has_changes: bool) -> Iterator
         yield "end_undo"
         if "changes" in BY_NAME:
             yield "end_changes"
-        if _is_in_repository(Path(state.workspace)):
+        if not is_committed and _is_in_repository(Path(state.workspace)):
             yield "commit"
     yield "end_export"
     yield "end_message"

@@ -104,6 +104,8 @@ class RunController:
         """How that review ended."""
         self._is_parked = False
         """The runner exited because this view asked it to."""
+        self.committed_at = -1
+        """Number of the newest event when the person committed the changes at the end."""
         self._accepts_plan = False
         """This view accepted a plan, so that it opens the run that carries it out."""
 

@@ -53,7 +53,8 @@ def name(proposal: ProposalOpened) -> str:
         what = "search the web with" if proposal.query is not None else "request a page of"
         return f"{_who(proposal)}{what} {one_line(proposal.host or '')}"
     if proposal.path is None:
-        return f"{_who(proposal)}{verb} a command"
+        what = "start a background command" if proposal.tool == "start_command" else f"{verb} a command"
+        return f"{_who(proposal)}{what}"
     if verb == "run":
         verb = "changed by a command:"
     return f"{_who(proposal)}{verb} {path_line(proposal.path)}"

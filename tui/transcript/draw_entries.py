@@ -118,7 +118,7 @@ class Entries:
         if is_open:
             return [
                 self._line(block, [("thought", self.palette.dim)], []),
-                *self._wrapped(block.text, quiet, words=True),
+                *self._wrapped(block.text, quiet, width=min(self.width - 2, MEASURE)),
             ]
         if not block.live:
             words = [("thought  ", self.palette.dim), *self._marked(" ".join(block.text.split()), self.palette.faint)]
@@ -192,7 +192,7 @@ class Entries:
             return parts
         is_cut = width_of(title) + width_of(facts) + seconds_field(self.line) + 2 > self.line
         if is_cut or "\n" in block.title:
-            parts += self._wrapped(block.title, Style.null(), words=False)
+            parts += self._wrapped(block.title, Style.null(), words=False)  # a command is copied
         return parts + self._detail(block)
 
     def _detail(self, block: Block) -> list[Part]:
@@ -207,7 +207,7 @@ class Entries:
                 self._rows(partial(draw_code, chunk, "json", self.width, self.palette), len(chunk))
                 for chunk in _chunks(lines)
             ]
-        return self._wrapped(block.whole_detail, self.palette.dim, words=False, log=block.kind in ("command", "check"))
+        return self._wrapped(block.whole_detail, self.palette.dim, log=block.kind in ("command", "check"))
 
     def _diff(self, renderer: DiffRenderer) -> list[Part]:
         def draw(rows: list[int]) -> Rows:
@@ -216,9 +216,11 @@ class Entries:
 
         return [self._rows(partial(draw, chunk), len(chunk)) for chunk in _chunks(list(range(len(renderer.diff.rows))))]
 
-    def _wrapped(self, text: str, style: Style, *, words: bool, log: bool = False) -> list[Part]:
-        """Return the parts of raw text, indented by two."""
-        width = min(self.width - 2, MEASURE) if words else self.width - 2
+    def _wrapped(
+        self, text: str, style: Style, *, words: bool = True, log: bool = False, width: int | None = None
+    ) -> list[Part]:
+        """Return the parts of raw text, indented by two. `words`: broken between words."""
+        width = width or self.width - 2
 
         def draw(lines: list[str]) -> Rows:
             rows: Rows = []

@@ -22,6 +22,12 @@ Interruptible = Literal["model", "tool", "check"]
 """What a person can interrupt."""
 
 
+CONFLICT = "conflict: "
+"""How the reason of a decision on a proposal in conflict begins."""
+KEPT_AS_IT_IS = "the file is kept as it is"
+"""What such a reason says if the model does not make the change again."""
+
+
 class ProposalOpened(EventBase, frozen=True, kw_only=True):
     """An action waits at the gate, or the policy allowed it."""
 

@@ -18,6 +18,11 @@ _LEAST_ITEMS = 2
 """Steps of a list in an answer that is read as a plan."""
 _INDENTED = 4
 """Columns from which a line of an answer belongs to the step above."""
+FOLLOW_PLAN = (
+    "The person accepted this plan. Follow it, and keep it up to date with `update_plan`, which shows it to them. "
+    "If it proves wrong, say why before you leave it."
+)
+"""What the model reads between the task and the accepted plan. The transcript leaves it out."""
 LONGEST_PLAN = 20_000
 """Characters of a plan with its check."""
 NO_STEPS = "the plan has no steps: write one a line, or reject it"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...budget.ledger import LEDGER_EVENTS, Ledger
+from ...journal.journal import Journal
 from ...protocol import LoopKind, PlanAccepted, Rewound, RunSpec, Said, Unknown
 from ...protocol.text.shorten_text import end_cut
 from ...settings.plan_spec import spec_of_plan, spec_of_planning
@@ -17,7 +18,7 @@ from .run_files import journal_path, new_run_id
 from .run_state import run_state
 
 if TYPE_CHECKING:
-    from ...journal.journal import Journal
+    from ...protocol import Predicates
 
 _BEFORE = "Before this, in a chat (its tools' results are left out):"
 _MOST_SAID = 6_000
@@ -64,6 +65,7 @@ def planned_after_chat(journal: Journal, task: str) -> RunSpec:
         given,
         run_id=new_run_id(time.time()),
         loop=LoopKind.GOAL if given.loop is LoopKind.CHAT else given.loop,
+        predicates=_predicates_of_person(journal, given),
         model=run_state(journal).model,
         first_message=None,
         images=[],
@@ -73,6 +75,19 @@ def planned_after_chat(journal: Journal, task: str) -> RunSpec:
     planning = msgspec.structs.replace(spec_of_planning(then), task=task)
     said = _said(journal)
     return msgspec.structs.replace(planning, first_message=f"{task}\n\n{_BEFORE}\n{said}") if said else planning
+
+
+def _predicates_of_person(journal: Journal, given: RunSpec) -> Predicates:
+    """Return what the person set to decide: of a run that carries out a plan, without the check of that plan."""
+    path = None if given.plan_of is None else journal_path(journal.path.parent, given.plan_of)
+    if path is None or not path.exists():
+        return given.predicates
+    planning = Journal.open(path)
+    try:
+        then = planning.spec.then
+    finally:
+        planning.close()
+    return given.predicates if then is None else then.predicates
 
 
 def _said(journal: Journal) -> str:

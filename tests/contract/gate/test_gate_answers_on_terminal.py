@@ -56,7 +56,7 @@ def test_a_row_of_a_split_hunk_is_written_and_the_journal_says_how_it_was_split(
         told = server.wait_requests(2)[1].text
         assert core.read_text() == CORE.replace("return a - b", "total = a + b")
         assert "accepted 1 of 2 hunks" in told
-        terminal.wait_for("1 of 2 parts approved")
+        terminal.wait_for("1 of 2 hunks approved")
     (decision,) = decided(home)[:1]
     assert (decision["taken"], decision["cuts"]) == (1, {"0": [1]})
 

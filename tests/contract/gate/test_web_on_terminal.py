@@ -157,13 +157,28 @@ def test_a_redirect_to_another_host_asks_for_that_host(home: Home, project: Path
         assert [asked.target for asked in other.asked] == ["/page"]
 
 
-def test_a_local_address_that_no_rule_names_is_refused_with_the_way_out(home: Home, project: Path, site: Site):
+@pytest.mark.parametrize("keys", ["y", "aa"])
+def test_a_server_of_this_machine_asks_and_is_allowed_from_the_screen(keys: str, home: Home, project: Path, site: Site):
     fetch = call("fetch_url", url=f"{site.url}/docs")
-    with ScriptedServer([fetch], then=HELD) as server, in_chat(home, project, server):
+    with ScriptedServer([fetch] * len(keys), then=HELD) as server, in_chat(home, project, server) as terminal:
+        terminal.wait_for(f"127.0.0.1:{site.port} is this machine")
+        terminal.wait_for("y approve")
+        assert site.asked == []
+        terminal.press(keys[0])
+        if keys == "aa":
+            terminal.wait_for("a again allows requests to")
+            terminal.press("a")
+        told = server.wait_requests(1 + len(keys))[-1].text
+        assert told.count("Words of the page.") == len(site.asked) == len(keys)
+
+
+def test_an_address_of_the_network_is_refused_and_the_row_says_why(home: Home, project: Path):
+    fetch = call("fetch_url", url="http://10.0.0.1/docs")
+    with ScriptedServer([fetch], then=HELD) as server, in_chat(home, project, server) as terminal:
         told = server.wait_requests(2)[1].text
+        terminal.wait_for("rejected by policy: 10.0.0.1 is an address")
     assert "no rule names it" in told
-    assert f'host = \\"127.0.0.1:{site.port}\\"' in told or f'host = "127.0.0.1:{site.port}"' in told
-    assert site.asked == []
+    assert 'host = \\"10.0.0.1\\"' in told or 'host = "10.0.0.1"' in told
 
 
 def test_a_headless_run_requests_what_a_rule_allows_and_is_refused_the_rest(home: Home, project: Path, site: Site):

@@ -225,6 +225,18 @@ def test_a_plan_in_the_middle_of_a_chat_knows_what_was_said(home: Home, project:
     assert (spec_of(chat).loop, spec_of(plan).loop, spec_of(plan).task) == (LoopKind.CHAT, LoopKind.PLAN, "fix that")
 
 
+def test_a_second_plan_decides_by_its_own_check_and_the_model_s_words_are_not_shown(home: Home, project: Path):
+    second = call("propose_plan", steps=["Say more."], check="test -f more.txt")
+    with ScriptedServer([PLAN, FIX_BOTH, second], then=HELD) as server, planned(home, project, server) as terminal:
+        terminal.wait_for("y accept plan")
+        terminal.press("y")
+        terminal.wait_for("type the next task", timeout=90)
+        assert "Follow it" not in terminal.text()
+        terminal.send("/plan say more\r")
+        terminal.wait_for("Check: test -f more.txt")
+        assert "you set what decides" not in terminal.text()
+
+
 def test_a_plan_is_not_begun_while_the_model_works(home: Home, project: Path):
     with ScriptedServer(then=HELD) as server, home.screen(*at(server), cwd=project) as terminal:
         terminal.wait_for("what should be done?")

@@ -96,6 +96,15 @@ async def test_what_is_for_the_driver_is_refused_to_others(live):
         await page.sees("/finish works only while you are in control")
 
 
+async def test_a_notice_ends_by_itself_while_nothing_happens(live):
+    async with live(say("hello"), size=(80, 24)) as page:
+        await page.types("hi")
+        await page.until(lambda: page.controller.state.waiting == "message")
+        await page.pilot.press("escape")
+        await page.sees("press esc again to rewind")
+        await until(page.pilot, lambda: "esc again" not in page.shown(), seconds=12)
+
+
 async def test_esc_esc_lists_the_messages_and_y_brings_the_files_and_the_words_back(live):
     async with live(say("hello"), edit("a.txt", "one", "ONE"), say("done"), size=(80, 24)) as page:
         await page.types("change it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from fakes.played_events import started
 from fakes.screens import Stage
@@ -15,6 +16,7 @@ from painted import shows, until
 from rundry.agent import (
     Evidence,
     ItemFailed,
+    PlanChanged,
     Reason,
     RunEnded,
     RunResumed,
@@ -163,6 +165,21 @@ def test_a_commit_holds_the_files_of_the_run_alone(tmp_path: Path):
     message = git("log", "-1", "--format=%B")
     assert len(message.splitlines()[0]) <= 72
     assert "Rundry-Run: r1" in message
+
+
+async def test_what_was_committed_is_not_offered_for_a_commit_again(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    stage = Stage()
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        began = msgspec.structs.replace(started(), workspace=str(tmp_path))
+        stage.play(began, StepStarted(number=1), ended(files_changed=["a.py"]))
+        await shows(pilot, "c commit")
+        await shows(pilot, "or commit the changes")
+        stage.screen.controller.committed_at = stage.screen.controller.state.last_seq
+        stage.screen.prompt.tell("committed as abc")
+        await until(pilot, lambda: "c commit" not in stage.text() and "or commit" not in stage.text())
+        stage.play(PlanChanged(lines=["later"]))
+        await shows(pilot, "c commit")
 
 
 async def test_the_keys_of_the_panel_name_the_key_that_leads_to_them_while_they_do_not_count():

@@ -90,9 +90,13 @@ class EndHandlers:
 
         def decided(yes: bool | None) -> None:
             if yes:
-                self._guarded(lambda: self._prompt.tell(commit.make()))
+                self._guarded(lambda: self._made(commit))
 
         self._services.open(CommitScreen(commit), decided)
+
+    def _made(self, commit: Commit) -> None:
+        self._prompt.tell(commit.make())
+        self._controller.committed_at = self._controller.state.last_seq
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:

@@ -30,9 +30,12 @@ from ....protocol import (
     Undone,
     Unqueued,
 )
+from ....protocol.events.person import CONFLICT, KEPT_AS_IT_IS
 from ....protocol.text.counts import plural
 from ....protocol.text.effect_words import effect_lines, effects_title, entry_name
 from ....protocol.text.plan_lines import plan_steps, plan_summary
+from ....protocol.text.plan_text import FOLLOW_PLAN
+from ....protocol.text.shorten_text import first_line
 from ...common.void_end import after_undo, void_words
 from .change_blocks import add, end_blocks, is_short, note, touch
 from .short_numbers import clock, money, short
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
 _NAMED = 5
 """Maximum number of files, not reverted by an undo, that are named individually."""
 
+_REASON = 60
+"""Characters of the reason of a rule or a mode in a row."""
 _INTERRUPTIONS = {
     "interrupt": "",
     "steer": " for the message below",
@@ -238,13 +243,21 @@ def _mark(block: Block, event: ProposalDecided, hunks: int) -> None:
             block.right = "" if event.by == "policy" else f"approved{by}"
         case "part":
             block.status = "part"
-            block.right = f"{event.taken} of {hunks} {'parts' if event.cuts else 'hunks'} approved{by}"
+            block.right = f"{event.taken} of {hunks} hunks approved{by}"
         case _:
             block.status = "rejected"
-            block.right = f"rejected{by}"
+            block.right = _rejected(event, by)
     why = [f"skipped: {reason}" for _, reason in sorted(event.left.items())]
     if event.reason or why:
         block.text = "\n".join([*([event.reason] if event.reason else []), *why])
+
+
+def _rejected(event: ProposalDecided, by: str) -> str:
+    """Return how a proposal ended that was not approved. A rule and the mode give their reason in the row."""
+    why = event.reason or ""
+    if event.by == PERSON and why.startswith(CONFLICT):
+        return "kept as it is" if KEPT_AS_IT_IS in why else "asked again"
+    return f"rejected{by}: {first_line(why, _REASON)}" if event.by == "policy" and why else f"rejected{by}"
 
 
 def _mark_entries(block: Block, event: ProposalDecided, effects: CommandEffects) -> None:
@@ -290,7 +303,7 @@ def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
     first = (i for i, b in enumerate(state.blocks[:3]) if b.kind == "task" and _begins_with(event.text, b.text))
     if event.kind == "task" and (index := next(first, None)) is not None:
         block = touch(state, index)
-        block.text, block.right = event.text, carries or block.right
+        block.text, block.right = event.text.replace(f"{FOLLOW_PLAN}\n\n", "", 1), carries or block.right
         return
     add(state, stamped, event.kind, text=event.text).right = carries
 
