@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from ..protocol import FREE, UserError
 from .ask_servers import NoServer, Served, ServerInfo, ask_server, list_ollama, show_ollama
@@ -79,7 +80,21 @@ def _usual_addresses(env: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(bases))
 
 
+async def _listens(base: str) -> bool:
+    """Return whether a server accepts connections at this address. Only then is the HTTP client imported (0.1 s)."""
+    at = urlsplit(base)
+    try:
+        async with asyncio.timeout(_SECONDS):
+            _, writer = await asyncio.open_connection(at.hostname, at.port or (443 if at.scheme == "https" else 80))
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
 async def _find_server(base: str) -> ServerFound | None:
+    if not await _listens(base):
+        return None
     try:
         if names := await _ollama_names(base):
             return await _describe_ollama(base, names)

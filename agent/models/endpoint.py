@@ -14,7 +14,7 @@ from ..journal.redact import Redactor
 from ..protocol import EffortLevel, ModelSpec, UserError
 from .key_rule import access_of, host_of, is_among, is_credential, is_secret
 from .litellm_use.env_settings import SIGNING, has_login_files, settings_from
-from .provider_traits import BEARER_TOKENS, GATEWAYS, TRAITS
+from .provider_traits import BEARER_TOKENS, DEMO, GATEWAYS, TRAITS
 
 if TYPE_CHECKING:
     from ..protocol import Request
@@ -162,6 +162,11 @@ def split_name(name: str, *, has_base: bool, providers: Collection[str]) -> tupl
     if slash and rest and head in providers:
         return head, rest
     return ("openai", name) if has_base else None
+
+
+def is_direct(name: str) -> bool:
+    """Return whether the name begins with a provider to which rundry connects without litellm."""
+    return split_name(name, has_base=False, providers={*TRAITS, DEMO}) is not None
 
 
 def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) -> Endpoint:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from ..protocol import ModelSpec, UserError
-from .demo.provider import PROVIDER as DEMO
 from .endpoint import split_name
 from .litellm_use.load_litellm import litellm, load_litellm
 from .litellm_use.provider_environment import only_variables
 from .price_table import listed_provider, providers_listed
-from .provider_traits import TRAITS
+from .provider_traits import DEMO, TRAITS
 
 
 async def find_model(spec: ModelSpec) -> tuple[str, str]:
@@ -33,11 +32,6 @@ def listed_model(spec: ModelSpec) -> tuple[str, str] | None:
         return found
     provider = listed_provider(spec.name)
     return (provider, spec.name) if provider in TRAITS else None
-
-
-def is_direct(name: str) -> bool:
-    """Return whether the name begins with a provider to which rundry connects without litellm."""
-    return split_name(name, has_base=False, providers={*TRAITS, DEMO}) is not None
 
 
 def _ask_litellm(name: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from ..protocol import Model, ModelSpec, Refusal, ServedFacts, UserError
 from .ask_servers import NoServer, ServerInfo, ask_server, show_ollama
-from .demo.provider import PROVIDER as DEMO, open_demo
+from .demo.provider import open_demo
 from .endpoint import Endpoint, resolve
 from .lanes.direct_lane import DirectLane, EitherEndpoint
 from .lanes.proxies import proxy_for
@@ -25,7 +25,7 @@ from .no_model import NO_MODEL, NoModel
 from .own_server import OwnServer
 from .price_table import PriceRow, find_price
 from .prices import price_of
-from .provider_traits import CUSTOM_SERVER, TRAITS, Traits, is_self_hosted, traits_of
+from .provider_traits import CUSTOM_SERVER, DEMO, TRAITS, Traits, is_self_hosted, traits_of
 from .remote_model import Lane, LitellmChecks, ModelFacts, RemoteModel
 from .request_fields import RequestFields
 from .server_tokenizer import ask_tokenizer

@@ -19,6 +19,8 @@ WireFormat = Wire | CapturedWire
 Effort = Literal["field", "object", "toggle", "none"]
 
 
+DEMO = "demo"
+"""The provider of the scripted model, which needs no server."""
 BEARER_TOKENS = frozenset({"ANTHROPIC_AUTH_TOKEN"})
 """Variables whose value is sent as a bearer token, although the provider has its own header for keys."""
 

@@ -26,7 +26,7 @@ async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> 
     with tempfile.TemporaryDirectory() as folder:
         task, flags = demo_flags({"cwd": str(Path(folder) / "project"), "runs_dir": folder})
         setup = Setup(flags, headless=False)
-        controller = RunController(Session.warm(Path(folder) / "runner.log"), setup)
+        controller = RunController(Session.new(Path(folder) / "runner.log"), setup)
         controller.begin(task)
         app = RundryApp(controller, theme=theme)
         async with app.run_test(size=size) as pilot:

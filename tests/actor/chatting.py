@@ -6,7 +6,6 @@ FOLDER, or resumes the one that is there. `--ask`: the gate asks before commands
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import time
@@ -104,7 +103,7 @@ class Chat:
 def main() -> int:
     """Show the chat until it ends."""
     folder, workspace, base, seed = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-    session = Session.warm(folder / "runner.log", os.environ)
+    session = Session.new(folder / "runner.log")
     there = sorted(folder.glob("*.db"))
     if there:
         session.resume(there[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -40,8 +39,8 @@ _ID = re.compile(r"[0-9a-z][0-9a-z-]{0,80}")
 class EditorLink(Session):
     """A view that knows whether the runner has answered all its commands."""
 
-    def __init__(self, journal: Journal | None, runner: subprocess.Popen[bytes] | None, name: str) -> None:
-        super().__init__(journal, runner, name)
+    def __init__(self, journal: Journal | None, name: str, log: Path | None = None) -> None:
+        super().__init__(journal, name, log)
         self.sent: set[int] = set()
         """Ids of the commands that this view sent."""
 

@@ -102,9 +102,10 @@ class AcpServer:
         try:
             setup = EditorSetup(self._flags, cwd)
             setup.require_model()
+            link = EditorLink.new(setup.folder / "runner.log")
+            link.start_runner()
         except RundryError as error:
             raise _failed(error) from None
-        link = EditorLink.warm(setup.folder / "runner.log")
         controller = RunController(link, setup)
         controller.expect_message(is_typing=False)
         session = self._opened(setup.run_id, controller, link)

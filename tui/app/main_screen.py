@@ -333,9 +333,11 @@ class MainScreen(Screen[None]):
         self._areas.scroll(event.name)
 
     def on_message_box_keyed(self, event: MessageBox.Keyed) -> None:
-        """Update the gate, which waits for a moment without keys."""
-        self.gate.arming.keyed(event.at, empty=self.gate.is_stray(self.message.box.text))
-        self.controller.expect_message()
+        """Update the gate, which waits for a moment without keys, and the runner, which starts with the first letter."""
+        typed = self.message.box.text
+        self.gate.arming.keyed(event.at, empty=self.gate.is_stray(typed))
+        if typed:
+            self.controller.expect_message()
 
     def on_transcript_searched(self, event: Transcript.Searched) -> None:
         """Show how much of the older entries was searched."""

@@ -105,7 +105,7 @@ def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool)
     path = find_run(ref, folder_of(flags), None) if ref is not None else _newest_live(flags)
     if given.verb == QUEUED:
         return _list_queue(path, given, as_json=as_json)
-    session = Session(Journal.open(path), None, "ctl")  # not attached: no view is open for longer than this
+    session = Session(Journal.open(path), "ctl")  # not attached: no view is open for longer than this
     try:
         answered = _ask(session, path, given, flags)
     except Declined:
@@ -139,7 +139,7 @@ def put_decision(path: Path, command: Decide, *, as_json: bool) -> int:
 
     Return 0 if it was accepted, 1 if it was refused. Raises RundryError.
     """
-    session = Session(Journal.open(path), None, "ctl")
+    session = Session(Journal.open(path), "ctl")
     try:
         answered = _put(session, path, [command], command.verdict)
     finally:

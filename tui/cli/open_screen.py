@@ -53,8 +53,10 @@ def _open_drafted(
         task, flags = options()
         setup = (set_up or _set_up)(flags)
         setup.announce_defaults()
-        session = Session.warm(setup.folder / "runner.log")
+        session = Session.new(setup.folder / "runner.log")
         try:
+            if task:
+                session.start_runner()
             controller = _draft(setup, session, task, frame)
         except BaseException:
             session.close()
@@ -132,7 +134,7 @@ def open_resumed(
 
         from ..control.run_controller import RunController
 
-        session = Session.warm(path.parent / "runner.log")
+        session = Session.new(path.parent / "runner.log")
         try:
             session.resume(path, changes)
         except BaseException:

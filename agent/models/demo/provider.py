@@ -15,14 +15,13 @@ from ..endpoint import NO_KEY, Endpoint
 from ..lanes.chat_chunks import ChatReader
 from ..lanes.chat_request import chat_messages
 from ..lanes.timer import StallTimeouts, Timer
-from ..provider_traits import CUSTOM_SERVER
+from ..provider_traits import CUSTOM_SERVER, DEMO
 from ..remote_model import ModelFacts, RemoteModel
 from .script import ScriptedAnswer, next_answer
 
 if TYPE_CHECKING:
     from ..answer import Answer, Shown
 
-PROVIDER = "demo"
 PACE = 60.0
 """Tokens per second; about the speed at which people read."""
 _WINDOW = 131_072
@@ -31,7 +30,7 @@ _PIECE = re.compile(r"\s*\S{1,6}|\s+")
 
 def open_demo(spec: ModelSpec, model: str, env: Mapping[str, str]) -> RemoteModel:
     """Open the scripted model. `RUNDRY_DEMO_PACE` sets its speed in tokens per second; 0 means no delay."""
-    at = Endpoint(provider=PROVIDER, model=model, api_base=None, key=NO_KEY, key_names=(), local=True)
+    at = Endpoint(provider=DEMO, model=model, api_base=None, key=NO_KEY, key_names=(), local=True)
     window = spec.context or _WINDOW
     facts = ModelFacts(window=window, max_output=min(8192, window), price=FREE, sees_images=False)
     return RemoteModel(at, _ScriptedLane(at, _pace(env)), facts, name=spec.name, timeouts=StallTimeouts(first=60.0))
@@ -90,7 +89,7 @@ def _fragment(index: int, call_id: str | None, name: str | None, arguments: str)
 
 
 def _last(messages: list[dict[str, Any]], reply: ScriptedAnswer) -> dict[str, Any]:
-    count = Counter(PROVIDER).text
+    count = Counter(DEMO).text
     prompt = count(msgspec.json.encode(messages).decode())
     out = count(reply.reasoning + reply.text) + count(msgspec.json.encode(reply.calls).decode() if reply.calls else "")
     usage = {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out}

@@ -64,9 +64,11 @@ class _Draft:
 class Session:
     """A view that is attached to at most one run."""
 
-    def __init__(self, journal: Journal | None, runner: subprocess.Popen[bytes] | None, name: str) -> None:
+    def __init__(self, journal: Journal | None, name: str, log: Path | None = None) -> None:
+        """`log`: the file for the output of a runner that this view starts; None to use the journal's folder."""
         self.journal = journal
-        self._runner = runner
+        self._runner: subprocess.Popen[bytes] | None = None
+        self._log = log
         self._view = process_name(name)
         self._presence: _Presence | None = None
         self._after = self._resumed_at = self._tidied_at = 0
@@ -81,24 +83,22 @@ class Session:
         """Reports when `new_events` should be called."""
 
     @classmethod
-    def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Self:
-        """Start a runner without a run and return immediately.
+    def new(cls, log: Path) -> Self:
+        """Return a view without a run. Its runner starts with `preload`, `start_runner`, `begin` or `resume`.
 
         The runner exits if this view closes before a run begins.
         """
-        session = cls(None, None, "view")
-        session._start_runner(log, os.environ if env is None else env)
-        return session
+        return cls(None, "view", log)
 
     @classmethod
     def attach(cls, path: Path) -> Self:
         """Attach to an existing journal, live or ended. Raises JournalError."""
-        session = cls(Journal.open(path), None, "watch")
+        session = cls(Journal.open(path), "watch")
         session._greet()
         return session
 
     def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
-        """Let the warm runner check whether the run can begin, and return the path of its journal.
+        """Let the runner check whether the run can begin, and return the path of its journal.
 
         If it can, `new_events` creates the journal and passes it to the runner. `blobs`: the bytes of the task's
         images. Raises JournalError.
@@ -111,9 +111,8 @@ class Session:
         return path
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
-        """Pass an existing journal to the warm runner, or to a new one if there is none. Raises JournalError."""
-        if self._runner is None or self._runner.poll() is not None:
-            self._start_runner(path.parent / "runner.log", os.environ)
+        """Pass an existing journal to the runner. Raises JournalError."""
+        self._log = path.parent / "runner.log"
         if self.journal is None:
             self.journal = Journal.open(path)
             self._more = True
@@ -123,10 +122,15 @@ class Session:
         self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
 
     def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
-        """Let a runner without a run load what the first call of this model needs, see `Expected`."""
-        if self.journal is None and self._is_warm():
-            with contextlib.suppress(OSError):  # the runner has exited; `begin` reports it
-                self._send(Expected(model=model, is_typing=is_typing))
+        """Let a runner without a run load what the first call of this model needs, see `Expected`.
+
+        Until the user types, no runner is started for a model that takes no seconds to load.
+        """
+        if self.journal is not None or (self._runner is None and not is_typing and _loads_quickly(model)):
+            return
+        with contextlib.suppress(OSError, JournalError):  # `begin` starts it again and reports why it cannot
+            self.start_runner()
+            self._send(Expected(model=model, is_typing=is_typing))
 
     def store_image(self, data: bytes) -> None:
         """Store an image's bytes for a command that names them. Raises JournalError if there is no run."""
@@ -221,13 +225,21 @@ class Session:
         if self._replies is not None:
             self._replies.close()
 
-    def _start_runner(self, log: Path, env: Mapping[str, str]) -> None:
+    def start_runner(self) -> None:
+        """Start a runner without a run, unless this view has one. Raises JournalError."""
+        if self._is_warm():
+            return
         if self._replies is not None:
             self._replies.close()
         self._replies = _Replies()
+        assert self._log is not None  # a view of an existing journal starts one only in `resume`
         try:
             told = self._replies.writing
-            self._runner = _start("rundry.agent.run", log, env, str(told), keep=told)
+            self._runner = _start("rundry.agent.run", self._log, os.environ, str(told), keep=told)
+        except OSError as error:
+            raise JournalError(
+                f"the runner process cannot start: {error.strerror}; end other processes and try again"
+            ) from error
         finally:
             self._replies.close_writing()
 
@@ -264,8 +276,7 @@ class Session:
         self.said = line
 
     def _hand_over(self, order: Order | Check) -> None:
-        if not self._is_warm():
-            raise JournalError("the runner process has exited: start rundry again and resume the run")
+        self.start_runner()
         self._send(order)
 
     def _is_warm(self) -> bool:
@@ -276,6 +287,12 @@ class Session:
         assert self._runner is not None and self._runner.stdin is not None  # the caller checked that it is warm
         self._runner.stdin.write(msgspec.json.encode(line) + b"\n")
         self._runner.stdin.flush()
+
+
+def _loads_quickly(model: ModelSpec) -> bool:
+    from ...models.endpoint import is_direct  # a view of an existing run does not need it
+
+    return model.api_base is not None or is_direct(model.name)
 
 
 def _start(

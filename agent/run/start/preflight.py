@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...host.workspace_paths import Workspace
+from ...models.endpoint import is_direct
 from ...models.lanes.close_connections import close_connections
 from ...models.litellm_use.credentials import refuse_missing_key
-from ...models.naming import is_direct
 from ...models.open_model import ModelOpener
 from ...models.remote_model import RemoteModel
 from ...protocol import Model, ModelSpec, Refusal, RunSpec, UserError
