@@ -333,7 +333,7 @@ class MainScreen(Screen[None]):
         self._areas.scroll(event.name)
 
     def on_message_box_keyed(self, event: MessageBox.Keyed) -> None:
-        """Update the gate, which waits for a moment without keys, and the runner, which starts with the first letter."""
+        """Update the gate, which waits for a moment without keys; the first letter starts the runner."""
         typed = self.message.box.text
         self.gate.arming.keyed(event.at, empty=self.gate.is_stray(typed))
         if typed:

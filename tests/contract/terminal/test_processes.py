@@ -53,16 +53,18 @@ def test_the_runner_starts_with_the_first_key_and_not_with_a_page(home: Home, pr
 
 
 def test_a_runner_that_was_killed_before_the_run_is_started_again(home: Home, project: Path):
-    with ScriptedServer([say("Here I am.")]) as server:
-        with home.screen("--model", "fake", "--api-base", server.base_url, cwd=project) as terminal:
-            terminal.wait_for("what should be done?")
-            terminal.send("h")
-            until(lambda: runners(terminal))
-            (first,) = runners(terminal)
-            first.kill()
-            until(lambda: runners(terminal) == [])
-            terminal.send("ello\r")
-            terminal.wait_for("Here I am.")
+    with (
+        ScriptedServer([say("Here I am.")]) as server,
+        home.screen("--model", "fake", "--api-base", server.base_url, cwd=project) as terminal,
+    ):
+        terminal.wait_for("what should be done?")
+        terminal.send("h")
+        until(lambda: runners(terminal))
+        (first,) = runners(terminal)
+        first.kill()
+        until(lambda: runners(terminal) == [])
+        terminal.send("ello\r")
+        terminal.wait_for("Here I am.")
 
 
 @pytest.mark.parametrize(
