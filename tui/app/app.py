@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -29,9 +29,11 @@ from ..theme.live_themes import ThemeLoaded, Themes
 from .first_frame import Typed
 from .main_screen import MainScreen
 from .notify import Notifier
-from .terminal_driver import with_enter_keys, with_known_widths
+from .terminal_driver import with_enter_keys, with_known_widths, with_quiet_input
 
 if TYPE_CHECKING:
+    from textual.drivers.linux_driver import LinuxDriver
+
     from rundry.agent import StopHow
 
     from ..control.run_controller import RunController
@@ -111,7 +113,10 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
 
     def get_driver_class(self) -> type[Driver]:
         """Return the driver of this platform, with emoji at the width that the layout counts."""
-        return with_known_widths(with_enter_keys(super().get_driver_class()))
+        base: type[Driver] = super().get_driver_class()
+        if base.__name__ == "LinuxDriver":
+            base = with_quiet_input(cast("type[LinuxDriver]", base))
+        return with_known_widths(with_enter_keys(base))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield a palette command for each action."""

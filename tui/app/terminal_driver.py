@@ -1,18 +1,32 @@
-"""Adapt textual's driver to terminals: Enter with Shift or Alt, and joined characters."""
+"""Adapt textual's driver to terminals: Enter with Shift or Alt, joined characters, waiting for keys at no cost."""
 
 from __future__ import annotations
 
+import os
+import selectors
+import time
+from codecs import getincrementaldecoder
 from enum import Enum
+from threading import Event
 from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._xterm_parser import XTermParser
 
 from ..text.emoji_clusters import at_known_width
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+    from textual.drivers.linux_driver import LinuxDriver
     from textual.message import Message
+
+
+_READ_BYTES = 4096
+_TICK = 0.1
+"""Seconds between two looks while the parser may wait for the rest of a sequence that begins with Escape."""
+_TICKS_FOR = 1.0
+"""Seconds after the last input in which it may wait; textual gives up after 0.1 s."""
 
 
 class _More(Enum):
@@ -48,3 +62,57 @@ def with_known_widths(base: type[Driver]) -> type[Driver]:
             super().write(at_known_width(data))
 
     return KnownWidths
+
+
+def with_quiet_input(base: type[LinuxDriver]) -> type[LinuxDriver]:
+    """Return a driver class whose thread for keys waits until there are some.
+
+    Textual's own looks ten times a second, which costs an idle screen more than all the rest of it.
+    """
+
+    class QuietInput(base):
+        exit_event: Event
+
+        def start_application_mode(self) -> None:
+            if not isinstance(self.exit_event, _WakingEvent):
+                self.exit_event = _WakingEvent()
+            super().start_application_mode()
+
+        def run_input_thread(self) -> None:
+            parser, decode = XTermParser(self._debug), getincrementaldecoder("utf-8")().decode
+            ended, read_at = cast("_WakingEvent", self.exit_event), time.monotonic()
+            with selectors.DefaultSelector() as selector:
+                selector.register(self.fileno, selectors.EVENT_READ)
+                selector.register(ended.descriptor, selectors.EVENT_READ)
+                while not ended.is_set():
+                    ticks = time.monotonic() - read_at < _TICKS_FOR
+                    for key, _ in selector.select(_TICK if ticks else None):
+                        if key.fd != self.fileno:
+                            continue
+                        read_at = time.monotonic()
+                        if data := os.read(self.fileno, _READ_BYTES):
+                            for event in parser.feed(decode(data)):
+                                self.process_message(event)
+                        else:
+                            selector.unregister(self.fileno)  # the terminal is gone
+                    for event in parser.tick():
+                        self.process_message(event)
+
+    return QuietInput
+
+
+class _WakingEvent(Event):
+    """An event whose descriptor is readable while it is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.descriptor, self._writing = os.pipe()
+
+    def set(self) -> None:
+        super().set()
+        os.write(self._writing, b"\0")
+
+    def clear(self) -> None:
+        if self.is_set():
+            os.read(self.descriptor, _READ_BYTES)
+        super().clear()
