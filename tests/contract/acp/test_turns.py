@@ -69,13 +69,13 @@ async def test_a_rejected_edit_changes_nothing_and_the_model_reads_that_it_was_r
 
 async def test_allowing_for_the_session_asks_once_for_the_same_file(home: Home, project: Path):
     editor = Editor(["session"])
-    again = call("write_file", path="calc/core.py", content="x = 1\n")
+    again = call("edit_file", path="calc/core.py", old_text="Sums", new_text="All sums")
     with ScriptedServer([FIX_ADD, again, say("Done.")]) as server:
         async with editing(home, editor, *model(server), cwd=project) as (agent, _):
             new = await agent.new_session(cwd=str(project), mcp_servers=[])
             await agent.prompt(session_id=new.session_id, prompt=words("fix add"))
     assert len(editor.asked) == 1
-    assert (project / "calc/core.py").read_text() == "x = 1\n"
+    assert (project / "calc/core.py").read_text().startswith('"""All sums."""')
 
 
 async def test_a_guarded_file_is_asked_about_without_a_way_to_allow_it_for_the_session(home: Home, project: Path):

@@ -103,7 +103,7 @@ class Place:
         name, before = argv[0], self.state()
         argv = [self.run_id if word == "RUN" else word for word in argv]
         code, out, err = self.commands.run(argv, cwd=self.project, env={**self.home.env, **(env or {})})
-        lines = [line for line in err.splitlines() if not line.startswith(("asking ", "loading "))]
+        lines = [line for line in err.splitlines() if not line.startswith(("asking ", "checking ", "loading "))]
         found = list[str]()
         if code != 2 and not (name in REPORTS and code in (0, 1)) and (name, code) != ("verify", 6):
             found.append(f"exit code {code}")
