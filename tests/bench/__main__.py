@@ -34,6 +34,7 @@ from . import (
     idle,
     judge_bench,
     layers_bench,
+    rivals,
     stream,
 )
 from .repair import compare
@@ -41,6 +42,7 @@ from .runs import attach, growth, large, long_chat, many_runs, migrating, step_c
 from .table import Row, compile_all, page, print_table
 
 BENCHES: dict[str, Callable[[Path], list[Row]]] = {
+    "rivals": rivals.measure,
     "first-frame": first_frame.measure,
     "stream": stream.measure,
     "step-cost": lambda folder: asyncio.run(step_cost.measure(folder)),
@@ -61,7 +63,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "migrate": migrating.measure,
 }
 
-ABOUT = {"judge": judge_bench.ABOUT, "layers": layers_bench.ABOUT}
+ABOUT = {"judge": judge_bench.ABOUT, "layers": layers_bench.ABOUT, "rivals": rivals.ABOUT}
 """What stands above a table of the page."""
 
 
