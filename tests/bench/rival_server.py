@@ -44,11 +44,9 @@ def _responses(model: str) -> str:
         [
             _event("response.created", response={**base, "status": "in_progress", "output": []}),
             _event("response.output_item.added", output_index=0, item={**item, "content": [], "status": "in_progress"}),
-            _event(
-                "response.content_part.added", item_id="m1", output_index=0, content_index=0, part={**part, "text": ""}
-            ),
-            _event("response.output_text.delta", item_id="m1", output_index=0, content_index=0, delta=_TEXT),
-            _event("response.output_text.done", item_id="m1", output_index=0, content_index=0, text=_TEXT),
+            _event("response.content_part.added", **at, part={**part, "text": ""}),
+            _event("response.output_text.delta", **at, delta=_TEXT),
+            _event("response.output_text.done", **at, text=_TEXT),
             _event("response.output_item.done", output_index=0, item=item),
             _event("response.completed", response={**base, "status": "completed", "output": [item], "usage": usage}),
         ]

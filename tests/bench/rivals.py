@@ -28,10 +28,10 @@ ROUNDS = 5
 SETTLE = 4.0
 """Seconds after the start of a program when its processor time and memory are read."""
 TYPED = "qzx"
-ABOUT = """Each program starts in the same folder and against the same server, which answers one word. "First word" is from
-the launch to the word on the screen; the message is typed as soon as keys show. Processor time and memory are those of
-all processes of the program, 4 s after its start. `RUNDRY_RIVALS` names the folder into which `npm install` put each of
-them (`codex/`: @openai/codex, `claude/`: @anthropic-ai/claude-code, `pi/`: @mariozechner/pi-coding-agent)."""
+ABOUT = """Each program starts in the same folder and against the same server, which answers one word. "First word" is
+from the launch to the word on the screen; the message is typed as soon as keys show. Processor time and memory are
+those of all processes of the program, 4 s after its start. `RUNDRY_RIVALS` names the folder into which `npm install`
+put each of them (`codex/`: @openai/codex, `claude/`: @anthropic-ai/claude-code, `pi/`: @mariozechner/pi-coding-agent)."""
 
 
 @dataclass
