@@ -1,4 +1,4 @@
-"""The start of a session beside other programs in the same run: first frame, first word, processor time, memory.
+"""The start of a session next to other programs in the same run: first frame, first word, processor time, memory.
 
 `RUNDRY_RIVALS` is a folder in which `npm install` put them: codex/ (@openai/codex), claude/ (@anthropic-ai/claude-code)
 and pi/ (@mariozechner/pi-coding-agent). Those that are not there are left out; all take turns, five times.
@@ -31,7 +31,7 @@ TYPED = "qzx"
 ABOUT = """Each program starts in the same folder and against the same server, which answers one word. "First word" is
 from the launch to the word on the screen; the message is typed as soon as keys show. Processor time and memory are
 those of all processes of the program, 4 s after its start. `RUNDRY_RIVALS` names the folder into which `npm install`
-put each of them (`codex/`: @openai/codex, `claude/`: @anthropic-ai/claude-code, `pi/`: @mariozechner/pi-coding-agent)."""
+put each of them: `codex/` @openai/codex, `claude/` @anthropic-ai/claude-code, `pi/` @mariozechner/pi-coding-agent."""
 
 
 @dataclass
