@@ -78,6 +78,7 @@ def why_forbidden(parts: Sequence[str]) -> str | None:
     return None
 
 
+@lru_cache(maxsize=1 << 16)
 def is_secret(name: str) -> bool:
     """Return whether a file of this name usually contains a password or a key."""
     name = folded_name(name)

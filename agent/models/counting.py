@@ -129,8 +129,10 @@ def _count(encoding: str, text: str) -> int:
     key = hash((encoding, len(text), text))
     with _COUNTING:
         found = _counts.pop(key, None)
-    if found is None:
-        found = _encode(encoding)(text)
+        if found is not None:
+            _counts[key] = found
+            return found
+    found = _encode(encoding)(text)
     with _COUNTING:
         _counts[key] = found
         if len(_counts) > _REMEMBERED:

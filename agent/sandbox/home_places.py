@@ -103,15 +103,18 @@ def home_places(env: Mapping[str, str], ws: Path) -> list[Path]:
     `ws`: the workspace, whose virtual environment names its interpreter.
     """
     found: dict[Path, None] = {}
+    own_homes = homes()
     for path in (
-        *_documented(env),
+        *_documented(env, own_homes),
         *_of_variables(env),
         *_of_search_path(env),
         *_of_git(env, ws),
         *_of_environments(ws),
     ):
+        if not exists(path):  # most of them: to follow a path costs ten times as much
+            continue
         real = followed(path)
-        if real is not None and exists(real) and not _contains_a_home(real):
+        if real is not None and not _contains_a_home(real, own_homes):
             found[Path(os.path.normpath(path))] = None
             found[real] = None
     return list(found)
@@ -153,7 +156,8 @@ def caches_to_make() -> list[Path]:
 def installations_of(program: Path) -> list[Path]:
     """Return the installations of which a program and the one to which it links are a part: prefixes, environments."""
     folders = (program.parent, real_path(program).parent)
-    return [place for folder in folders for place in _installation(folder) if not _contains_a_home(real_path(place))]
+    own_homes, places = homes(), [place for folder in folders for place in _installation(folder)]
+    return [place for place in places if not _contains_a_home(real_path(place), own_homes)]
 
 
 def secrets_in(places: Iterable[Path]) -> list[Path]:
@@ -170,22 +174,22 @@ def _is_hidden_file(entry: os.DirEntry[str]) -> bool:
     return is_secret(entry.name) and not entry.name.endswith(_CERTIFICATE) and entry.is_file()
 
 
-def _contains_a_home(path: Path) -> bool:
-    return path in _HOMES or any(home.is_relative_to(path) for home in homes())
+def _contains_a_home(path: Path, own_homes: Iterable[Path]) -> bool:
+    return path in _HOMES or any(home.is_relative_to(path) for home in own_homes)
 
 
-def _documented(env: Mapping[str, str]) -> Iterator[Path]:
+def _documented(env: Mapping[str, str], own_homes: Iterable[Path]) -> Iterator[str]:
     table = _table()
-    for home in dict.fromkeys((Path.home(), *homes())):
+    for home in dict.fromkeys((Path.home(), *own_homes)):
         settings = table.unless_it_holds_a_secret
         for names in (*table.home.values(), settings.home):
-            yield from (home / name for name in names)
+            yield from (f"{home}/{name}" for name in names)
         for kind, usual in _XDG.items():
             names = {"config": table.config, "data": table.data, "state": table.state, "cache": table.cache}[kind].names
             names = [*names, *settings.config] if kind == "config" else names
             given = Path(env.get(f"XDG_{kind.upper()}_HOME", ""))
             for base in {home / usual, *([given] if given.is_absolute() else [])}:
-                yield from (base / name for name in names)
+                yield from (f"{base}/{name}" for name in names)
 
 
 def _of_variables(env: Mapping[str, str]) -> Iterator[Path]:

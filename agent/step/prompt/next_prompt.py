@@ -94,10 +94,13 @@ def seconds_to_read(ctx: RunContext, work: str | None, tools: Sequence[ToolSpec]
     """
     model = ctx.models.current
     speed = reading_speed(model)
-    messages = ctx.facts.conversation(work).current()
-    system = next((m.text for m in messages if m.role == "system"), "")
-    seconds = model.count(messages, tools) / speed if speed else 0.0
-    return ctx.prompts.seconds_to_read(model.name, system, len(tools), seconds)
+    conversation = ctx.facts.conversation(work)
+    system = next((m.text for m in conversation.messages if m.role == "system"), "")
+
+    def estimate() -> float:
+        return model.count(conversation.current(), tools) / speed if speed else 0.0
+
+    return ctx.prompts.seconds_to_read(model.name, system, len(tools), estimate)
 
 
 def reading_speed(model: Model) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,11 +42,16 @@ class PromptLimits:
         self._measured.add(model)
         return is_first
 
-    def seconds_to_read(self, model: str, system: str, tools: int, seconds: float) -> float:
+    def seconds_to_read(self, model: str, system: str, tools: int, estimate: Callable[[], float]) -> float:
         """Return the seconds for the first prompt with this beginning. Later ones do not change them, and so not how
         the beginning is shortened: the server has it in its cache.
+
+        `estimate`: returns the seconds for this prompt; it is called once for a beginning.
         """
-        return self._seconds.setdefault((model, system, tools), seconds)
+        key = (model, system, tools)
+        if key not in self._seconds:
+            self._seconds[key] = estimate()
+        return self._seconds[key]
 
     def quickly_read(self, model: str, speed: float | None, seconds: float) -> int | None:
         """Return the tokens that the server reads in this time, at its first known speed, so that later tries are shown
