@@ -17,6 +17,8 @@ _LEAST_READ, _LEAST_WRITTEN = 48, 24
 """Minimum tokens of a prompt and an answer in a call whose speed is measured."""
 _CHANGE = 0.25
 """Share by which a speed must change before it is stored again."""
+_OFTEN = 60.0
+"""Seconds between two writes of changed speeds: a server whose speed varies would cost a write for each answer."""
 
 
 class OwnServer:
@@ -29,6 +31,8 @@ class OwnServer:
         """Tokens per second, newest measurement, or None if not measured."""
         self.write = None if served is None else served.write_speed
         self._remembered = self.read, self.write
+        self._stored = float("-inf")
+        """When this run stored a speed, in monotonic time."""
 
     def known(self, served: ServedFacts) -> ServedFacts:
         """Return what is known about the model with the newest speeds."""
@@ -48,8 +52,10 @@ class OwnServer:
         if written >= _LEAST_WRITTEN and writing > 0:
             self.write = written / writing
         before = self._remembered
-        if _differs(self.read, before[0]) or _differs(self.write, before[1]):
-            self._remembered = self.read, self.write
+        is_new = (self.read is not None and before[0] is None) or (self.write is not None and before[1] is None)
+        is_due = is_new or ended - self._stored >= _OFTEN
+        if is_due and (_differs(self.read, before[0]) or _differs(self.write, before[1])):
+            self._remembered, self._stored = (self.read, self.write), ended
             learn(self._server, self._model, self._env, read_speed=self.read, write_speed=self.write)
 
     def remember_format(self, form: EditFormat) -> None:

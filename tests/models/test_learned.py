@@ -7,10 +7,15 @@ import os
 import stat
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from rundry.agent.models.lanes.timer import Timer
 from rundry.agent.models.learned import MOST, Learned, learn, learned
+from rundry.agent.models.own_server import OwnServer
+from rundry.agent.protocol import Tokens
 
 SERVER = "http://127.0.0.1:8080/v1"
 
@@ -126,3 +131,17 @@ def test_two_processes_that_learn_at_once_lose_nothing(env):
     both = [subprocess.Popen([sys.executable, "-c", code, name], env={**os.environ, **env}) for name in ("a", "b")]
     assert [process.wait(120) for process in both] == [0, 0]
     assert len(learned(SERVER, "qwen", env).refused) == 80
+
+
+def test_a_speed_that_varies_is_stored_at_most_once_a_minute(env):
+    server = OwnServer(SERVER, "qwen", env, None)
+
+    def answered(seconds: float, ended: float) -> float | None:
+        timer = SimpleNamespace(sent=ended - seconds - 1, first=ended - 1)
+        server.measure(Tokens(1_000, 100), cast(Timer, timer), ended)
+        return learned(SERVER, "qwen", env).read_speed
+
+    assert answered(1.0, 10.0) == 1_000
+    assert answered(2.0, 20.0) == 1_000 and server.read == 500
+    assert answered(2.0, 69.0) == 1_000
+    assert answered(2.0, 71.0) == 500

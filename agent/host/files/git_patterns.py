@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -46,11 +47,12 @@ def is_pattern(line: str) -> bool:
     return _compiled(line) is not None
 
 
+@lru_cache(maxsize=4_096)
 def _compiled(line: str) -> Sequence[GitIgnoreSpecPattern] | None:
     from pathspec import GitIgnoreSpec
 
     try:
-        return list(GitIgnoreSpec.from_lines([with_plain_brackets(line)]).patterns)
+        return tuple(GitIgnoreSpec.from_lines([with_plain_brackets(line)]).patterns)
     except ValueError:
         return None
 

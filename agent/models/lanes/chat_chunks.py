@@ -151,7 +151,8 @@ class ChatReader:
             self._answer.usage_so_far |= chat_usage(chunk.usage)
         else:
             for usage in (chunk.usage, chunk.x_groq.usage if chunk.x_groq else None):
-                self._answer.usage |= chat_usage(usage)
+                if usage is not None:
+                    self._answer.usage |= chat_usage(usage)
         if chunk.cost is not None:  # OpenCode Zen reports the cost in a last chunk of its own
             self._answer.usage |= ReportedUsage(usd=cost_in({"cost": chunk.cost}))
         if chunk.prompt_progress is not None:

@@ -1,10 +1,12 @@
 """Find out which changed files can no longer be parsed: Python, JSON and TOML. Nothing of them is executed.
 
-Python's compiler, which can crash on deep nesting, runs in a process of its own (`parse_process.py`).
+Python's compiler, which can crash on deep nesting, runs in a process of its own (`parse_process.py`). It waits for the
+files of later steps: to start it takes longer than to parse most files.
 """
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 import re
 import sys
@@ -14,10 +16,11 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from ...host.plain_files import read_plain
-from ...host.processes.processes import run_process
 from ...host.terminal_text import plain
 from ...protocol import Problem
 from ...protocol.text.shorten_text import end_cut
+from ...shell.helper_process import HelperProcess, ParseFailed
+from . import parse_process
 from .project_tools import folders_above
 from .read_problems import LONGEST_MESSAGE, FileVersions
 
@@ -31,7 +34,8 @@ _PYTHON_OF = {
     ".venv/pyvenv.cfg": re.compile(r"(?m)^version(?:_info)?\s*=\s*(\d+\.\d+)"),
 }
 """Files that name the Python of a project."""
-_OUTPUT = 1_000_000
+_MOST_KEPT = 200_000
+"""Characters of files after which the process is ended, because it keeps the memory that they took."""
 
 
 class Parsed(msgspec.Struct):
@@ -51,22 +55,24 @@ async def parse_problems(root: Path, changed: Mapping[str, FileVersions], second
     ]
     if not sent:
         return []
-    done = await run_process(
-        [sys.executable, "-I", "-S", "-W", "ignore", str(Path(__file__).with_name("parse_process.py"))],
-        cwd=Path("/"),
-        env={},
-        timeout=seconds,
-        stdin=msgspec.json.encode(sent),
-        limit=_OUTPUT,
-        separate_errors=True,
-    )
     try:
-        found = msgspec.json.decode(done.output, type=list[Parsed])
-    except msgspec.DecodeError:  # it crashed on the file, or was too slow
+        async with asyncio.timeout(seconds):
+            answer = await asyncio.to_thread(_parsed, msgspec.json.encode(sent).decode())
+        found = msgspec.json.decode(answer, type=list[Parsed])
+    except (ParseFailed, TimeoutError, msgspec.DecodeError):  # it crashed on the file, or was too slow
         return []
     return [
         Problem(path=one.path, line=one.line, message=_shown(one.message), tool=_language(one.path)) for one in found
     ]
+
+
+def _parsed(sent: str) -> bytes:
+    """Return the answer of the process. Raises ParseFailed."""
+    try:
+        return _PARSER.ask(sent)
+    finally:
+        if len(sent) > _MOST_KEPT:
+            _PARSER.reset()
 
 
 def _shown(message: str) -> str:
@@ -99,3 +105,6 @@ def _is_newer(root: Path, path: str) -> bool:
             if version is not None and (int(version[1]), int(version[2])) > sys.version_info[:2]:
                 return True
     return False
+
+
+_PARSER = HelperProcess(parse_process.__name__)

@@ -1,14 +1,18 @@
-"""Parse files from standard input and print which of them fail. It is a program: `parse_files.py` starts it.
+"""Parse files and say which of them fail. It runs as a helper process: `parse_files.py` sends it the files.
 
-It gets JSON: path, content before (or null) and content now of each file, both as Latin-1.
+A text is JSON: path, content before (or null) and content now of each file, both as Latin-1.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 import tomllib
+
+from ...shell.helper_process import serve_helper
+
+LONGEST = 3.0
+"""Seconds of processor time for the files of one step."""
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
@@ -38,15 +42,15 @@ def problem(path: str, data: bytes) -> tuple[int, str] | None:
     return None
 
 
-def main() -> None:
-    """Read the files, and print the problems of those that could be parsed before, or are new."""
+def _answer(text: str) -> bytes:
+    """Return the problems of those files that could be parsed before, or are new."""
     found = list[dict[str, object]]()
-    for path, before, now in json.load(sys.stdin):
+    for path, before, now in json.loads(text):
         why = problem(path, now.encode("latin-1"))
         if why is not None and (before is None or problem(path, before.encode("latin-1")) is None):
             found.append({"path": path, "line": why[0], "message": why[1]})
-    json.dump(found, sys.stdout)
+    return json.dumps(found).encode()
 
 
 if __name__ == "__main__":
-    main()
+    serve_helper(_answer, seconds=LONGEST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -74,6 +75,8 @@ def _nearest(tools: ToolContext, paths: Sequence[str]) -> list[tuple[str, str]]:
 
 def _is_usable(tools: ToolContext, file: str) -> bool:
     """Return whether this is a file of the project itself: no link out of it, not ignored, and not denied."""
+    if not os.path.lexists(tools.workspace.at(file)):  # nearly always, and to resolve a path costs ten times as much
+        return False
     try:
         real = tools.workspace.resolve(file)
     except PathRefused:

@@ -1,21 +1,44 @@
-"""Our own time per step of a goal run over 1,000 files: what is left of a step without litellm's call and the check."""
+"""Our own time per step of a goal run over 1,000 files: what is left of a step without model, tool call and check.
+
+Every other step edits. A value is the mean of the medians of both kinds, because a median of all is one of them.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from fakes.in_process.headless_run import Played, play
+import aiohttp
+from fakes.in_process.headless_run import spec_of
 from fakes.project import make_project
 
-from rundry.agent.protocol import Budget, ModelSpec, Predicates
+from rundry.agent.journal.journal import Journal
+from rundry.agent.protocol import Budget, ModelSpec, Predicates, Stamped, event_name
+from rundry.agent.run.process.in_process import run_in_process
 
-from ..bare import answer, load_litellm
 from ..serving import serving
 from ..table import Row, middle
 
 FILES = 1_000
 STEPS = 40
+LIMIT = 4.0
+
+
+class _Step(NamedTuple):
+    """Milliseconds of one step."""
+
+    whole: float
+    call: float
+    """From admitted to charged."""
+    tool: float
+    """From the call until its result, with the gate."""
+    check: float
+    """With its layer."""
+    processor: float
+    """Processor time of this process, without the call and the check."""
 
 
 async def measure(folder: Path) -> list[Row]:
@@ -28,40 +51,44 @@ async def measure(folder: Path) -> list[Row]:
     make_project(project)
     turns = [_turn(i) for i in range(STEPS)]
     with serving({"turns": turns + turns, "then": {"text": "ok"}}, folder) as server:
-        ran = await _run(folder, project, server.base_url)
-        requests = server.requests()
-        assert len(requests) >= STEPS, ran.story()
-        litellm = load_litellm()
-        calls: list[float] = []
-        for request in requests[:STEPS]:
-            body = request["body"]
+        reads, edits = await _run(folder, project, server.base_url)
+        requests = server.requests()[:STEPS]
+        assert len(requests) == STEPS
+        bare = await _bare_call(server.base_url, [request["body"] for request in requests])
+    call = _both(reads, edits, "call")
+    own = [_own(steps, bare) for steps in (reads, edits)]
+    return [
+        Row(f"own time per step, {FILES:,} files", sum(own) / 2, "ms", limit=LIMIT),
+        Row("  of a step that reads a file", own[0], "ms"),
+        Row("  of a step that edits one", own[1], "ms"),
+        Row("  the tool call in it, with the gate", _both(reads, edits, "tool"), "ms"),
+        Row("  its processor time, with the tool call", _both(reads, edits, "processor"), "ms"),
+        Row("  a whole step", _both(reads, edits, "whole"), "ms"),
+        Row("  the model's call in it", call, "ms", bare, "a bare aiohttp client, same request"),
+        Row("  the check in it", _both(reads, edits, "check"), "ms"),
+    ]
+
+
+def _own(steps: Sequence[_Step], bare: float) -> float:
+    """What is left. A call counts as the model's for as long as a bare client needs."""
+    rest = middle([one.whole - one.call - one.tool - one.check for one in steps])
+    return rest + max(0.0, middle([one.call for one in steps]) - bare)
+
+
+def _both(reads: Sequence[_Step], edits: Sequence[_Step], what: str) -> float:
+    return sum(middle([getattr(one, what) for one in steps]) for steps in (reads, edits)) / 2
+
+
+async def _bare_call(base_url: str, bodies: Sequence[dict[str, Any]]) -> float:
+    """The middle time of these requests, each with its whole answer."""
+    times = list[float]()
+    async with aiohttp.ClientSession() as session:
+        for body in bodies:
             began = time.monotonic()
-            await answer(litellm, server.base_url, body["messages"], tools=body["tools"], max_tokens=body["max_tokens"])
-            calls.append(time.monotonic() - began)
-    whole, check, made = (middle(column) for column in zip(*_steps(ran), strict=True))
-    call = middle(calls)
-    own = middle([w - c - m for w, c, m in _steps(ran)]) + max(0.0, made - call)
-    return [
-        Row(f"own time per step, {FILES:,} files", 1000 * own, "ms", limit=15),
-        Row("  a whole step", 1000 * whole, "ms"),
-        Row("  the model's call in it", 1000 * made, "ms", 1000 * call, "bare litellm, same request"),
-        Row("  the check in it", 1000 * check, "ms"),
-    ]
-
-
-def _steps(ran: Played) -> list[tuple[float, float, float]]:
-    """Of each step but the last: all of it, its check, its call (from admitted to charged), seconds."""
-    kinds = ("step_started", "call_admitted", "charged", "check_started", "check_finished")
-    at = {kind: {e["step"]: e["at"] for e in ran.of(kind)} for kind in kinds}
-    return [
-        (
-            at["step_started"][step + 1] - began,
-            at["check_finished"][step] - at["check_started"][step],
-            at["charged"][step] - at["call_admitted"][step],
-        )
-        for step, began in at["step_started"].items()
-        if step + 1 in at["step_started"]
-    ]
+            async with session.post(f"{base_url}/chat/completions", json=body) as answer:
+                await answer.read()
+            times.append(1000 * (time.monotonic() - began))
+    return middle(times)
 
 
 def _turn(step: int) -> dict[str, object]:
@@ -73,15 +100,42 @@ def _turn(step: int) -> dict[str, object]:
     return {"text": "I read.", "calls": [{"name": "read_file", "arguments": {"path": path}}]}
 
 
-async def _run(folder: Path, project: Path, base_url: str) -> Played:
+async def _run(folder: Path, project: Path, base_url: str) -> tuple[list[_Step], list[_Step]]:
+    """The steps that read, and those that edit."""
     runs = folder / "runs"
     runs.mkdir(mode=0o700)
-    return await play(
-        runs,
+    spec = spec_of(
         None,
         project,
         model=ModelSpec(name="openai/fake", api_base=base_url, context=400_000),
         budget=Budget(steps=STEPS, tokens=None, usd=None, seconds=None),
         predicates=Predicates(until=["test -f never"]),
         on_stall="stop",
+    )
+    path = runs / f"{spec.run_id}.db"
+    Journal.create(path, spec).close()
+    at: defaultdict[str, dict[int, tuple[float, float]]] = defaultdict(dict)
+
+    def see(stamped: Stamped) -> None:
+        if stamped.step is not None:
+            at[event_name(type(stamped.event))][stamped.step] = (1000 * stamped.at, 1000 * time.process_time())
+
+    await run_in_process(path, on_event=see)
+    found = [_step(at, step) for step in at["step_started"] if step + 1 in at["step_started"]]
+    assert len(found) == STEPS - 1
+    return found[0::2], found[1::2]
+
+
+def _step(at: dict[str, dict[int, tuple[float, float]]], step: int) -> _Step:
+    def between(first: str, last: str, clock: int = 0, after: int = 0) -> float:
+        return at[last][step + after][clock] - at[first][step][clock]
+
+    return _Step(
+        whole=between("step_started", "step_started", after=1),
+        call=between("call_admitted", "charged"),
+        tool=between("tool_called", "tool_finished"),
+        check=between("check_started", "check_finished"),
+        processor=between("step_started", "step_started", 1, 1)
+        - between("call_admitted", "charged", 1)
+        - between("check_started", "check_finished", 1),
     )
