@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .extend.telemetry.export_spans import otlp_lines
     from .extend.telemetry.span_target import target_of as otel_target
     from .gate.cuts import apply_cut_hunks, cut_hunks, finer_cuts
+    from .gate.rules import rule_text
     from .gate.shown_effects import entry_diff
     from .gate.text_diff import compare_contents
     from .gate.three_way_merge import merge
@@ -111,7 +112,7 @@ if TYPE_CHECKING:
     from .settings.trusted_choices import FileTrust, file_trust, is_own_journal, require_own_journal
     from .state.common.await_facts import Await
     from .state.common.manual_facts import Background
-    from .state.common.void_end import changed_since_words, end_word, void_words
+    from .state.common.void_end import CHAT_ENDED, changed_since_words, end_word, is_ended_chat, void_words
     from .state.facts.change_log import RecordedChange
     from .state.facts.checkpoint import facts_of, last_end
     from .state.facts.reached_limit import limit_in, reached_limit

@@ -84,6 +84,7 @@ def test_lists_reports_and_exports_say_that_the_newest_judged_run_is_void(tmp_pa
     (root / "calc.py").write_text("2\n")
     line, older = newest_as_of_now(list_runs(runs))
     assert (line.is_void, line.changed_since, line.complete, line.evidence) == (True, ["calc.py"], False, "")
+    assert line.why_void == "was done, files changed since"
     assert (older.is_void, older.complete) == (False, True), "a later run changed its files"
     told = report(runs, 10_000, line.started)
     assert {each.reason: each.runs for each in told.exits} == {"void": 1, "done": 1}

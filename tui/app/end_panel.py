@@ -12,7 +12,16 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from rundry.agent import RundryError, RunEnded, ViewState, as_of_now, end_word, held_words
+from rundry.agent import (
+    CHAT_ENDED,
+    RundryError,
+    RunEnded,
+    ViewState,
+    as_of_now,
+    end_word,
+    held_words,
+    is_ended_chat,
+)
 
 from ..control.end_words import (
     JOBS_ENDED,
@@ -88,7 +97,8 @@ class EndPanel(Widget, can_focus=True):
     def show(self, *, may_focus: bool) -> None:
         """Show the end of the run, or nothing while it runs. `may_focus`: a new end takes the focus."""
         ended = self._as_of_now(self._controller.state.outcome)
-        wanted = ended is not None and self._controller.begun
+        is_resuming = self._controller.link.runner_state() == "warming"
+        wanted = ended is not None and self._controller.begun and not is_resuming
         if not wanted:
             if self.has_focus:
                 self.post_message(Left())
@@ -210,9 +220,12 @@ class EndPanel(Widget, can_focus=True):
     def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:
         sign, meaning = sign_of(ended)
         style = (palette.verdict_good if meaning == "good" else palette.verdict_bad) + Style(bold=True)
-        head, indent = f"{sign} {end_word(ended)}", 0 if self.size.width < _NARROW else _FIELD
+        word, detail = end_word(ended), verdict_words(ended, state)
+        if is_ended_chat(state.loop, ended):
+            sign, style, (word, detail) = "~", palette.bright, CHAT_ENDED
+        head, indent = f"{sign} {word}", 0 if self.size.width < _NARROW else _FIELD
         head = head.ljust(indent) if len(head) < indent else f"{head}  "
-        return [(head, style), (verdict_words(ended, state), Style.null())]
+        return [(head, style), (detail, Style.null())]
 
     def _key_rows(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
         indent, row = 0 if self.size.width < _NARROW else _FIELD, list[Run]()

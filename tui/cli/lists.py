@@ -49,7 +49,7 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
     if not found:
         _say("no runs yet")
     for depth, run in as_tree(found):
-        ended = "void" if run.is_void else run.reason or run.state
+        ended = "void" if run.is_void else "ended" if run.is_ended_chat else run.reason or run.state
         grade = "" if run.grade in ("", "none") else run.grade.replace("_", " ")
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
         fork = f"fork of {run.forked_from}  " if run.forked_from else ""
@@ -58,7 +58,8 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         branch = f"{'   ' * (depth - 1)}└─ " if depth else ""
         held = f"{held_words(run.held)}  " if run.held.cut_calls else ""
         staged = f"{plural(run.staged, 'file')} staged  " if run.staged else ""
-        facts = staged + verified + held + tries + fork
+        void = f"{run.why_void}  " if run.is_void else ""
+        facts = void + staged + verified + held + tries + fork
         about = cells_cut(branch + one_line(run.error or facts + title_of(run.task)), _ABOUT)
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {grade:<8} {plural(run.steps, 'step'):>9}  {about}")
     return 0

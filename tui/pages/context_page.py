@@ -11,6 +11,7 @@ from rundry.agent import plural, short
 
 from ..text.shorten_cells import cells_cut, cells_fit
 from ..text.show_text import one_line, show
+from ..text.wrap_lines import wrapped
 from .page_size import inner_width
 from .text_page import PageDialog
 
@@ -43,6 +44,10 @@ class ContextScreen(PageDialog):
             style = "$bright" if message.writer == "you" else "$dim"
             writer = (cells_fit(one_line(message.tool or message.writer), _WRITER), style)
             first, *more = show(message.text).split("\n")
+            rest = list[str]()
+            if message.writer == "summary":
+                first, *rest = wrapped(first, room)
             yield Content.assemble((f"{short(message.tokens):>{_TOKENS}} ", "$dim"), writer, cells_cut(first, room))
             if message.writer == "summary":
-                yield Content("\n".join(more))  # it wraps
+                lead = " " * (_TOKENS + 1 + _WRITER)
+                yield from (Content(lead + row) for line in [*rest, *more] for row in wrapped(line, room))

@@ -66,6 +66,7 @@ class SessionPicker(Picker[RunLine]):
             (cost.rjust(COST), "$dim"),
             *((one_line(each), "$dim") for each in where),
             "  ",
+            *([(f"{run.why_void}  ", "$dim")] if run.is_void else []),
             *([(f"{plural(run.staged, 'file')} staged  ", "$needs-you")] if run.staged else []),
             Content.styled(one_line(run.error or title_of(run.task)), "$foreground"),
         )
@@ -171,6 +172,8 @@ def state_of(run: RunLine) -> str:
     """Return `done`, `budget` and so on for an ended run, `void` if that does not hold any more; else its state."""
     if run.is_void:
         return "void"
+    if run.is_ended_chat:
+        return "ended"
     return run.reason.words if run.reason is not None and run.state == "ended" else run.state
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from rundry.agent import Hook, McpServer, Setting, clock
+from rundry.agent import Hook, McpServer, Rule, Setting, clock, rule_text
 
 from ..text.show_text import one_line
 
@@ -17,6 +17,8 @@ def shown_value(name: str, value: object) -> str:
         return clock(value)
     if name == "hooks":
         return one_line("; ".join(f"{hook.on}: {hook.command}" for hook in cast("list[Hook]", value)))
+    if name == "rules":
+        return one_line("; ".join(map(rule_text, cast("list[Rule]", value))))
     if name == "mcp":
         return one_line(", ".join(server.name for server in cast("list[McpServer]", value)))
     if isinstance(value, list):

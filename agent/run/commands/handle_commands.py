@@ -212,7 +212,7 @@ async def _act_for_user(
         case TakeWheel():
             return await take_control(run)
         case GiveWheel(note=note):
-            return await return_control(run, note)
+            return await _return_control(run, command_id, note)
         case Act():
             return await act(run, command)
         case StopCommand(name=name):
@@ -223,6 +223,13 @@ async def _act_for_user(
                 Prompted(kind="background", text=f"The person ended `{name}`, which ran in the background.")
             )
             return None
+
+
+async def _return_control(run: LiveRun, command_id: int, note: str) -> str | None:
+    """Return control to the model. In a chat a note is a message: it is shown, and the model answers it."""
+    is_message = run.facts.spec.loop is LoopKind.CHAT and bool(note.strip())
+    refused = await return_control(run, "" if is_message else note)
+    return refused or (_queue(run, command_id, Say(text=note)) if is_message else None)
 
 
 def _handle_search_command(finder: Finder | None, pool: Pool, facts: RunFacts, command: FinderCommand) -> str | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...protocol import Outcome, Reason, RunEnded, Undone, exit_code
+from ...protocol import LoopKind, Outcome, Reason, RunEnded, Undone, exit_code
 from ...protocol.text.counts import plural
 
 if TYPE_CHECKING:
@@ -51,6 +51,15 @@ def changed_since_words(paths: Sequence[str]) -> str:
     """Return `calc.py and 2 more were changed since`."""
     more = f", {paths[1]}" if len(paths) == 2 else f" and {len(paths) - 1} more" if len(paths) > 2 else ""
     return f"{paths[0]}{more} {_were(len(paths))} changed since"
+
+
+CHAT_ENDED = ("ended", "you ended the chat")
+"""Word and detail of the end of a chat by its person, which is not a failure."""
+
+
+def is_ended_chat(loop: LoopKind | None, ended: RunEnded | Outcome) -> bool:
+    """Return whether the end only says that the person ended a chat."""
+    return loop is LoopKind.CHAT and ended.reason is Reason.USER and not void_words(ended)
 
 
 def _were(count: int) -> str:

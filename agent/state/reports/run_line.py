@@ -118,6 +118,18 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
         return self.undone_since > 0 or bool(self.changed_since)
 
     @property
+    def is_ended_chat(self) -> bool:
+        """Whether it is a chat that its person ended, which is not a failure."""
+        return self.loop == LoopKind.CHAT and self.state == "ended" and self.reason is Reason.USER
+
+    @property
+    def why_void(self) -> str:
+        """What the outcome was, and why it does not hold: work that somebody continued is not broken."""
+        if not self.is_void or self.reason is None:
+            return ""
+        return f"was {self.reason.words}, {'undone' if self.undone_since else 'files changed'} since"
+
+    @property
     def is_finished(self) -> bool:
         """Whether nothing is left to resume: the work is complete, or the run was refused before it began.
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from ..facts.conversation import main_conversation
+from ..view.show.titles import call_title
 from .context_costs import estimated_tokens
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
-    from ...protocol import Message
+    from ...protocol import Message, ToolCall
 
 
 Writer = Literal["system", "summary", "you", "rundry", "model", "tool"]
@@ -56,7 +59,15 @@ def sent_messages(journal: Journal) -> list[SentMessage]:
 
 
 def _text(message: Message) -> str:
-    return message.text or ", ".join(call.tool for call in message.calls)
+    return message.text or ", ".join(_title(call) for call in message.calls)
+
+
+def _title(call: ToolCall) -> str:
+    """Return `run pytest -q`: the call as the transcript names it."""
+    try:
+        return call_title(call.tool, msgspec.json.decode(call.arguments))
+    except msgspec.DecodeError:
+        return call.tool
 
 
 def _tokens(message: Message) -> int:

@@ -30,7 +30,8 @@ def test_a_file_is_edited_in_the_persons_editor_and_the_model_hears_of_it(home: 
             terminal.wait_for("unchanged")
             terminal.send("/control the sign was wrong\r")
             terminal.wait_for("you returned control to the model")
-            terminal.send("go on\r")
             told = server.wait_requests(2)[1].text
+            terminal.wait_for("the sign was wrong")
+            terminal.wait_for("I see")
             assert "the sign was wrong" in told
             assert "+    return a + b" in told

@@ -16,6 +16,7 @@ from painted import shows, until
 from rundry.agent import (
     Evidence,
     ItemFailed,
+    LoopKind,
     PlanChanged,
     Reason,
     RunEnded,
@@ -165,6 +166,26 @@ def test_a_commit_holds_the_files_of_the_run_alone(tmp_path: Path):
     message = git("log", "-1", "--format=%B")
     assert len(message.splitlines()[0]) <= 72
     assert "Rundry-Run: r1" in message
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
+async def test_a_chat_that_its_person_ended_is_not_shown_as_a_failure(size: tuple[int, int]):
+    stage = Stage()
+    async with stage.app.run_test(size=size) as pilot:
+        stage.play(started(loop=LoopKind.CHAT), StepStarted(number=1), ended(Reason.USER, "you stopped it"))
+        text = await shows(pilot, "⏎ next task")
+        assert "~ ended" in text and "you ended the chat" in text
+        assert "✗" not in text and "not complete" not in text
+
+
+async def test_the_end_is_not_shown_while_the_run_is_resumed():
+    stage = Stage()
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        stage.play(started(), StepStarted(number=1), ended(Reason.USER, "stopped"))
+        await shows(pilot, "⏎ next task")
+        stage.link.state = "warming"
+        stage.screen.refresh_view()
+        await until(pilot, lambda: "⏎ next task" not in stage.text())
 
 
 async def test_what_was_committed_is_not_offered_for_a_commit_again(tmp_path: Path):

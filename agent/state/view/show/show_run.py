@@ -33,6 +33,7 @@ from ....protocol import (
     result_words,
 )
 from ....protocol.text.counts import duration, first_names, plural
+from ...common.void_end import CHAT_ENDED, is_ended_chat
 from ...search.finder_facts import FinderFacts
 from .change_blocks import add, end_all_blocks, note, text_digest
 from .short_numbers import clock, money, short
@@ -165,10 +166,12 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     if words := result_words(event.evidence, event.approved_by):
         note(state, stamped, f"evidence: {words}")
     block = add(state, stamped, "outcome", text=text, title=f"{event.reason.words}  {event.detail}")
-    block.status = "passed" if event.complete else "failed"
-    block.right = "complete" if event.complete else "not complete"
-    if event.files_changed:
-        block.right += f", {plural(len(event.files_changed), 'file')} changed"
+    files = f"{plural(len(event.files_changed), 'file')} changed" if event.files_changed else ""
+    if is_ended_chat(state.loop, event):
+        block.title, block.right = "  ".join(CHAT_ENDED), files
+    else:
+        block.status = "passed" if event.complete else "failed"
+        block.right = ", ".join(filter(None, ["complete" if event.complete else "not complete", files]))
     block.seconds = event.seconds
     state.outcome = event
 
