@@ -8,6 +8,7 @@ from fakes.played_events import Script, proposal, started
 from fakes.views.reduced_state import ADMITTED, check, last, seen
 
 from rundry.agent import (
+    AwaitBegan,
     CheckStarted,
     ProposalDecided,
     ProposalRebased,
@@ -180,3 +181,12 @@ def test_messages_wait_in_order_and_leave_the_queue_when_they_are_sent_or_taken_
 def test_the_task_is_shown_once_although_two_events_have_it():
     state = seen(Said(text="fix the failing suite", kind="task"))
     assert [b.kind for b in state.blocks].count("task") == 1
+
+
+def test_what_a_person_is_asked_to_do_while_the_model_waits_is_shown_in_full():
+    what = "log in to the registry with `docker login ghcr.io`, then write `done` here, so that the push can begin"
+    state = seen(
+        ToolCalled(call_id="c1", tool="wait_for", arguments={"person": what}),
+        AwaitBegan(call_id="c1", what="person", name=what, counts=False),
+    )
+    assert [block.title or block.text for block in state.blocks][-1] == f"waiting for you: {what}"

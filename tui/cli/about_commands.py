@@ -100,7 +100,10 @@ def _print_skills(flags: Mapping[str, object], *, as_json: bool) -> int:
         print_json({"skills": [skill_data(one) for one in found.skills], "commands": list(found.commands)})
         return 0
     if not found.skills and not found.commands:
-        print("no skills and no slash commands: docs/how-to/skills-and-commands.md says where they go")
+        print(
+            "no skills and no slash commands: a skill is .agents/skills/NAME/SKILL.md, "
+            "a slash command .rundry/commands/NAME.md"
+        )
 
     def print_line(name: str, origin: str, state: str, about: str) -> None:
         print(f"{one_line(name):<{_NAME}}  {origin:<7}  {one_line(state)}{'  ' if about else ''}{about}")

@@ -11,7 +11,12 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("gate", "Set gate mode", "ask, effects, edits, auto, read", "shift+tab,alt+m", takes="[MODE]"),
     Action("stage", "Begin stage", "changes wait until /apply"),
     Action("apply", "Apply stage", "shows it first; or drops it", takes="[drop]"),
-    Action("deny", "Deny access", "to a path or a command, from now on", takes="path:GLOB"),
+    Action(
+        "deny",
+        "Deny access",
+        "to a path, a command or a host, from now on",
+        takes="path:GLOB | command:WORDS | host:HOST",
+    ),
     Action("allowed", "Show session rules", "what `{session}` allowed; revoke it"),
     Action("to_gate", "Focus gate", "or the board, in a search", "f2", hint="gate", typed=False),
     Action("board", "Toggle board", "in a search; else redraw the screen", "ctrl+l", hint="transcript"),

@@ -54,11 +54,12 @@ def sent_messages(journal: Journal) -> list[SentMessage]:
             case _:
                 pass
         tool = tools.get(message.call_id or "", "") if writer == "tool" else ""
-        found.append(SentMessage(writer, _text(message), _tokens(message), tool))
+        found.append(SentMessage(writer, message_text(message), _tokens(message), tool))
     return found
 
 
-def _text(message: Message) -> str:
+def message_text(message: Message) -> str:
+    """Return the text of a message; of an answer without text its calls."""
     return message.text or ", ".join(_title(call) for call in message.calls)
 
 

@@ -7,7 +7,7 @@ from textual.app import App
 
 from rundry.agent import SentMessage, ToolCall
 from rundry.agent.protocol import Message
-from rundry.agent.state.reports.sent_messages import _text
+from rundry.agent.state.reports.sent_messages import message_text
 from rundry.tui.pages.context_page import ContextScreen
 
 
@@ -27,6 +27,6 @@ async def test_each_row_of_a_summary_stands_below_its_first_one():
 def test_a_call_is_named_with_its_arguments():
     call = ToolCall("c1", "run_command", '{"command": "pytest -q"}')
     assert (
-        _text(Message(role="assistant", calls=[call, ToolCall("c2", "read_file", "not JSON")]))
+        message_text(Message(role="assistant", calls=[call, ToolCall("c2", "read_file", "not JSON")]))
         == "run pytest -q, read_file"
     )

@@ -103,7 +103,7 @@ class DialogHandlers:
         from ...pages.servers_page import McpScreen
 
         if not self._controller.state.mcp:
-            raise RundryError("this run has no MCP servers: docs/how-to/mcp.md says how to add one")
+            raise RundryError("this run has no MCP servers: write [mcp.servers.NAME] with a command into the config")
         self._services.open(McpScreen(self._controller.state))
 
     def _scope(self, argument: str) -> None:

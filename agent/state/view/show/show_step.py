@@ -175,6 +175,8 @@ def _await_began(state: ViewState, stamped: Stamped, event: AwaitBegan) -> None:
     index = state.at_call.get(event.call_id)
     if index is None:
         return
+    if event.what == "person":  # its row can be cut, and the person must read what they are to do
+        note(state, stamped, f"waiting for you: {event.name}")
     touch(state, index).right = ", ".join([*until_words(event, stamped.at), "/wake ends it"])
 
 
