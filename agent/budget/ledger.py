@@ -53,7 +53,9 @@ _MARGIN_OUT, _MARGIN_OUT_TOKENS = 0.25, 16
 _LEAST_SHARE = 0.25
 """Share of the cost by the price below which a reported cost is not the bill. Recorded bills are above 0.38 of it."""
 
-USAGE_EVENTS = (Charged, ChildSpent, Fault, HoldReleased, RunEnded, RunResumed, StepFinished, StepStarted)
+USAGE_EVENTS = frozenset[type[Event]](
+    (Charged, ChildSpent, Fault, HoldReleased, RunEnded, RunResumed, StepFinished, StepStarted)
+)
 """Events that change the usage of a limit."""
 
 

@@ -98,7 +98,7 @@ class SharedLedger:
 
     def on_event(self, stamped: Stamped) -> None:
         """Store what the run uses after each event that changes it."""
-        if isinstance(stamped.event, USAGE_EVENTS):
+        if type(stamped.event) in USAGE_EVENTS:
             self.note()
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import Literal, get_args
 
 import msgspec
@@ -33,6 +34,7 @@ class RecipeTraits(msgspec.Struct, frozen=True, kw_only=True):
     """It reports findings, which verifiers judge."""
 
 
+@cache
 def recipe_traits(recipe: Recipe | None) -> RecipeTraits:
     """Return the traits of a recipe, or of a search that a spec file defines."""
     match recipe:

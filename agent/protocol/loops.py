@@ -6,6 +6,7 @@ The decisions of a loop are in `agent/run/loops/`.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 
 import msgspec
 
@@ -106,6 +107,7 @@ class LoopTraits(msgspec.Struct, frozen=True, kw_only=True):
     """What that option says, for the error message about a missing one."""
 
 
+@cache
 def loop_traits(kind: LoopKind) -> LoopTraits:
     """Return the row of a loop kind."""
     match kind:

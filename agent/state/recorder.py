@@ -99,7 +99,7 @@ class Recorder:
             self._journal.note_spent(self._facts.ledger.counted(event, work), with_next=True)
         stamped = self._journal.append(event, step=step, work=work, durable=durable)
         if self._open.events is None:
-            self._publish(stamped)
+            self._publish([stamped])
         else:
             self._open.events.append(stamped)
         return stamped
@@ -111,9 +111,8 @@ class Recorder:
         )
         if self._open.events is not None:
             self._open.events += stamped
-            return
-        for one in stamped:
-            self._publish(one)
+        else:
+            self._publish(stamped)
 
     @contextmanager
     def together(self) -> Generator[None]:
@@ -131,8 +130,7 @@ class Recorder:
                 yield
         finally:
             commit.events = None
-        for stamped in recorded:
-            self._publish(stamped)
+        self._publish(recorded)
 
     def bound(self, step: int | None, work: str | None) -> StepEvents:
         """Return what records events with this step and this work."""
@@ -141,11 +139,18 @@ class Recorder:
     def _placed(self, event: Event) -> Event:
         return replace(event, staged=True) if self.stages and isinstance(event, FileChanged) else event
 
-    def _publish(self, stamped: Stamped) -> None:
-        self._facts.apply(stamped)
-        if self._work is None:
-            free_memory(self._journal, self._facts, stamped)
-        if isinstance(stamped.event, USAGE_EVENTS):
-            self._journal.note_spent(self._facts.ledger.counted())
-        for listener in (*self._own, *self._listeners):
-            listener(stamped)
+    def _publish(self, events: Sequence[Stamped]) -> None:
+        """Fold the events of one commit and pass them to the listeners, one after the other.
+
+        The usage is recorded once for all of them: before the listeners receive the last event that changes it.
+        """
+        usage = [stamped.seq for stamped in events if type(stamped.event) in USAGE_EVENTS]
+        last_usage = usage[-1] if usage else None
+        for stamped in events:
+            self._facts.apply(stamped)
+            if self._work is None:
+                free_memory(self._journal, self._facts, stamped)
+            if stamped.seq == last_usage:
+                self._journal.note_spent(self._facts.ledger.counted())
+            for listener in (*self._own, *self._listeners):
+                listener(stamped)

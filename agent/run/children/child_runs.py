@@ -374,7 +374,7 @@ class ChildRuns:
             hold.apply(stamped.event)
             if type(stamped.event) in LEDGER_EVENTS:
                 ledger.apply(stamped)
-            if isinstance(stamped.event, USAGE_EVENTS):
+            if type(stamped.event) in USAGE_EVENTS:
                 self._note_spent(child, ledger)
             elif isinstance(stamped.event, Waiting | Paused):
                 self._note_wait(child, stamped.event)

@@ -30,6 +30,8 @@ class _Step:
     item: Item
     work: str | None
     number: int
+    seconds: float | None
+    """Seconds that the work may take."""
     entries: list[Entry] = field(default_factory=list[Entry])
 
     def record(self, event: Event) -> None:
@@ -80,7 +82,7 @@ class ItemWorks:
     async def _by_worker(self, step: _Step, worker: Worker) -> WorkResult:
         try:
             with self._ctx.limits.running():
-                worked = await self._worked(worker, step.item)
+                worked = await self._worked(worker, step.item, step.seconds)
         except PersonInterrupted:
             await self._ends.ask(_End(step, None))
             return WorkResult(work=step.work, steps=1, interrupted=True)
@@ -97,11 +99,11 @@ class ItemWorks:
         await self._ends.ask(end)
         return WorkResult(work=step.work, steps=1)
 
-    async def _worked(self, worker: Worker, item: Item) -> ItemResult | None:
+    async def _worked(self, worker: Worker, item: Item, seconds: float | None) -> ItemResult | None:
         """Return the result, or None if the run's time ended first."""
         order = WorkItem(kind=item.kind, value=item.value, key=item.key, attempt=item.attempts + 1, source=item.source)
         try:
-            async with asyncio.timeout(self._ctx.limits.seconds_for_work()):
+            async with asyncio.timeout(seconds):
                 return await self._ctx.activity.interruptible(worker.work(order))
         except TimeoutError:
             return None
@@ -121,6 +123,7 @@ class _Begins(CommitBatch[Work, "_Step | Exhausted | None"]):
         begun: list[_Step | Exhausted | None] = []
         steps: list[_Step] = []
         is_roomy = no_room(self._ctx, len(requests)) is None
+        seconds = self._ctx.limits.seconds_for_work()
         for work in requests:
             if not is_roomy and (end := no_room(self._ctx, len(steps))) is not None:
                 begun.append(end)
@@ -128,7 +131,7 @@ class _Begins(CommitBatch[Work, "_Step | Exhausted | None"]):
             if (item := self._offered.pop(work.about, None)) is None:
                 begun.append(None)
                 continue
-            step = _Step(item, work.work, self._ctx.facts.step + len(steps) + 1)
+            step = _Step(item, work.work, self._ctx.facts.step + len(steps) + 1, seconds)
             step.record(WorkStarted(kind="item", about=step.item.key, attempt=step.item.attempts + 1))
             step.record(StepStarted(number=step.number))
             steps.append(step)

@@ -1,4 +1,4 @@
-"""Requests of one turn of the event loop are carried out together."""
+"""Requests of the same turns of the event loop are carried out together."""
 
 from __future__ import annotations
 
@@ -48,3 +48,19 @@ async def test_who_is_cancelled_before_their_turn_was_never_there():
     with pytest.raises(asyncio.CancelledError):
         await gone
     assert doing.together == [[2]]
+
+
+async def test_who_asks_while_answers_are_read_and_worked_joins_them():
+    """An answer that is there already is read in one turn and worked in the next."""
+    doing, loop = Doubling(), asyncio.get_running_loop()
+
+    async def answered(n: int, turns: int) -> int:
+        for _ in range(turns):
+            waiting = loop.create_future()
+            loop.call_soon(waiting.set_result, None)
+            await waiting
+        return await doing.ask(n)
+
+    assert await asyncio.gather(*(answered(n, turns=n) for n in range(4))) == [0, 2, 4, 6]
+    assert doing.together[0] == [0, 1], "each of these waits takes two turns: one to read, one to go on"
+    assert len(doing.together) == 2

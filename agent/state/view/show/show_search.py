@@ -133,8 +133,11 @@ def show_flights(state: ViewState, stamped: Stamped) -> None:
             state.progress.stop_all()
         case _:
             pass
-    flights = state.finder.flights.values()
-    state.activity = "running" if any(not is_paused_between_steps(state, flight) for flight in flights) else ""
+    flights = state.finder.flights
+    is_running = bool(flights)
+    if state.paused:
+        is_running = any(not is_paused_between_steps(state, flight) for flight in flights.values())
+    state.activity = "running" if is_running else ""
 
 
 def is_paused_between_steps(state: ViewState, flight: Flight) -> bool:
