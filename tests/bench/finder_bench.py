@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urldefrag, urljoin
+from typing import NamedTuple
 
 from fakes.in_process.headless_run import spec_of
 from fakes.killing.killed import TESTS, run_until
@@ -31,6 +31,7 @@ PAGES = 10_000
 WORKERS = 8
 SEEN = 1_000_000
 KILLS = 100
+ROUNDS = 5
 
 
 def measure(folder: Path) -> list[Row]:
@@ -38,13 +39,22 @@ def measure(folder: Path) -> list[Row]:
 
 
 def crawls(folder: Path) -> list[Row]:
-    """Against a bare client of the same library; three times each, in turn."""
-    bare, ours = list[float](), list[float]()
-    with _site(PAGES) as url:
-        for n in range(3):
-            bare.append(_timed([sys.executable, "-c", _BARE, f"{url}/page/0", str(WORKERS)]))
-            ours.append(_timed(_crawl_of(folder / f"crawl{n}.db", f"{url}/page/0", WORKERS)))
-    return [Row(f"crawl of {PAGES:,} pages", middle(ours), "s", middle(bare), "a bare aiohttp client", limit=1.5)]
+    """Against a bare client of the same library, each with its start; in turn.
+
+    A crawl of one page is the start alone: it shows what the pages cost.
+    """
+    bare, ours, start = list[_Took](), list[_Took](), list[_Took]()
+    with _site(PAGES) as url, _site(1) as single:
+        for n in range(ROUNDS):
+            bare.append(_took([sys.executable, "-m", "bench.bare_crawl", f"{url}/page/0", str(WORKERS), str(PAGES)]))
+            ours.append(_took(_crawl_of(folder / f"crawl{n}.db", f"{url}/page/0", WORKERS)))
+            start.append(_took(_crawl_of(folder / f"start{n}.db", f"{single}/page/0", WORKERS)))
+    client = "a bare aiohttp client"
+    return [
+        Row(f"crawl of {PAGES:,} pages", _wall(ours), "s", _wall(bare), client, limit=1.3),
+        Row("  processor time", _busy(ours), "s", _busy(bare), client),
+        Row("  of which the start: a crawl of one page", _busy(start), "s"),
+    ]
 
 
 def searchers(folder: Path) -> list[Row]:
@@ -134,10 +144,32 @@ def _crawl_of(journal: Path, url: str, workers: int, more: list[str] | None = No
     return [sys.executable, "-m", "fakes.killing.killed", str(journal), "0"]
 
 
-def _timed(command: list[str]) -> float:
-    began = time.monotonic()
+class _Took(NamedTuple):
+    """Seconds of a process and of those that it started."""
+
+    wall: float
+    busy: float
+    """Processor time."""
+
+
+def _took(command: list[str]) -> _Took:
+    before, began = os.times(), time.monotonic()
     subprocess.run(command, cwd=TESTS, check=True, stdout=subprocess.DEVNULL)
-    return time.monotonic() - began
+    wall, after = time.monotonic() - began, os.times()
+    user, system = after.children_user - before.children_user, after.children_system - before.children_system
+    return _Took(wall, user + system)
+
+
+def _wall(times: list[_Took]) -> float:
+    return middle([one.wall for one in times])
+
+
+def _busy(times: list[_Took]) -> float:
+    return middle([one.busy for one in times])
+
+
+def _timed(command: list[str]) -> float:
+    return _took(command).wall
 
 
 @contextmanager
@@ -149,39 +181,3 @@ def _site(pages: int) -> Iterator[str]:
             yield json.loads(process.stdout.readline())["url"]
         finally:
             process.terminate()
-
-
-_BARE = """
-import sys; from bench.finder_bench import bare; bare(sys.argv[1], int(sys.argv[2]))
-"""
-
-
-def bare(start: str, workers: int) -> None:
-    """The obvious solution: a queue, a set, and a number of tasks."""
-    import aiohttp
-    from selectolax.lexbor import LexborHTMLParser
-
-    async def crawl() -> None:
-        seen, queue = {start}, asyncio.Queue[str]()
-        queue.put_nowait(start)
-        async with aiohttp.ClientSession() as session:
-
-            async def work() -> None:
-                while True:
-                    url = await queue.get()
-                    async with session.get(url) as reply:
-                        body = await reply.read()
-                    for link in LexborHTMLParser(body).css("a[href]"):
-                        found = urldefrag(urljoin(url, link.attributes["href"] or ""))[0]
-                        if found not in seen:
-                            seen.add(found)
-                            queue.put_nowait(found)
-                    queue.task_done()
-
-            tasks = [asyncio.create_task(work()) for _ in range(workers)]
-            await queue.join()
-            for task in tasks:
-                task.cancel()
-        assert len(seen) == PAGES, len(seen)
-
-    asyncio.run(crawl())
