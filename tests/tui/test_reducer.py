@@ -92,7 +92,7 @@ def test_a_chats_budget_is_for_each_message():
     charged = (StepStarted(number=1), Charged(tokens_in=100, tokens_out=0), StepFinished(number=1, seconds=4.0))
     assert seen(*charged, Said(text="next"), loop=LoopKind.CHAT).common.ledger.limited.steps == 0
     assert seen(*charged, Said(text="next"), loop=LoopKind.GOAL).common.ledger.limited.steps == 1
-    assert seen(*charged, Said(text="next"), loop=LoopKind.CHAT).busy.read(0) == 0
+    assert seen(*charged, Said(text="next"), loop=LoopKind.CHAT).busy_seconds(0) == 0
 
 
 def test_a_chat_that_a_limit_stopped_says_which_and_what_continues():

@@ -25,7 +25,18 @@ from rundry.agent import (
     ViewState,
     reduce_all,
 )
-from rundry.agent.protocol import EffectsAccepted, EffectsApplied
+from rundry.agent.protocol import (
+    Budget,
+    ChildFinished,
+    ChildSpent,
+    ChildStarted,
+    ChildWaiting,
+    EffectsAccepted,
+    EffectsApplied,
+    LoopKind,
+    Reason,
+    Spent,
+)
 
 
 def test_streamed_text_grows_one_block_and_reasoning_another():
@@ -142,19 +153,19 @@ def test_time_runs_while_something_runs_and_stands_at_the_gate():
     state, script = ViewState(), Script()
     reduce_all(state, script.stamp(started(), StepStarted(number=1), ADMITTED))
     begun = script.at
-    assert state.busy.read(begun + 5) == 5
+    assert state.busy_seconds(begun + 5) == 5
     reduce_all(state, script.stamp(ReplyFinished(finish="tool_calls"), after=5))
-    assert round(state.busy.read(begun + 60), 3) == 5
+    assert round(state.busy_seconds(begun + 60), 3) == 5
     reduce_all(state, script.stamp(ToolCalled(call_id="c", tool="run_command", arguments={}), after=0))
     reduce_all(state, script.stamp(proposal(call_id="c"), after=1))
-    assert round(state.busy.read(script.at + 100), 3) == 6
+    assert round(state.busy_seconds(script.at + 100), 3) == 6
     reduce_all(state, script.stamp(StepFinished(number=1, seconds=5.5)))
-    assert state.busy.read(script.at + 100) == 5.5
+    assert round(state.busy_seconds(script.at + 100), 3) == 6, "it never goes back"
 
 
 def test_the_baseline_check_is_not_charged():
     state = seen(CheckStarted(command="pytest -q"), check(14, baseline=True, seconds=3.0))
-    assert state.busy.read(2e9) == 0
+    assert state.busy_seconds(2e9) == 0
 
 
 def test_the_failing_count_shows_how_it_moved():
@@ -190,3 +201,25 @@ def test_what_a_person_is_asked_to_do_while_the_model_waits_is_shown_in_full():
         AwaitBegan(call_id="c1", what="person", name=what, counts=False),
     )
     assert [block.title or block.text for block in state.blocks][-1] == f"waiting for you: {what}"
+
+
+def test_time_counts_each_child_that_works_and_never_goes_back():
+    state, script = ViewState(), Script()
+    one, two = (
+        ChildStarted(number=n, run_id=f"r{n}", journal="", loop=LoopKind.GOAL, about="", title="x", budget=Budget())
+        for n in (1, 2)
+    )
+    reduce_all(state, script.stamp(started(loop=LoopKind.CHAT), StepStarted(number=1), one, two, after=0))
+    begun = script.at
+    assert state.busy_seconds(begun + 4) == 8, "two work side by side"
+    reduce_all(state, script.stamp(ChildWaiting(number=1, run_id="r1", why="gate"), after=4))
+    assert state.busy_seconds(begun + 10) == 14, "one waits for its person"
+    reduce_all(state, script.stamp(ChildSpent(run_id="r2", spent=Spent(seconds=9.5)), after=6))
+    assert state.busy_seconds(script.at) == 14, "an exact value that is smaller does not turn it back"
+    ended = ChildFinished(number=2, run_id="r2", reason=Reason.ANSWERED, detail="", complete=True, exit_code=0)
+    reduce_all(state, script.stamp(ChildSpent(run_id="r1", spent=Spent(seconds=5.5)), ended, after=0))
+    reduce_all(state, script.stamp(msgspec.structs.replace(ended, number=1, run_id="r1"), after=0))
+    reduce_all(state, script.stamp(StepFinished(number=1, seconds=0.1), after=0))
+    assert (round(state.busy_seconds(script.at + 60), 3), state.is_timed) == (15.1, False), "what the ledger has"
+    reduce_all(state, script.stamp(Said(text="next")))
+    assert state.busy_seconds(script.at) == 0

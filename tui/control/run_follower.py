@@ -179,7 +179,7 @@ class RunFollower:
             return False
         state = controller.state
         is_waiting = state.sleeping or state.awaits or state.background or state.finder or state.locks
-        return state.busy.since is not None or bool(is_waiting)
+        return state.is_timed or bool(is_waiting)
 
     def _until_redraw(self) -> float:
         left = self._drawn_at + self._redraw_after() - time.monotonic()

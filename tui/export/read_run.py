@@ -108,7 +108,7 @@ def _sample(state: ViewState, at: float) -> Sample:
         step=spent.steps,
         tokens=spent.tokens.total,
         usd=spent.usd,
-        seconds=max(spent.seconds, state.busy.read(at)),
+        seconds=max(spent.seconds, state.busy_seconds(at)),
         context=state.prompt_tokens / state.window if state.window and state.prompt_tokens else None,
         failing=state.check.failing if state.check is not None else None,
     )

@@ -63,7 +63,7 @@ def meters(state: ViewState, now: float) -> list[Meter]:
     budget, spent = state.budget, state.common.ledger.limited
     if budget is None:
         return []
-    seconds = state.busy.read(now)
+    seconds = state.busy_seconds(now)
     about = "~" if spent.estimated else ""
     usd = "$?" if spent.unpriced or not state.priced else f"{about}{spent.usd:.2f}"
     is_crawl = state.search is not None and state.search.traits.fetches_pages

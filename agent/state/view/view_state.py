@@ -79,12 +79,10 @@ class LockWait:
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Live seconds in which a model, a tool or a check ran, until a finished step reports the exact value."""
+    """Live seconds in which a model, a tool or a check ran, until an event reports the exact value."""
 
-    exact: float = 0.0
-    """Seconds of the activities whose finished step reported the exact value."""
     measured: float = 0.0
-    """Seconds measured since then."""
+    """Seconds of activities that have ended."""
     since: float | None = None
     """Unix time at which the current activity started."""
 
@@ -99,15 +97,14 @@ class Stopwatch:
             self.measured += max(0.0, at - self.since)
             self.since = None
 
-    def set_exact(self, seconds: float) -> None:
-        """Replace the measured time by the exact number of seconds of these activities."""
-        self.exact += seconds
+    def clear(self) -> None:
+        """Forget what was measured, because the ledger has the exact value, or because it does not count."""
         self.measured, self.since = 0.0, None
 
     def read(self, now: float) -> float:
         """Return the seconds up to the Unix time `now`."""
         running = max(0.0, now - self.since) if self.since is not None else 0.0
-        return self.exact + self.measured + running
+        return self.measured + running
 
 
 @dataclass(slots=True)
@@ -153,6 +150,11 @@ class Shown:
     common: CommonFacts = field(default_factory=CommonFacts)
     """The part of the state that the runner decides from, too."""
     busy: Stopwatch = field(default_factory=Stopwatch)
+    """Busy seconds of the run itself that the ledger does not have yet."""
+    child_busy: dict[int, Stopwatch] = field(default_factory=dict[int, Stopwatch])
+    """The same for its running child runs, by their numbers."""
+    least_busy: float = 0.0
+    """What `busy_seconds` was when the ledger got an exact value. A smaller exact value does not turn it back."""
     prompt_tokens: int = 0
     """Tokens of the newest call's prompt, which fill the context window."""
 
@@ -271,6 +273,25 @@ class ViewState(Shown):
     """Blocks before this index have not changed since the view last took changes."""
     finder: FinderFacts | None = None
     """Findings and counts of an until-dry run."""
+
+    def busy_seconds(self, now: float) -> float:
+        """Return the seconds that count against the limits up to the Unix time `now`: measured where not yet known.
+
+        Those of child runs count, also if several work at the same time.
+        """
+        watches = (self.busy, *self.child_busy.values())
+        counted = self.common.ledger.limited.seconds + sum(watch.read(now) for watch in watches)
+        return max(self.least_busy, counted)
+
+    def count_exact(self, at: float, watch: Stopwatch) -> None:
+        """Clear a stopwatch whose time the ledger gets now, at the Unix time `at`, as an exact value."""
+        self.least_busy = self.busy_seconds(at)
+        watch.clear()
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether something runs whose seconds count."""
+        return any(watch.since is not None for watch in (self.busy, *self.child_busy.values()))
 
     @property
     def shares(self) -> Mapping[str, ModelShare]:

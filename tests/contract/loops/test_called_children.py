@@ -234,6 +234,29 @@ def test_a_child_whose_part_of_the_budget_is_used_up_ends_and_the_chat_continues
     assert started["budget"]["steps"] == 2 and ended["limit"] == "steps" and not ended["resumes"]
 
 
+def test_the_time_limit_of_a_chat_bounds_its_child_and_the_meter_never_goes_back(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("too long", "WAIT long", part=90)), say("It took too long.")],
+        "WAIT": [call("run_command", command="sleep 60"), say("I stopped.")],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "effects", "--time", "6") as terminal:
+        shown = list[str]()
+
+        def is_over(lines: list[str]) -> bool:
+            shown.extend(re.findall(r"(\d:\d\d)/0:06", lines[1]))
+            return any("It took too long." in line for line in lines)
+
+        terminal.wait_for(is_over)
+        (told,) = server.told()
+        (at_end,) = re.findall(r"(\d:\d\d)/0:06", terminal.screen()[1])
+    assert "budget, 1 step" in told and "of 5.4 s" in told, told
+    (ended,) = of_chat(home, "child_finished")
+    assert ended["limit"] == "seconds"
+    used = of_chat(home, "child_spent")[-1]["spent"]["seconds"]
+    assert 3 < used < 6
+    assert [*shown, at_end] == sorted([*shown, at_end]) and at_end >= f"0:0{int(used)}", (shown, at_end, used)
+
+
 def test_a_second_message_has_its_whole_budget_for_child_runs(home: Home, project: Path):
     steps = [call("read_file", path="NOTES.md"), say("I read it.")]
     start = calls(child("read it", "READ it", tools=["read_file"], part=50))

@@ -71,7 +71,7 @@ def _verdict(state: ViewState, words: Words) -> Iterator[str]:
 def _figures(state: ViewState) -> Iterator[str]:
     spent, ended = state.common.ledger.spent, state.outcome
     usd = "no price" if spent.unpriced else f"{'~' if spent.estimated else ''}${money(spent.usd)}"
-    seconds = ended.seconds if ended is not None else state.busy.read(state.last_at)
+    seconds = ended.seconds if ended is not None else state.busy_seconds(state.last_at)
     figures = [
         (str(spent.steps), "steps"),
         (short(spent.tokens.total), "tokens"),

@@ -93,7 +93,7 @@ def end_all_blocks(state: ViewState) -> None:
     state.waiting_children.clear()
     state.activity = state.waiting = state.child_phase = ""
     state.wrapping_up = False
-    state.busy.halt(state.last_at)
+    state.child_busy.clear()
 
 
 def text_digest(text: str) -> str:

@@ -109,7 +109,7 @@ def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) ->
     )
     block.detail = event.output
     if event.baseline:
-        state.busy.set_exact(0.0)  # it does not belong to a step and is not charged
+        state.busy.clear()  # it does not belong to a step and is not charged
     state.busy.halt(stamped.at)
 
 

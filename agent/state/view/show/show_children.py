@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from ....protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, LoopKind, Stamped
+from ....protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, LoopKind, Spent, Stamped
 from ....protocol.text.counts import plural
+from ..view_state import Stopwatch
 from .change_blocks import add, touch
 from .short_numbers import money
 
 if TYPE_CHECKING:
+    from ...common.child_facts import Child
     from ..view_state import ViewState
 
 CHILDREN = (ChildStarted, ChildSpent, ChildWaiting, ChildFinished)
@@ -23,11 +25,14 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
             title = f"{_which(state, event.number)}  {event.title}"
             add(state, stamped, "tool", title=title, status="running").detail = f"rundry watch {event.run_id}"
             state.at_child[event.number] = len(state.blocks) - 1
+            state.child_busy[event.number] = Stopwatch(since=stamped.at)
         case ChildWaiting():
             state.waiting_children.add(event.number)
             _mark(state, event.number, waits=True)
+            state.child_busy.setdefault(event.number, Stopwatch()).halt(stamped.at)
         case ChildSpent():
             child = next((c for c in state.common.children.by_number.values() if c.run_id == event.run_id), None)
+            _time(state, stamped, event, child)
             if child is not None and child.is_open:
                 state.waiting_children.discard(child.number)
                 _mark(state, child.number, waits=False)
@@ -35,10 +40,22 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
                 return
         case ChildFinished():
             state.waiting_children.discard(event.number)
-            _finished(state, stamped, event)
+            if (watch := state.child_busy.pop(event.number, None)) is not None:
+                state.count_exact(stamped.at, watch)
+            _finished(state, event)
         case _:
             assert_never(event)
     state.child_phase = _phase(state, event)
+
+
+def _time(state: ViewState, stamped: Stamped, event: ChildSpent, child: Child | None) -> None:
+    """Replace the measured seconds of a child run by exact ones, if these are new, and measure on."""
+    watch = Stopwatch() if child is None else state.child_busy.setdefault(child.number, Stopwatch())
+    known = state.common.ledger.of_children.get(event.run_id, Spent())
+    if event.spent.seconds > known.seconds:
+        state.count_exact(stamped.at, watch)
+    if child is not None and child.is_open:
+        watch.start(stamped.at)
 
 
 def _phase(state: ViewState, event: _Event) -> str:
@@ -86,7 +103,7 @@ def _mark(state: ViewState, number: int, *, waits: bool) -> None:
         block.status, block.open = "waiting" if waits else "running", waits
 
 
-def _finished(state: ViewState, stamped: Stamped, event: ChildFinished) -> None:
+def _finished(state: ViewState, event: ChildFinished) -> None:
     index = state.at_child.get(event.number)
     child = state.common.children.by_number.get(event.number)
     if index is None or child is None:
@@ -97,7 +114,7 @@ def _finished(state: ViewState, stamped: Stamped, event: ChildFinished) -> None:
     cost = "$?" if usd is None else f"${money(usd)}"
     block.right = f"{event.reason.words}, {plural(child.spent.steps, 'step')}, {cost}"
     block.open = False
-    block.seconds = max(0.0, stamped.at - child.started)
+    block.seconds = child.spent.seconds  # as its own end has it: without waits for a person
     said = [event.said] if event.said and state.loop is LoopKind.CHAT else []
     block.detail = "\n".join([event.detail, *said, *new_words(event), f"rundry watch {event.run_id}"])
     if event.new is not None:

@@ -232,7 +232,8 @@ def _decided(state: ViewState, stamped: Stamped, event: ProposalDecided) -> None
         note(state, stamped, f"from now on: {rule}")
     if opened is not None and event.decision != "reject":
         state.activity = "running"
-        state.busy.start(stamped.at)
+        if opened.effects is None:  # else what made the changes has ended
+            state.busy.start(stamped.at)
 
 
 def _mark(block: Block, event: ProposalDecided, hunks: int) -> None:
@@ -297,7 +298,7 @@ def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | Questio
 def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
     state.waiting, state.accepted = "", None
     if state.loop is LoopKind.CHAT:  # a chat's budget is for each message (docs/requirements.md 3.1)
-        state.busy.exact = state.busy.measured = 0.0
+        state.busy.measured = state.least_busy = 0.0
     sender = [f"from {event.by}"] if event.by != PERSON else []
     carries = "  ".join([*sender, *(image.label for image in event.images)])
     first = (i for i, b in enumerate(state.blocks[:3]) if b.kind == "task" and _begins_with(event.text, b.text))

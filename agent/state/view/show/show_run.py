@@ -138,6 +138,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
 
 def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
     calls = dict(state.at_call)
+    state.busy.clear()  # the time since the runner died
     end_all_blocks(state)
     state.at_call.update(calls)  # their results are reported now
     state.outcome, state.paused, state.sleeping, state.retrying = None, False, None, None
@@ -159,6 +160,7 @@ def _resumed_words(event: RunResumed) -> str:
 
 
 def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
+    state.count_exact(stamped.at, state.busy)
     end_all_blocks(state)
     state.sleeping = None
     answer = event.answer or ""

@@ -219,7 +219,7 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case StepFinished():
             end_blocks(state, stamped, "text", "reasoning")
             state.activity = ""
-            state.busy.set_exact(event.seconds)
+            state.count_exact(stamped.at, state.busy)
         case ContextTrimmed():
             words = trim_words(event) if stamped.work != SUMMARY_WORK else _NOT_SUMMARISED
             note(state, stamped, words, right=f"{short(event.dropped_tokens)} tokens")
@@ -330,7 +330,8 @@ def _why(fault: Fault) -> str:
 def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
     end_blocks(state, stamped, "text", "reasoning")
     state.activity = "running"
-    state.busy.start(stamped.at)
+    if event.tool != "start_child":  # the child run has a stopwatch of its own
+        state.busy.start(stamped.at)
     if event.tool in _SHOWN_ELSEWHERE:
         return
     whose = "you: " if event.by == "person" else ""
