@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from .state.reports.by_hook import HookCount
     from .state.reports.changed_files import RunFile, changed_files
     from .state.reports.context_costs import ContextCost, context_costs
+    from .state.reports.deciding_chat import CHAT_DECIDES, deciding_chat
     from .state.reports.export_events import exported, exported_lines
     from .state.reports.find_run import find_run
     from .state.reports.handoffs import SHORT_DIGEST, decision_commands, digests_of, handoff_markdown

@@ -42,6 +42,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """What the command changed and was not applied."""
     seen: SeenContent | None = None
     """What the model sees of a file, or wrote into it."""
+    stays: str = ""
+    """Why what a child run changed stays in its stage."""
 
     def with_notes(self, notes: Sequence[str]) -> ToolResult:
         """Return the same result with more notes for the model."""

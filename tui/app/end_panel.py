@@ -18,6 +18,7 @@ from rundry.agent import (
     RunEnded,
     ViewState,
     as_of_now,
+    deciding_chat,
     end_word,
     held_words,
     is_ended_chat,
@@ -25,6 +26,7 @@ from rundry.agent import (
 
 from ..control.end_words import (
     JOBS_ENDED,
+    OF_CHAT,
     Changed,
     changed_words,
     cost_words,
@@ -82,6 +84,8 @@ class EndPanel(Widget, can_focus=True):
         self._in_stage: bool = False
         """Whether the run worked in a stage when this was drawn."""
         self._drawn_committed = False
+        self._chat_decides = False
+        """The chat of this child run is about to ask about what is staged."""
         self._changed: Changed | None = None
         self._counted_at = 0
         """Number of the newest event when the changed lines were counted."""
@@ -89,6 +93,11 @@ class EndPanel(Widget, can_focus=True):
         self._rows: list[list[Run]] = []
         self._places: list[tuple[int, int, int, str]] = []
         """Row, first and last column of each key, and its action."""
+
+    @property
+    def _way_back(self) -> str:
+        """The key that leads from the view of a child run to that of its parent."""
+        return self._keymap.get("interrupt", BY_NAME["interrupt"].keys)
 
     def on_mount(self) -> None:
         """Redraw the keys when the focus moves, because they count only while the panel has it."""
@@ -125,6 +134,10 @@ class EndPanel(Widget, can_focus=True):
         if ended is None or journal is None or ended is self._recorded:
             return self._ended if ended is not None and ended is self._recorded else ended
         self._recorded = ended
+        try:
+            self._chat_decides = bool(ended.staged) and bool(deciding_chat(journal.spec))
+        except RundryError:
+            self._chat_decides = False
         return as_of_now(ended, journal)
 
     def _count_again(self, ended: RunEnded | None) -> None:
@@ -197,6 +210,7 @@ class EndPanel(Widget, can_focus=True):
             rows += fold([*lead, (held, none)], width, hang=indent)
         if not self._controller.is_read_only:
             words = next_words(state, ended, has_changes=self._has_changes(ended), is_committed=self._is_committed)
+            words = OF_CHAT if self._chat_decides else words
             rows += fold([*lead, (words, palette.dim)], width, hang=indent or _HANG)
         return rows
 
@@ -229,7 +243,12 @@ class EndPanel(Widget, can_focus=True):
 
     def _key_rows(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
         indent, row = 0 if self.size.width < _NARROW else _FIELD, list[Run]()
-        self._names = list(offered(state, ended, has_changes=self._has_changes(ended), is_committed=self._is_committed))
+        has_changes, is_committed = self._has_changes(ended), self._is_committed
+        self._names = list(offered(state, ended, has_changes=has_changes, is_committed=is_committed))
+        if self._chat_decides:
+            self._names = ["parent", "end_export"]
+        elif self._controller.came_from_parent:
+            self._names = ["parent", *self._names]
         if self._controller.is_read_only:
             self._names = [name for name in self._names if name in READ_ONLY_ACTIONS]
         rows: list[list[Run]] = []
@@ -239,7 +258,10 @@ class EndPanel(Widget, can_focus=True):
             self._places.append((len(self._rows), indent, width_of(row), "to_gate"))
         for name in self._names:
             action = BY_NAME[name]
-            key = shown_key(self._keymap.get(name, action.keys))
+            keys = self._keymap.get(name, action.keys)
+            if self._controller.came_from_parent:  # Esc leads to the parent, as everywhere in such a view
+                keys = self._way_back if name == "parent" else keys.replace(f",{self._way_back}", "")
+            key = shown_key(keys) or "/parent"
             is_way_back = name == "end_message" and self._controller.is_read_only
             hint = "message box" if is_way_back else action.hint
             word: list[Run] = [(key, palette.needs_you if self.has_focus else palette.dim), (f" {hint}", quiet)]
@@ -284,6 +306,8 @@ class EndPanel(Widget, can_focus=True):
         if self._letters.follow(event):
             return
         name = self._keys.get(event.key)
+        if event.key == self._way_back and self._controller.came_from_parent:
+            name = "parent"
         if name is not None and name in self._names:
             event.stop()
             event.prevent_default()

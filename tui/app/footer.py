@@ -70,9 +70,9 @@ def _in_run(controller: RunController, *, at_gate: bool) -> list[str]:
         undo = ["undo_last"] if state.outcome is not None and state.outcome.files_changed else []
         is_open = state.outcome is not None and not state.outcome.complete and state.loop is not LoopKind.CHAT
         handed = ["handoff"] if is_open else []
-        names = ["help", *handed, *undo, "limit", "quit", "palette", "find", "unfold"]
+        names = [*_in_family(controller), "help", *handed, *undo, "limit", "quit", "palette", "find", "unfold"]
         return list(dict.fromkeys(["limit", *names])) if ended_on_limit(state) else names
-    first = _in_family(controller)
+    first = [name for name in _in_family(controller) if not (at_gate and name == "interrupt")]
     if state.handoff is not None:
         first += ["handoff", "wheel"]
     if state.is_user_in_control:

@@ -121,9 +121,11 @@ def has_screen(flags: Mapping[str, object]) -> bool:
 async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: str | None, as_json: bool) -> int:
     async with open_stage(path, dict(os.environ), lambda line: print(one_line(line), file=sys.stderr)) as review:
         if review.is_empty:
+            if (patch is not None or branch is not None) and review.is_refused:
+                return _written(review, patch, branch)
             if patch is not None or branch is not None:
                 raise UserError(f"nothing is staged in run {review.run_id} any more, so there is nothing to write")
-            if not as_json:
+            if not as_json and not review.is_refused:
                 _show_notes(review)
                 print(one_line(f"Nothing is staged in run {review.run_id} any more."))
             return _done(review, await review.apply(unprotected(review.shown)), as_json=as_json)

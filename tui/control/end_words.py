@@ -63,6 +63,8 @@ JOBS_ENDED = "jobs ended"
 _OF_PLAN = "carry out the plan, or say what should be different"
 _READ_CHANGES = "read the changes; a message continues"
 _OF_STAGE = "apply what is staged: until then, the workspace stays as it was"
+OF_CHAT = "its chat asks you about these changes: go back to it"
+"""The next step in a child run while its chat is about to decide on what is staged."""
 _FAILED = "failed permanently"
 _LEAST_CHECKS = 5.0
 """Seconds of checks from which on the end names them."""

@@ -33,12 +33,13 @@ MARKS_IN = "your version of {path} still has conflict marks: open it and press {
 def is_single(effects: CommandEffects) -> bool:
     """Return whether there is one text and nothing else, so that its diff is shown immediately."""
     first = effects.entries[0]
-    return len(effects.entries) == 1 and has_text(first) and not effects.along and not effects.never
+    is_alone = len(effects.entries) == 1 and not effects.along and not effects.never
+    return is_alone and has_text(first) and not first.conflict
 
 
 def has_text(entry: EffectEntry) -> bool:
     """Return whether an entry can be opened."""
-    return entry.is_text and not entry.conflict
+    return entry.is_text
 
 
 def opened_entry(whole: ProposalOpened, pending: PendingDecision) -> int | None:
@@ -64,7 +65,7 @@ def as_file(whole: ProposalOpened, index: int, diff: str) -> ProposalOpened:
         asks=[*([heading] if heading and is_alone else []), *entry_notes(entry)],
         needs=[],
         danger=entry.danger,
-        hunks=entry.hunks,
+        hunks=0 if entry.conflict else entry.hunks,
         added=entry.added,
         removed=entry.removed,
         effects=None,
@@ -108,7 +109,7 @@ def unread_entry(effects: CommandEffects, pending: PendingDecision) -> int | Non
     """Return the first accepted entry that asks in every mode and whose text was not read to its end."""
     for at, entry in enumerate(effects.entries):
         is_accepted = state_of(effects, pending, at) in ("accepted", "part")
-        if entry.danger and has_text(entry) and is_accepted and at not in pending.entries.read:
+        if entry.danger and has_text(entry) and not entry.conflict and is_accepted and at not in pending.entries.read:
             return at
     return None
 

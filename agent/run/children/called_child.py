@@ -49,11 +49,6 @@ _STARTS = frozenset({GateMode.EFFECTS, GateMode.AUTO, GateMode.STAGE})
 _ADVICE = 'a child run can only read here: give it `tools` such as ["read_file", "list_files", "search"]'
 
 
-def words_of_child(number: int, name: str) -> str:
-    """Return how people and the model read the child run: `child 2, rename the option`."""
-    return f"child {number}, {name}"
-
-
 def shown_name(given: StartChild) -> str:
     """Return the name of a child run in one short line."""
     return line_cut(given.name, _LONGEST_NAME) or line_cut(given.task, _LONGEST_NAME)
@@ -178,9 +173,13 @@ def ended_words(child: Child, ended: RunEnded) -> str:
     return f"{ended.reason.words}, {plural(ended.steps, 'step')}{usd}"
 
 
-def result_of(ctx: RunContext, child: Child, ended: RunEnded, lines: Sequence[str]) -> ToolResult:
-    """Return the result of the call: how the child run ended, its answer, and what became of its changes."""
-    head = f"{words_of_child(child.number, child.title).capitalize()}: {ended_words(child, ended)} ({ended.detail})."
+def result_of(ctx: RunContext, child: Child, ended: RunEnded, lines: Sequence[str] = (), stays: str = "") -> ToolResult:
+    """Return the result of the call: how the child run ended, its answer, and what became of its changes.
+
+    `stays`: why some of them stay in its stage. Empty means that none do.
+    """
+    lines = [*lines, *([stays] if stays else [])]
+    head = f"{child.words.capitalize()}: {ended_words(child, ended)} ({ended.detail})."
     answer = (ended.answer or "").strip()
     start, end, left_out = head_and_tail(answer, max(1, ctx.tools.limit - len(head) - sum(map(len, lines))))
     full = None
@@ -190,15 +189,12 @@ def result_of(ctx: RunContext, child: Child, ended: RunEnded, lines: Sequence[st
         start = f"{start.rstrip()}\n[{left_out:,} lines left out; use read_file with {where}]\n{end}"
     said = f"Its answer:\n{start}" if start else "It gave no answer."
     text = "\n".join([head, said, *lines])
-    return ToolResult(ok=ended.complete, text=text, summary=ended_words(child, ended), full=full)
+    return ToolResult(ok=ended.complete, text=text, summary=ended_words(child, ended), full=full, stays=stays)
 
 
 def left_in_stage(child: Child, files: Sequence[str]) -> str:
-    """Return where the changes of a child run are that nobody decided on, for the model."""
-    if not files:
-        return ""
-    kept = f"What it had changed ({plural(len(files), 'file')}) is not applied and stays in its stage"
-    return f"{kept}: the person can apply it with `rundry apply {child.run_id}`."
+    """Return where the changes of a child run are that nobody decided on, for the model and the person."""
+    return child.stays_words(f"nobody decided on {plural(len(files), 'file')}") if files else ""
 
 
 def has_own_journal(journal: Journal, parent: str | Path) -> bool:

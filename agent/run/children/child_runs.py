@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from ...step.resources.run_context import RunContext
     from ...tools.tool_arguments import StartChild
     from ..live.person_requests import UserRequests
+    from .review_child import Reviewed
 
 _CONTINUES = (Reason.BUDGET, Reason.ERROR, Reason.USER)
 """Reasons of an end after which an open child run is resumed."""
@@ -257,9 +258,9 @@ class ChildRuns:
                 )
             child = self._ctx.facts.common.children.by_number[child.number]
             if ended.reason is Reason.USER:
-                left = left_in_stage(child, ended.staged)
-                return result_of(self._ctx, child, ended, [left] if left else [])
-            return result_of(self._ctx, child, ended, await self._reviewed(child, journal, ended, events))
+                return result_of(self._ctx, child, ended, stays=left_in_stage(child, ended.staged))
+            reviewed = await self._reviewed(child, journal, ended, events)
+            return result_of(self._ctx, child, ended, reviewed.lines, reviewed.stays)
         finally:
             journal.close()
 
@@ -285,8 +286,8 @@ class ChildRuns:
                 )
             else:
                 self._note_failed(child, "it was stopped before it had an end", Reason.USER)
-            done = [] if ended is None else [left_in_stage(child, ended.staged)]
-            raise CommandEnded(how, " ".join(["The person stopped this child run.", *filter(None, done)])) from how
+            stays = "" if ended is None else left_in_stage(child, ended.staged)
+            raise CommandEnded(how, f"The person stopped this child run. {stays}".rstrip(), stays) from how
         except BaseException:
             driving.cancel()
             await asyncio.wait({driving})
@@ -309,7 +310,7 @@ class ChildRuns:
             )
             self._ctx.events.record(failed, work=child_name(child.number), durable=True)
 
-    async def _reviewed(self, child: Child, journal: Journal, ended: RunEnded, events: Events) -> list[str]:
+    async def _reviewed(self, child: Child, journal: Journal, ended: RunEnded, events: Events) -> Reviewed:
         """Decide on the changes of an ended child run, one child run after the other. Raises CommandEnded."""
         try:
             await self._ctx.activity.interruptible(self._deciding.acquire())
@@ -318,8 +319,8 @@ class ChildRuns:
             finally:
                 self._deciding.release()
         except PersonInterrupted as how:
-            result = result_of(self._ctx, child, ended, [left_in_stage(child, ended.staged)])
-            raise CommandEnded(how, result.text) from how
+            result = result_of(self._ctx, child, ended, stays=left_in_stage(child, ended.staged))
+            raise CommandEnded(how, result.text, result.stays) from how
 
     def _note_wait_to_decide(self, waits: bool) -> None:
         self._waits_to_decide = waits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -13,6 +13,7 @@ from ...gate.draft import digest_of_draft
 from ...gate.waiting_proposal import StoredProposal
 from ...journal.claim import claim
 from ...layers.effect_rows import decode_rows
+from ...layers.git.apply_git_rows import name_of
 from ...layers.layer_effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
@@ -22,12 +23,13 @@ from ...protocol import EffectsAccepted, EffectsApplied, GateMode, JournalError,
 from ...step.resources.run_stage import Stage, decided_on
 from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
-from ...step.tool_calls.effect_entries import is_folder, sort_effects, storable_path
+from ...step.tool_calls.effect_entries import is_folder, named, sort_effects, storable_path
 from ...step.tool_calls.effects_at_gate import accept_listed
-from .called_child import stage_of_child, words_of_child
+from .called_child import stage_of_child
+from .merge_changes import merge_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ...gate.effects_draft import EffectsDraft
     from ...gate.ruling import Ruling
@@ -40,14 +42,25 @@ if TYPE_CHECKING:
 _How = Literal["applied", "dropped"]
 _MOVED = "what it would change is not the same any more"
 _CHANGED = "somebody changed the same files meanwhile"
-_REFUSED = "the gate refuses them, and no person decided"
+_REFUSED = "the gate refuses it, and no person decided"
 _UNREADABLE = (LayerRefused, UnitLost, Occupied, TooMuch, NamespacesRefused, OSError)
+
+
+class Reviewed(NamedTuple):
+    """What became of the changes of a child run."""
+
+    lines: Sequence[str]
+    """For the model."""
+    stays: str = ""
+    """Why some of them stay in its stage, for the model and the person. Empty means that none do."""
+    how: _How | None = None
+    """What became of the stage. None means that it stays."""
 
 
 async def review_child(
     ctx: RunContext, child: Child, journal: Journal, events: Events, waiting: Callable[[bool], None]
-) -> list[str]:
-    """Decide on what an ended child run staged, and apply what is accepted. Returns lines for the model.
+) -> Reviewed:
+    """Decide on what an ended child run staged, and apply what is accepted.
 
     `journal`: that of the child. `waiting` is called with whether it waits until somebody is there to decide.
 
@@ -55,35 +68,35 @@ async def review_child(
     """
     name, layers = stage_of_child(journal), ctx.layers
     if name is None or layers is None:
-        return []
-    folder, command = layers.folder / name, words_of_child(child.number, child.title)
+        return Reviewed([])
+    folder = layers.folder / name
     lines = await finish_accepted(ctx, layers, events)
-    earlier = _applied_before(ctx, command)
+    earlier = _applied_before(ctx, child.words)
     if earlier is not None and earlier.applied.conflicts:
-        return [*lines, _stays(child, _CHANGED)]
+        return Reviewed(lines, child.stays_words(_CHANGED))
     if not folder.exists():  # an empty stage does not outlast its runner
         _note_end(journal, "dropped" if earlier is None else "applied")
-        return lines
+        return Reviewed(lines)
     try:
         unit = await asyncio.to_thread(Unit.left, layers, folder, is_final=True)
     except _UNREADABLE as error:
-        return [*lines, _stays(child, f"it cannot be read: {error}")]
+        return Reviewed(lines, child.stays_words(f"it cannot be read: {error}"))
     stage, is_over = Stage(unit, layers, ctx.workspace, ctx.sandbox, UnitWatch(ctx.workspace)), False
     try:
         try:
             listed = await stage.listed()
         except _UNREADABLE as error:
-            return [*lines, _stays(child, f"it cannot be listed: {error}")]
+            return Reviewed(lines, child.stays_words(f"it cannot be listed: {error}"))
         if earlier is None:
-            said, how = await _decided(ctx, child, stage, listed, events, waiting)
+            reviewed = await _decided(ctx, child, journal, stage, listed, events, waiting)
         else:
-            said, how = _settled(ctx, child, earlier, listed)
-        if how is not None:
+            reviewed = _settled(ctx, child, earlier, listed)
+        if reviewed.how is not None:
             is_over = True
             with suppress(OSError):  # what was applied counts; `rundry doctor` lists what cannot be removed
                 await asyncio.to_thread(unit.drop)
-            _note_end(journal, how)
-        return [*lines, *said]
+            _note_end(journal, reviewed.how)
+        return reviewed._replace(lines=[*lines, *reviewed.lines])
     finally:
         stage.is_empty = is_over
         if folder.exists():
@@ -91,31 +104,58 @@ async def review_child(
 
 
 async def _decided(
-    ctx: RunContext, child: Child, stage: Stage, listed: Listed, events: Events, waiting: Callable[[bool], None]
-) -> tuple[list[str], _How | None]:
-    """Decide on what is staged. Returns lines for the model, and what became of it, or None if it stays staged."""
+    ctx: RunContext,
+    child: Child,
+    journal: Journal,
+    stage: Stage,
+    staged: Listed,
+    events: Events,
+    waiting: Callable[[bool], None],
+) -> Reviewed:
+    """Decide on what is staged, merged with what the workspace got meanwhile."""
     gate = ctx.gate.for_worktree(ctx.workspace, ctx.guard, "", shows_result=True)
-    asking, rulings, outcome = replace(ctx, gate=gate), list["Ruling"](), None
-    ask = partial(_ask, asking, child, events, rulings)
-    command = words_of_child(child.number, child.title)
+    asking, asked, outcome, listed = replace(ctx, gate=gate), _Asked(), None, staged
+    ask = partial(_ask, asking, child, events, asked)
     try:
         while outcome is None:
+            listed = await asyncio.to_thread(merge_changes, staged, journal, ctx.workspace.root)
             await _until_decidable(asking, child, listed, waiting)
             try:
-                outcome = await accept_listed(asking, stage.layers, stage.unit.layer, listed, command, events, ask=ask)
+                outcome = await accept_listed(
+                    asking, stage.layers, stage.unit.layer, listed, child.words, events, ask=ask
+                )
             except _NobodyHere:
                 continue
             except _Undecided as undecided:
-                return [_stays(child, str(undecided))], None
+                return Reviewed([], child.stays_words(str(undecided)))
     finally:
         ctx.gate.forget(gate)
-    if outcome.failed or any(one.effect.conflict for group in listed.groups for one in group.entries):
-        return [*outcome.lines, _stays(child, _CHANGED)], None
     files = {storable_path(one.path) for one in decided_on(listed) if not is_folder(one)}
-    if not rulings and (gate.policy.mode is GateMode.READ or not files.isdisjoint(outcome.dropped)):
+    why, dropped = "", files.intersection(outcome.dropped)
+    conflicts = [one.effect for group in listed.groups for one in group.entries if one.effect.conflict]
+    of_git = _conflicts_of_git(listed)
+    if outcome.failed or conflicts or of_git:
+        paths = sorted({*outcome.failed, *(storable_path(one.path) for one in conflicts)})
+        why = f"{_CHANGED}: {named([*paths, *of_git])}"
+    elif not asked.was_ruled and (gate.policy.mode is GateMode.READ or dropped):
         _withdraw(ctx, child, events, _REFUSED)
-        return [*outcome.lines, _stays(child, _REFUSED)], None
-    return outcome.lines, "applied" if not files or not files <= set(outcome.dropped) else "dropped"
+        why = _REFUSED
+    elif dropped < files and (denied := dropped - asked.paths):
+        why = f"a rule refuses {named(sorted(denied))}"
+    if why:
+        await asyncio.to_thread(stage.unit.note_applied, files - set(outcome.dropped) - outcome.failed)
+        return Reviewed(outcome.lines, child.stays_words(why))
+    return Reviewed(outcome.lines, how="applied" if not files or dropped < files else "dropped")
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What the gate was asked."""
+
+    was_ruled: bool = False
+    """Somebody decided."""
+    paths: set[str] = field(default_factory=set[str])
+    """What was shown. What a rule denies is not."""
 
 
 class _Undecided(Exception):
@@ -145,15 +185,23 @@ def _applied_before(ctx: RunContext, command: str) -> _Earlier | None:
     return found
 
 
-def _settled(ctx: RunContext, child: Child, earlier: _Earlier, listed: Listed) -> tuple[list[str], _How | None]:
+def _settled(ctx: RunContext, child: Child, earlier: _Earlier, listed: Listed) -> Reviewed:
     """Return the same as `_decided` after a kill. What was not accepted then is dropped, except for conflicts."""
     rows = {row.path for row in decode_rows(ctx.journal.blobs.load(earlier.accepted.rows))}
-    if any(one.conflict and one.path not in rows for one in decided_on(listed)):
-        return [_stays(child, _CHANGED)], None
-    return ["What was accepted of its changes is applied."], "applied"
+    paths = [storable_path(one.path) for one in decided_on(listed) if one.conflict and one.path not in rows]
+    if earlier.accepted.git is None:  # else the repository has these rows
+        paths += _conflicts_of_git(listed)
+    if paths:
+        return Reviewed([], child.stays_words(f"{_CHANGED}: {named(paths)}"))
+    return Reviewed(["What was accepted of its changes is applied."], how="applied")
 
 
-async def _ask(ctx: RunContext, child: Child, events: Events, rulings: list[Ruling], draft: EffectsDraft) -> Ruling:
+def _conflicts_of_git(listed: Listed) -> list[str]:
+    """Return the names of branches and the like that somebody changed meanwhile."""
+    return [name_of(row) for changes in listed.git for row in changes.rows if row.conflict]
+
+
+async def _ask(ctx: RunContext, child: Child, events: Events, asked: _Asked, draft: EffectsDraft) -> Ruling:
     """Show the changes at the gate, and return the ruling. A proposal of an earlier runner is shown again unchanged.
 
     Raises _NobodyHere, and _Undecided if the gate refuses them without a person.
@@ -167,7 +215,8 @@ async def _ask(ctx: RunContext, child: Child, events: Events, rulings: list[Ruli
     if not ruling.approved and ruling.refused_by != "person":
         is_asked = ruling.refused_by == "policy" and ctx.gate.verdict(draft).action == "ask"
         raise _NobodyHere if ruling.is_left_open or is_asked else _Undecided(ruling.reason or _REFUSED)
-    rulings.append(ruling)
+    asked.was_ruled = True
+    asked.paths.update(storable_path(path) for entry in draft.entries for path in entry.paths)
     return ruling
 
 
@@ -198,10 +247,6 @@ async def _until_decidable(ctx: RunContext, child: Child, listed: Listed, waitin
         await ctx.activity.interruptible(ctx.activity.until(can_continue))
     finally:
         waiting(False)
-
-
-def _stays(child: Child, why: str) -> str:
-    return f"Its changes stay in its stage, because {why}. The person can see them with `rundry apply {child.run_id}`."
 
 
 def _note_end(journal: Journal, how: _How) -> None:

@@ -36,6 +36,7 @@ from ...protocol import (
     Undo,
     Unreachable,
 )
+from ...state.reports.deciding_chat import CHAT_DECIDES, deciding_chat
 from ...state.view.reading_progress import report_reading_progress
 from ...state.view.stored_views import stored_view
 from ...state.view.transcript import IN_MEMORY
@@ -112,9 +113,14 @@ class Session:
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
         """Pass an existing journal to the runner. Raises JournalError."""
+        journal = self.journal or Journal.open(path)
+        if chat := deciding_chat(journal.spec):
+            if self.journal is None:
+                journal.close()
+            raise JournalError(CHAT_DECIDES.format(chat=chat))
         self._log = path.parent / "runner.log"
         if self.journal is None:
-            self.journal = Journal.open(path)
+            self.journal = journal
             self._more = True
             self._greet()
         stale = [command_id for command_id, _ in self.journal.inbox.untaken()]

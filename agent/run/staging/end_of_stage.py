@@ -15,6 +15,7 @@ from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...protocol import Fault, Finish, Judged, Reason
 from ...protocol.text.counts import plural
+from ...state.reports.deciding_chat import deciding_chat
 from ...step.resources.run_stage import decided_on, has_output, is_staged
 from ...step.tool_calls.effect_entries import is_folder
 from ...verdict.judge.judge import not_judged, still_judged
@@ -57,7 +58,7 @@ async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]
             return end, []
         stage.is_empty = False  # the check failed before the steps; that it passes may be because of this output
     files = [one.path for one in decided_on(listed) if not is_folder(one)]
-    if (above := ctx.facts.spec.parent) is not None and above.stages:
+    if await asyncio.to_thread(deciding_chat, ctx.facts.spec):
         return end, sorted(map(recorded_text, files))  # its parent asks about them now
     what = [*([plural(len(files), "file")] if files else []), *(["git"] if any(one.rows for one in listed.git) else [])]
     what = what or ["folders" if is_staged(listed) else "build output"]

@@ -17,6 +17,7 @@ from ...layers.workspace_copies import sweep_copies
 from ...protocol import RunHeld, StageEnded, UserError
 from ...protocol.text.counts import plural
 from ...state.facts.checkpoint import facts_of
+from ...state.reports.deciding_chat import CHAT_DECIDES, deciding_chat
 from .stage_note import DROPPED, message_about_stage
 
 
@@ -26,6 +27,8 @@ def drop_stage(path: Path) -> None:
         journal = Journal.open(path)
         try:
             facts, spec = facts_of(journal), journal.spec
+            if chat := deciding_chat(spec):
+                raise UserError(CHAT_DECIDES.format(chat=chat))
             name = facts.changes.stage
             if name is None:
                 remove_ended(path, Path(spec.workspace))

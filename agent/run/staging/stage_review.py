@@ -30,6 +30,7 @@ from ...layers.unit import Unit, UnitElsewhere, UnitLost
 from ...protocol import EntryChoice, ProposalDecided, ProposalOpened, StageEnded, UserError
 from ...protocol.text.counts import plural
 from ...repo.real_git import RealGit, RealGitFailed
+from ...state.reports.deciding_chat import CHAT_DECIDES, deciding_chat
 from ...step.resources.run_stage import Stage, decided_on
 from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
@@ -71,6 +72,8 @@ class StageReview:
     """What is never applied or refused, and what an earlier process left undone."""
     _waiting: frozenset[str]
     """The paths that somebody has to decide on, without those that a rule refuses."""
+    is_refused: bool
+    """Whether a rule refuses all that is staged. It stays staged: a patch has it, and the rule can be removed."""
     choices: Mapping[int, EntryChoice]
     """What a person chose in an earlier review that they left without a decision, by the index of the entry."""
     _ctx: RunContext
@@ -100,6 +103,8 @@ class StageReview:
 
         Raises UserError if the decision is not possible; then nothing was applied.
         """
+        if self.is_refused:
+            return Applied(lines=self.notes, is_over=False, skipped=True)
         ctx, events = self._ctx, _DecidedEvents(self._ctx, decision)
         outcome = await accept_listed(ctx, self._stage.layers, self._stage.unit.layer, self._listed, _COMMAND, events)
         if events.refused:
@@ -183,6 +188,8 @@ async def open_stage(
     Raises RunHeld, JournalError, and UserError if nothing is staged or it cannot be used.
     """
     with claimed_run(path) as run:
+        if chat := deciding_chat(run.journal.spec):
+            raise UserError(CHAT_DECIDES.format(chat=chat))
         name = run.facts.changes.stage
         if name is None:
             await asyncio.to_thread(remove_ended, path, Path(run.journal.spec.workspace))
@@ -249,12 +256,13 @@ async def _reviewed(ctx: RunContext, layers: RunLayers, folder: Path, person: Pe
             notes=[*notes, *found.refused, *(f"never applied: {line}" for line in listed.left_out)],
             choices=await asyncio.to_thread(_stored_choices, unit.folder, _entries(shown)),
             _waiting=_waiting(listed, found),
+            is_refused=bool(found.left) and not (found.asking or found.along or found.passing),
             _ctx=ctx,
             _person=person,
             _stage=stage,
             _listed=listed,
         )
-        stage.is_empty = review.is_empty
+        stage.is_empty = review.is_empty and not review.is_refused
         yield review
     finally:
         if ctx.facts.changes.stage is not None:

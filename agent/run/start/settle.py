@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from ...gate.notes_for_model import comment_line
 from ...gate.ruling import Ruling, approved
 from ...gate.stored_drafts import is_file_change, stored_draft
+from ...journal.journal import Journal
 from ...protocol import (
     PERSON,
     FileChanged,
@@ -23,6 +25,7 @@ from ...protocol import (
 )
 from ...protocol.text.counts import plural
 from ...protocol.tools.traits import traits_of
+from ...state.facts.checkpoint import last_end
 from ...step.checks.verify import verify
 from ...step.formats.file_edits import FileEdits
 from ...step.resources.activity import PersonInterrupted
@@ -33,6 +36,7 @@ from ...tools.parse import parse_arguments
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
+    from ...state.common.child_facts import Child
     from ...state.facts.run_facts import RunFacts
     from ...state.recorder import Events, Recorder
     from ...step.resources.run_context import RunContext
@@ -97,7 +101,7 @@ async def _answer(
     if not said and (queued := next(iter(facts.queue.values()), None)) is not None:
         said, by = queued.text, queued.by
     if said and not ctx.journal.views.is_attended() and (waiting := _undecided(run.facts, run.ctx.gate, dangling)):
-        _answer_with(run.ctx.gate, dangling, waiting, (said, by), events)
+        _answer_with(run, dangling, waiting, (said, by), events)
         return ()
     handoff: str | None = None
     again: list[ToolCall] = []
@@ -165,7 +169,7 @@ def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> lis
 
 
 def _answer_with(
-    gate: Gate,
+    run: LiveRun,
     dangling: Sequence[ToolCall],
     waiting: Sequence[ProposalOpened],
     message: tuple[str, str],
@@ -176,10 +180,37 @@ def _answer_with(
     why = f"{'the person' if by == PERSON else by} said instead: {said}"
     calls = {opened.call_id for opened in waiting}
     for opened in waiting:
-        gate.postponed.pop(opened.proposal_id)
+        run.ctx.gate.postponed.pop(opened.proposal_id)
         events.record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by=by, reason=why))
+    children = {child.call_id: child for child in run.facts.common.children.by_number.values()}
     for call in dangling:
-        _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, events, "not run")
+        if (child := children.get(call.call_id)) is not None:
+            _finish_child(call, child, why, events)
+        else:
+            _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, events, "not run")
+
+
+def _finish_child(call: ToolCall, child: Child, why: str, events: Events) -> None:
+    """Answer the call of a child run that worked, and on whose changes nobody decided."""
+    ended, stays = child.finished, child.stays_words(why) if _is_staged(child) else ""
+    how = f"{ended.reason.words} ({ended.detail})" if ended is not None else "it did not end"
+    said = f" Its answer begins: {ended.said}" if ended is not None and ended.said else ""
+    text = f"{child.words.capitalize()}: {how}.{said}\n{stays}".rstrip()
+    events.record(
+        ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary="not decided", stays=stays)
+    )
+
+
+def _is_staged(child: Child) -> bool:
+    """Return whether an ended child run may have something staged."""
+    if not Path(child.journal).exists():
+        return False
+    journal = Journal.open_for_reading(Path(child.journal))
+    try:
+        ended = last_end(journal)
+    finally:
+        journal.close()
+    return ended is None or bool(ended.staged)
 
 
 def _finish(call: ToolCall, text: str, events: Events, summary: str = "unknown") -> None:

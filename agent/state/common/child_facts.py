@@ -49,6 +49,16 @@ class Child:
         return self.finished is None
 
     @property
+    def words(self) -> str:
+        """How people and the model read the child run of a chat: `child 2, rename the option`."""
+        return f"child {self.number}, {self.title}"
+
+    def stays_words(self, why: str) -> str:
+        """Return that changes stay staged, and how to decide on them, for the model and the person."""
+        where = f"/apply in its view (/child {self.number}) or `rundry apply {self.run_id}`"
+        return f"What is not applied stays in its stage, because {why}.\nThe person decides on it with {where}."
+
+    @property
     def outcome(self) -> ChildOutcome:
         """The state of the child, for the outcome of its parent."""
         ended = self.finished

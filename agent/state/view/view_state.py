@@ -217,6 +217,8 @@ class Shown:
     """The model switch whose cost was shown, until the model is switched."""
     plan: list[str] = field(default_factory=list[str])
     """The plan of the model, a step a line."""
+    applies_child: str = ""
+    """The child run whose changes were accepted last: `child 2, rename`. Empty: those of a command."""
     accepted: PlanAccepted | None = None
     """The plan that the person accepted, which another run carries out."""
     retrying: tuple[str, float, float] | None = None

@@ -24,10 +24,12 @@ class PersonInterrupted(Exception):
 class CommandEnded(PersonInterrupted):
     """A person ended a running command."""
 
-    def __init__(self, how: PersonInterrupted, left: str) -> None:
+    def __init__(self, how: PersonInterrupted, left: str, stays: str = "") -> None:
         super().__init__(str(how))
         self.left = left
         """Text for the model: what the command printed and changed before its end."""
+        self.stays = stays
+        """Why what a child run changed stays in its stage."""
 
 
 class OpenWait:

@@ -339,10 +339,9 @@ class _Entries:
         before, after = effect.before, effect.after
         state, data, is_text, conflict = None, None, False, storable_path(effect.conflict)
         try:
-            if not conflict:
-                state, data, is_text = self._texts(effect)
+            state, data, is_text = self._texts(effect)
         except (UnreadableFile, OSError) as error:
-            conflict = storable_path(str(error))
+            conflict = conflict or storable_path(str(error))
         shown = EffectEntry(
             path=storable_path(effect.path),
             kind=_kind(after or before),

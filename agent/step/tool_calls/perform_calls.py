@@ -316,6 +316,7 @@ def _finish(one: _ParsedCall, result: ToolResult, seconds: float, events: Events
             summary=result.summary or None,
             disturbed=result.disturbed,
             seen=result.seen,
+            stays=result.stays,
         )
     )
     outcome.results.append((one.call, one.parsed, result))
@@ -351,7 +352,7 @@ async def _answer(ctx: RunContext, one: _ParsedCall, events: Events, outcome: Ca
 def _interrupted(how: PersonInterrupted) -> ToolResult:
     """Return the result of an interrupted call. For a command, it says what was done until then."""
     if isinstance(how, CommandEnded):
-        return ToolResult(ok=False, text=how.left, summary="interrupted")
+        return ToolResult(ok=False, text=how.left, summary="interrupted", stays=how.stays)
     return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
 
 

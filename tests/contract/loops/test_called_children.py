@@ -153,28 +153,126 @@ def test_in_edits_and_auto_only_what_asks_in_every_mode_waits(home: Home, projec
     assert (project / "made.txt").exists() and not (project / "AGENTS.md").exists()
 
 
-def test_two_children_work_side_by_side_and_one_that_comes_second_to_a_file_is_a_conflict(home: Home, project: Path):
-    file = make_long(project)
-    talks = {
+def two_on_one_file(second: Sequence[Mapping[str, str]]) -> dict[str, Sequence[Turn]]:
+    return {
         "delegate it": [calls(child("the first", "FIRST"), child("the second", "SECOND")), say("It is done.")],
         "FIRST": [call("edit_file", path="long.txt", edits=EDIT_BOTH[:1]), HELD],
-        "SECOND": [call("edit_file", path="long.txt", edits=EDIT_BOTH[1:]), HELD],
+        "SECOND": [call("edit_file", path="long.txt", edits=list(second)), HELD],
     }
-    with Model(talks) as server, chat(home, project, server, "--gate", "effects") as terminal:
+
+
+def test_two_children_work_side_by_side_and_their_changes_of_one_file_are_merged(home: Home, project: Path):
+    file = make_long(project)
+    with (
+        Model(two_on_one_file(EDIT_BOTH[1:])) as server,
+        chat(home, project, server, "--gate", "effects") as terminal,
+    ):
         server.wait_requests(5)  # each has made its edit, and neither has ended
         terminal.wait_for("2 child runs work")
         server.release()
         at_gate(terminal)
         terminal.press("y")
+        terminal.wait_for("it changed meanwhile: both changes are in it")
+        at_gate(terminal)
+        terminal.press("y")
+        terminal.wait_for("It is done.")
+        assert re.search("long.txt changed by child [12], the (first|second)", terminal.text()), terminal.text()
+        told = server.told()
+        assert file.read_text() == LONG.replace("line 2\n", "LINE 2\n").replace("line 30\n", "LINE 30\n")
+        parent = journals(home)[0].stem
+        assert home.run("ctl", parent, "undo", cwd=project).exit_code == 0
+        assert file.read_text().count("LINE") == 1, "each change is undone alone"
+    assert [text.splitlines()[0].startswith(f"Child {n}") for n, text in enumerate(told, 1)] == [True, True], told
+    assert all("Applied: `long.txt`" in text for text in told) and not home.kept_layers("stage")
+
+
+def test_of_two_children_that_change_the_same_line_the_one_decided_on_second_says_that_it_stays(
+    home: Home, project: Path
+):
+    file = make_long(project)
+    other = [{"old_text": "line 2\n", "new_text": "Line two\n"}]
+    with (
+        Model(two_on_one_file(other)) as server,
+        chat(home, project, server, "--gate", "effects") as terminal,
+    ):
+        server.wait_requests(5)
+        terminal.wait_for("2 child runs work")
+        server.release()
+        screen = at_gate(terminal)
+        decided = 1 if "changed by child 1" in screen else 2
+        terminal.press("y")
         terminal.wait_for("It is done.")
         told = server.told()
-    assert [text.splitlines()[0].startswith(f"Child {n}") for n, text in enumerate(told, 1)] == [True, True], told
-    applied = [text for text in told if "Applied: `long.txt`" in text]
-    (other,) = [text for text in told if "somebody changed the same files meanwhile" in text]
-    assert len(applied) == 1 and other not in applied and "Not applied: `long.txt`" in other
-    assert file.read_text().count("LINE") == 1
+        staged = journals(home)[1][2 - decided].stem
+        row = terminal.wait_for(re.compile(f"child {3 - decided} .*answered, stays staged"))
+        assert "somebody changed the same files meanwhile: `long.txt`" in row and f"rundry apply {staged}" in row, row
+    kept = told[2 - decided]
+    assert "Applied: `long.txt`" in told[decided - 1] and "Not applied: `long.txt`" in kept
+    assert f"rundry apply {staged}" in kept
+    assert file.read_text().lower().count("line 2\n") + file.read_text().count("Line two") == 1
     assert len(home.kept_layers("stage")) == 1, "what is in conflict is not lost"
-    assert f"rundry apply {journals(home)[1][told.index(other)].stem}" in other
+    with home.screen("apply", staged, cwd=project) as terminal:
+        screen = terminal.wait_for("long.txt")
+        assert "not text" not in screen, screen
+
+
+def test_what_a_rule_denies_among_approved_changes_of_a_child_stays_staged_and_is_named(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("two files", "MAKE both")), say("It is done.")],
+        "MAKE": [call("run_command", command="echo a > made.txt; echo b > secret.txt"), HELD],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "effects") as terminal:
+        server.wait_requests(3)
+        parent, (of_child,) = journals(home)
+        assert home.run("ctl", parent.stem, "deny", "path:secret.txt", cwd=project).exit_code == 0
+        terminal.wait_for(lambda _: bool(exported_events(home, parent.stem, "rule_added")))
+        server.release()
+        screen = at_gate(terminal)
+        assert "made.txt" in screen
+        terminal.press("y")
+        terminal.wait_for("It is done.")
+        assert f"rundry apply {of_child.stem}" in terminal.wait_for("stays staged")
+        (told,) = server.told()
+    assert "because a rule refuses `secret.txt`" in told and f"rundry apply {of_child.stem}" in told, told
+    assert (project / "made.txt").exists() and not (project / "secret.txt").exists()
+    assert home.run("apply", of_child.stem, "--patch", "left.patch", cwd=project).exit_code == 0
+    patch = (project / "left.patch").read_text()
+    assert "secret.txt" in patch and "made.txt" not in patch
+
+
+def test_while_the_chat_decides_the_view_of_its_ended_child_decides_nothing_and_one_esc_leads_back(
+    home: Home, project: Path
+):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
+        "MAKE": [write("made.txt", "made\n"), say("I made it.")],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "effects") as terminal:
+        at_gate(terminal)
+        _, (of_child,) = journals(home)
+        terminal.press("esc")
+        terminal.wait_for("F2 to decide")
+        terminal.send("/child 1\r")
+        screen = terminal.wait_for("its chat asks you about these changes")
+        assert "esc parent run" in screen and "apply what is staged" not in screen and "a apply" not in screen, screen
+        terminal.press("a")
+        terminal.wait_for(re.compile("› +a$"))
+        terminal.send("\x7f/apply\r")
+        terminal.wait_for("its chat decides on these changes")
+        terminal.send("and one more\r")
+        terminal.wait_for(re.compile("› +and one more"))
+        applied = home.run("apply", of_child.stem, cwd=project)
+        assert applied.exit_code == 2 and "its chat decides" in applied.stderr, applied
+        assert home.run("apply", of_child.stem, "--drop", cwd=project).exit_code == 2
+        terminal.press("esc")
+        terminal.wait_for("press esc again")
+        terminal.send("\x15")
+        terminal.press("esc")
+        at_gate(terminal)
+        assert not exported_events(home, of_child.stem, "run_resumed")
+        terminal.press("y")
+        terminal.wait_for("It is done.")
+    assert (project / "made.txt").read_text() == "made\n"
 
 
 def test_an_interrupt_stops_the_child_and_its_changes_stay_in_its_stage(home: Home, project: Path):
@@ -334,7 +432,7 @@ def test_what_the_gate_refuses_before_a_person_decided_stays_in_the_stage(home: 
         server.release()
         terminal.wait_for("It is done.")
         (told,) = server.told()
-    assert "stay in its stage" in told and f"rundry apply {journals(home)[1][0].stem}" in told, told
+    assert "stays in its stage" in told and f"rundry apply {journals(home)[1][0].stem}" in told, told
     assert len(home.kept_layers("stage")) == 1 and not (project / "made.txt").exists()
 
 
@@ -373,6 +471,27 @@ def kill_runner(parent: Path, terminal: Terminal) -> None:
     assert runner is not None
     os.kill(runner.pid, signal.SIGKILL)
     terminal.wait_for(lambda _: holder(parent) is None)
+
+
+@pytest.mark.long
+def test_a_child_that_is_resumed_alone_ends_with_the_words_about_its_stage(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
+        "MAKE": [write("made.txt", "made\n"), HELD],
+    }
+    with Model(talks) as server:
+        with chat(home, project, server, "--gate", "effects") as terminal:
+            server.wait_requests(3)
+            parent, (of_child,) = journals(home)
+            kill_runner(parent, terminal)
+        server.release()
+        ran = home.run("resume", of_child.stem, "--headless", "--json", cwd=project)
+        assert ran.outcome["reason"] == "handoff" and f"rundry apply {of_child.stem}" in ran.outcome["detail"], ran
+        with home.screen("resume", parent.stem, cwd=project) as terminal:
+            at_gate(terminal)
+            terminal.press("y")
+            terminal.wait_for("It is done.")
+    assert (project / "made.txt").exists()
 
 
 @pytest.mark.long

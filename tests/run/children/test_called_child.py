@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
+import msgspec
 import pytest
 from fakes import played_events
 from run.loops.told import Told
 
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     ChildFinished,
@@ -19,10 +23,13 @@ from rundry.agent.protocol import (
     ParentRef,
     Reason,
     Rule,
+    RunEnded,
     Said,
     Spent,
     StepStarted,
     Tokens,
+    ToolCall,
+    ToolFinished,
     Unpaused,
 )
 from rundry.agent.run.children.called_child import (
@@ -34,6 +41,7 @@ from rundry.agent.run.children.called_child import (
     tools_of_child,
 )
 from rundry.agent.run.commands.reconfigure import remove_rule
+from rundry.agent.run.start.settle import _answer_with
 from rundry.agent.tools.tool_arguments import StartChild
 
 BUDGET = Budget(steps=40, tokens=100_000, usd=1.0, seconds=600.0)
@@ -156,3 +164,19 @@ def test_only_in_a_child_of_a_chat_a_rule_of_the_spec_can_be_removed(in_text: bo
     gate, recorder = Mock(), Mock(record=told.tell)
     refused = remove_rule(recorder, gate, told.facts, rule)
     assert (refused is None, rule not in told.facts.rules, gate.policy.remove.called) == (removed,) * 3
+
+
+def test_a_message_with_nobody_there_answers_the_call_of_a_child_with_what_became_of_it(tmp_path: Path):
+    journal = Journal.create(tmp_path / "run-1.db", chat().facts.spec)
+    journal.append(RunEnded(reason=Reason.ANSWERED, detail="x", complete=True, exit_code=0, staged=["made.txt"]))
+    journal.close()
+    opened = played_events.proposal(call_id="call_1_1", asks=["effects"])
+    begun = msgspec.structs.replace(started(1, BUDGET), journal=str(journal.path))
+    told = chat().tell(begun, msgspec.structs.replace(ended(1), said="I made it."), opened)
+    calls = [ToolCall(name, "start_child", "{}") for name in ("call_1_1", "call_1_2")]
+    events = list[Any]()
+    _answer_with(Mock(facts=told.facts), calls, [opened], ("leave it", "person"), Mock(record=events.append))
+    first, second = (event.result for event in events if isinstance(event, ToolFinished))
+    assert "answered" in first and "I made it." in first and "said instead: leave it" in first
+    assert "rundry apply run-1" in first and "not run" not in first
+    assert second.startswith("not run")

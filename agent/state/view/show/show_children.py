@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from ....protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, LoopKind, Spent, Stamped
+from ....protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, LoopKind, Spent, Stamped, ToolFinished
 from ....protocol.text.counts import plural
 from ..view_state import Stopwatch
 from .change_blocks import add, touch
@@ -101,6 +101,18 @@ def _mark(state: ViewState, number: int, *, waits: bool) -> None:
     if index is not None and state.blocks.in_memory_at(index).open != waits:
         block = touch(state, index)
         block.status, block.open = "waiting" if waits else "running", waits
+
+
+def show_what_stays(state: ViewState, event: ToolFinished) -> None:
+    """Show in the entry of a child run that changes stay in its stage, and the command for them."""
+    child = next((c for c in state.common.children.by_number.values() if c.call_id == event.call_id), None)
+    index = None if child is None else state.at_child.get(child.number)
+    if index is None:
+        return
+    block = touch(state, index)
+    block.status, block.open = "failed", True
+    block.right = f"{block.right.partition(',')[0]}, stays staged"
+    block.detail = f"{event.stays}\n{block.detail}"
 
 
 def _finished(state: ViewState, event: ChildFinished) -> None:

@@ -54,6 +54,7 @@ from ..view_state import LockWait
 from .change_blocks import add, end_blocks, grow, is_short, note, touch
 from .short_numbers import short
 from .shortening import shortening_lines, trim_words
+from .show_children import show_what_stays
 from .titles import call_kind, call_title, stall_words, until_words
 
 if TYPE_CHECKING:
@@ -145,7 +146,8 @@ def _file_changed(state: ViewState, stamped: Stamped, event: FileChanged) -> Non
         _unstage(state, event.path)
     if event.by != "model" and state.rolling_back is None:
         counts = f"+{event.added} −{event.removed}"
-        note(state, stamped, f"{event.path} changed by {event.command or event.by}", right=counts)
+        by = event.command or (state.applies_child if event.by == "command" else "") or event.by
+        note(state, stamped, f"{event.path} changed by {by}", right=counts)
 
 
 def show_wait(state: ViewState, stamped: Stamped, event: WaitEvent) -> None:
@@ -267,6 +269,9 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
 
 def _of_effects(state: ViewState, stamped: Stamped, event: EffectsAccepted | EffectsApplied) -> None:
     """Note what no other event shows: files that are only counted, and conflicts."""
+    if isinstance(event, EffectsAccepted):
+        of_child = any(child.words == event.command for child in state.common.children.by_number.values())
+        state.applies_child = event.command if of_child else ""
     if isinstance(event, EffectsApplied):
         lines, text = event.conflicts, f"not applied: {first_names(event.conflicts, 1)}"
     else:
@@ -348,6 +353,8 @@ def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> N
     state.busy.halt(stamped.at)
     state.activity = "running" if any(child.call_id and child.is_open for child in children) else ""
     index = state.at_call.pop(event.call_id, None)
+    if event.stays:
+        show_what_stays(state, event)
     if index is None:
         if event.ok or any(child.call_id == event.call_id for child in children):  # the entry of the child says it
             return
