@@ -69,7 +69,10 @@ def doing(state: ViewState, phase: str) -> str:
 def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
     parts: list[list[Piece]] = []
     if "loop" in shown and state.loop is not None:
-        words = [Piece(state.loop.value.replace("-", " "), "loop")]
+        name = state.loop.value.replace("-", " ")
+        if state.parent is not None:
+            name = f"child {state.parent.number}"
+        words = [Piece(name, "loop")]
         if state.search is not None and state.finder is not None and state.finder.lenses:
             words.append(Piece(f"  {plural(state.search.dry_passes, 'pass')}", "goal"))
         if "goal" in shown and state.goals:

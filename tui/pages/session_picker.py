@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from rundry.agent import Journal, RundryError, RunLine, delete_run, plural, title_of
+from rundry.agent import Journal, RundryError, RunLine, as_tree, delete_run, pending, plural, title_of
 
 from ..keys.screen_keymap import keymap_of
 from ..text.ages import age_words
@@ -35,13 +35,16 @@ class SessionPicker(Picker[RunLine]):
         self._runs, self._here = list(runs), str(workspace)
         self._everywhere = not any(run.workspace == self._here for run in runs)
         self._host = host
+        self._waiting = {each.run_id for each in pending(run for run in runs if run.state == "running")}
+        """Ids of running runs that wait for a person."""
         self._to_delete: RunLine | None = None
 
     def rows(self, wanted: str) -> Sequence[PickRow[RunLine]]:
         """Return the runs that contain all typed words."""
         words = wanted.lower().split()
         shown = [run for run in self._runs if self._everywhere or run.workspace == self._here]
-        rows = [PickRow(self._line(run), run) for run in shown if all(word in _searched(run) for word in words)]
+        found = as_tree([run for run in shown if all(word in self._searched(run) for word in words)])
+        rows = [PickRow(self._line(run, depth), run) for depth, run in found]
         if rows:
             return [PickRow(self._heading()), *rows]
         if not self._runs:
@@ -57,17 +60,26 @@ class SessionPicker(Picker[RunLine]):
         names = f"{'state':<{STATE}}{'started':>{AGE}}{'USD':>{COST}}{where}  task"
         return Content.styled(names, "$dim")
 
-    def _line(self, run: RunLine) -> Content:
+    def _state(self, run: RunLine) -> str:
+        return "waits" if run.run_id in self._waiting else state_of(run)
+
+    def _searched(self, run: RunLine) -> str:
+        staged = "staged" if run.staged else ""
+        words = f"{run.task} {staged} {self._state(run)} {run.model} {run.workspace} {run.run_id} {run.loop}"
+        return words.lower()
+
+    def _line(self, run: RunLine, depth: int) -> Content:
         where = [("  " + Path(run.workspace).name)[: FOLDER - 1].ljust(FOLDER)] if self._everywhere else []
         cost = "$?" if run.usd is None else f"{run.usd:.2f}"
         return Content.assemble(
-            (state_of(run).ljust(STATE), _style(run)),
+            (self._state(run).ljust(STATE), _style(run)),
             (age_words(run.started, time.time()).rjust(AGE), "$dim"),
             (cost.rjust(COST), "$dim"),
             *((one_line(each), "$dim") for each in where),
             "  ",
             *([(f"{run.why_void}  ", "$dim")] if run.is_void else []),
             *([(f"{plural(run.staged, 'file')} staged  ", "$needs-you")] if run.staged else []),
+            Content.styled("└─ ".rjust(3 * depth), "$dim") if depth else "",
             Content.styled(one_line(run.error or title_of(run.task)), "$foreground"),
         )
 
@@ -183,8 +195,3 @@ def _style(run: RunLine) -> str:
     if run.complete:
         return "$verdict-good"
     return "$verdict-bad" if run.is_unreadable else "$foreground"
-
-
-def _searched(run: RunLine) -> str:
-    staged = "staged" if run.staged else ""
-    return f"{run.task} {staged} {state_of(run)} {run.model} {run.workspace} {run.run_id} {run.loop}".lower()

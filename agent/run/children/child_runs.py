@@ -16,6 +16,7 @@ import msgspec
 
 from ...budget.ledger import LEDGER_EVENTS, USAGE_EVENTS, Ledger
 from ...budget.shared_ledger import SharedLedger
+from ...journal.claim import claim
 from ...journal.integrity.unfinished import rename_complete
 from ...journal.journal import Journal
 from ...protocol import (
@@ -39,6 +40,8 @@ from ...protocol import (
     ProposalDecided,
     QuestionAnswered,
     Reason,
+    RuleAdded,
+    RuleRemoved,
     RundryError,
     RunEnded,
     RunResumed,
@@ -382,6 +385,7 @@ class ChildRuns:
 
         try:
             self._note_spent(child, ledger)
+            self._tell_missed_rules(journal)
             await note_at_end(self._ctx)  # a child run must not take it for changes of the user
             await self._runner.run(order, on_event)
         finally:
@@ -401,6 +405,23 @@ class ChildRuns:
             journal.close()
         rename_complete(journal.path, path)
         return Journal.open(path)
+
+    def _tell_missed_rules(self, journal: Journal) -> None:
+        """Record in the journal of a called child, before its runner starts, what changed in the rules of the chat."""
+        if not self._is_chat:
+            return
+        known, rules = list(journal.spec.gate.rules), self._ctx.gate.policy.rules
+        for stamped in journal.read_types((RuleAdded, RuleRemoved)):
+            if isinstance(stamped.event, RuleAdded):
+                known.append(stamped.event.rule)
+            elif isinstance(stamped.event, RuleRemoved) and stamped.event.rule in known:
+                known.remove(stamped.event.rule)
+        added = [RuleAdded(rule=rule) for rule in rules if rule not in known]
+        removed = [RuleRemoved(rule=rule) for rule in known if rule not in rules and rule.verdict == "allow"]
+        if added or removed:
+            with claim(Path(journal.path)):
+                for event in (*added, *removed):
+                    journal.append(event)
 
     def _missed_gate(self, journal: Journal) -> GateMode | None:
         """Return the gate's mode of this run, if it was changed after that of the child; otherwise None."""

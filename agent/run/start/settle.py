@@ -101,7 +101,7 @@ async def _answer(
     if not said and (queued := next(iter(facts.queue.values()), None)) is not None:
         said, by = queued.text, queued.by
     if said and not ctx.journal.views.is_attended() and (waiting := _undecided(run.facts, run.ctx.gate, dangling)):
-        _answer_with(run, dangling, waiting, (said, by), events)
+        answer_with(run, dangling, waiting, (said, by), events)
         return ()
     handoff: str | None = None
     again: list[ToolCall] = []
@@ -168,7 +168,7 @@ def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> lis
     return [opened for opened in found if opened is not None and opened.proposal_id not in given]
 
 
-def _answer_with(
+def answer_with(
     run: LiveRun,
     dangling: Sequence[ToolCall],
     waiting: Sequence[ProposalOpened],

@@ -22,7 +22,7 @@ from fakes.wire import text_of
 from rundry.agent.journal.claim import holder
 from rundry.agent.journal.journal import Journal
 from rundry.agent.layers.effect_rows import encode_rows
-from rundry.agent.protocol import EffectsAccepted, EffectsApplied
+from rundry.agent.protocol import EffectsAccepted, EffectsApplied, Rule, RuleAdded
 
 HELD = Turn(text="I think about it for a while", hold_after=4)
 
@@ -387,6 +387,28 @@ def test_a_child_asks_its_person_and_the_row_leads_to_it(home: Home, project: Pa
         assert "the second one" in server.asked("ASK")[-1].text
 
 
+def test_rows_and_the_list_of_sessions_show_which_child_waits_and_what_it_used(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("more", "MAKE it"), child("think", "THINK")), say("It is done.")],
+        "MAKE": [call("run_command", command="echo more > made.txt"), say("I could not.")],
+        "THINK": [call("read_file", path="NOTES.md"), HELD],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "ask") as terminal:
+        terminal.wait_for("child 1 waits for you")
+        terminal.wait_for(re.compile(r"child 2 +think +2 steps, \$0.00 running"))
+        assert "/child 1 opens it; elsewhere: rundry watch" in terminal.text()
+        terminal.press("\x1bOR")  # F3
+        terminal.wait_for(re.compile("waits .*└─ MAKE it"))
+        assert re.search("running .*└─ THINK", terminal.text()), terminal.text()
+        assert re.search("running .* delegate it", terminal.text()), terminal.text()
+        terminal.press("esc")
+        terminal.wait_gone("└─")
+        terminal.press("\x1bc")
+        terminal.wait_for(re.compile("^ rundry .*child 1 "))
+        at_gate(terminal)
+        assert "parent run" not in terminal.screen()[-1], "there, Esc leads to the message box"
+
+
 def test_in_ask_an_edit_of_a_child_is_staged_and_its_command_asks(home: Home, project: Path):
     talks = {
         "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
@@ -471,6 +493,28 @@ def kill_runner(parent: Path, terminal: Terminal) -> None:
     assert runner is not None
     os.kill(runner.pid, signal.SIGKILL)
     terminal.wait_for(lambda _: holder(parent) is None)
+
+
+@pytest.mark.long
+def test_a_rule_that_came_while_no_child_ran_holds_for_it_from_its_first_call_on(home: Home, project: Path):
+    talks = {
+        "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
+        "MAKE": [HELD, call("run_command", command="echo more > made.txt"), say("I could not.")],
+    }
+    with Model(talks) as server:
+        with chat(home, project, server, "--gate", "effects") as terminal:
+            server.wait_requests(2)
+            parent, (of_child,) = journals(home)
+            kill_runner(parent, terminal)
+        journal = Journal.open(parent)
+        journal.append(RuleAdded(rule=Rule(verdict="deny", tool="run_command", command="echo")))
+        journal.close()
+        talks["MAKE"] = talks["MAKE"][1:]
+        server.talks = talks
+        with home.screen("resume", parent.stem, cwd=project) as terminal:
+            terminal.wait_for("It is done.")
+    assert exported_events(home, of_child.stem, "rule_added")
+    assert not (project / "made.txt").exists()
 
 
 @pytest.mark.long

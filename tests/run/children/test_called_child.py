@@ -41,7 +41,7 @@ from rundry.agent.run.children.called_child import (
     tools_of_child,
 )
 from rundry.agent.run.commands.reconfigure import remove_rule
-from rundry.agent.run.start.settle import _answer_with
+from rundry.agent.run.start.settle import answer_with
 from rundry.agent.tools.tool_arguments import StartChild
 
 BUDGET = Budget(steps=40, tokens=100_000, usd=1.0, seconds=600.0)
@@ -175,7 +175,7 @@ def test_a_message_with_nobody_there_answers_the_call_of_a_child_with_what_becam
     told = chat().tell(begun, msgspec.structs.replace(ended(1), said="I made it."), opened)
     calls = [ToolCall(name, "start_child", "{}") for name in ("call_1_1", "call_1_2")]
     events = list[Any]()
-    _answer_with(Mock(facts=told.facts), calls, [opened], ("leave it", "person"), Mock(record=events.append))
+    answer_with(Mock(facts=told.facts), calls, [opened], ("leave it", "person"), Mock(record=events.append))
     first, second = (event.result for event in events if isinstance(event, ToolFinished))
     assert "answered" in first and "I made it." in first and "said instead: leave it" in first
     assert "rundry apply run-1" in first and "not run" not in first

@@ -23,7 +23,7 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
     match event:
         case ChildStarted():
             title = f"{_which(state, event.number)}  {event.title}"
-            add(state, stamped, "tool", title=title, status="running").detail = f"rundry watch {event.run_id}"
+            add(state, stamped, "tool", title=title, status="running").detail = _where(state, event)
             state.at_child[event.number] = len(state.blocks) - 1
             state.child_busy[event.number] = Stopwatch(since=stamped.at)
         case ChildWaiting():
@@ -33,6 +33,8 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
         case ChildSpent():
             child = next((c for c in state.common.children.by_number.values() if c.run_id == event.run_id), None)
             _time(state, stamped, event, child)
+            if child is not None and child.is_open and event.spent.steps:
+                _show_use(state, child.number, event.spent)
             if child is not None and child.is_open:
                 state.waiting_children.discard(child.number)
                 _mark(state, child.number, waits=False)
@@ -46,6 +48,20 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
         case _:
             assert_never(event)
     state.child_phase = _phase(state, event)
+
+
+def _where(state: ViewState, child: ChildStarted | ChildFinished) -> str:
+    """Return how a child run is opened: here, and in another terminal."""
+    elsewhere = f"rundry watch {child.run_id}"
+    return f"/child {child.number} opens it; elsewhere: {elsewhere}" if state.loop is LoopKind.CHAT else elsewhere
+
+
+def _show_use(state: ViewState, number: int, spent: Spent) -> None:
+    """Show what a running child run used until now."""
+    index = state.at_child.get(number)
+    if index is not None:
+        cost = "$?" if spent.unpriced else f"${money(spent.usd)}"
+        touch(state, index).right = f"{plural(spent.steps, 'step')}, {cost}"
 
 
 def _time(state: ViewState, stamped: Stamped, event: ChildSpent, child: Child | None) -> None:
@@ -128,6 +144,6 @@ def _finished(state: ViewState, event: ChildFinished) -> None:
     block.open = False
     block.seconds = child.spent.seconds  # as its own end has it: without waits for a person
     said = [event.said] if event.said and state.loop is LoopKind.CHAT else []
-    block.detail = "\n".join([event.detail, *said, *new_words(event), f"rundry watch {event.run_id}"])
+    block.detail = "\n".join([event.detail, *said, *new_words(event), _where(state, event)])
     if event.new is not None:
         block.right = f"{event.reason.words}, {len(event.new)} new, {cost}"
