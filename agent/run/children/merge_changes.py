@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...gate.three_way_merge import merge_states
 from ...host.file_errors import UnreadableFile
 from ...host.files.file_states import read_state, stored_state
+from ...layers.effect_classes import ClassedEffect, Group
 from ...layers.layer_effects import IN_MEMORY
 from ...protocol import FileChanged
 from ...step.tool_calls.effect_entries import storable_path
@@ -33,9 +34,9 @@ def merge_changes(listed: Listed, journal: Journal, root: Path) -> Listed:
     for stamped in journal.read_types((FileChanged,)):
         if isinstance(stamped.event, FileChanged) and stamped.event.staged:
             first.setdefault(stamped.event.path, stamped.event.before)
-    contents, groups = dict(listed.contents), []
+    contents, groups = dict(listed.contents), list[Group]()
     for group in listed.groups:
-        entries = []
+        entries = list[ClassedEffect]()
         for entry in group.entries:
             base = first.get(storable_path(entry.effect.path))
             merged = None

@@ -53,7 +53,7 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
 def _where(state: ViewState, child: ChildStarted | ChildFinished) -> str:
     """Return how a child run is opened: here, and in another terminal."""
     elsewhere = f"rundry watch {child.run_id}"
-    return f"/child {child.number} opens it; elsewhere: {elsewhere}" if state.loop is LoopKind.CHAT else elsewhere
+    return f"/child {child.number} opens it\n{elsewhere}" if state.loop is LoopKind.CHAT else elsewhere
 
 
 def _show_use(state: ViewState, number: int, spent: Spent) -> None:
