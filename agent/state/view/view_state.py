@@ -218,7 +218,7 @@ class Shown:
     plan: list[str] = field(default_factory=list[str])
     """The plan of the model, a step a line."""
     applies_child: str = ""
-    """The child run whose changes were accepted last: `child 2, rename`. Empty: those of a command."""
+    """The child run whose changes were accepted last: `child 2, rename`, or empty if a command made them."""
     accepted: PlanAccepted | None = None
     """The plan that the person accepted, which another run carries out."""
     retrying: tuple[str, float, float] | None = None
