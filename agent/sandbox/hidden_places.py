@@ -60,7 +60,8 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
         there = [path for path in kept if exists(path) or root is not None]
         inside = [path for path in there if _within(path, [ws])]  # also if rundry's own folder, which is hidden, has ws
         hidden = sorted({*outermost([path for path in there if path not in inside]), *outermost(inside)})
-        return HiddenPlaces(hidden, shown, at_home, [path for path in hidden if self.is_own(path, ws)])
+        real_own = _real(self.own)
+        return HiddenPlaces(hidden, shown, at_home, [path for path in hidden if _is_own(path, ws, real_own)])
 
     def hidden_in(self, root: Path) -> list[Path]:
         """Return the hidden places in this folder, except those that a `deny` rule hides."""
@@ -72,8 +73,7 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
 
         `ws`: the workspace; if it is a copy in a folder of rundry, its own files are not rundry's.
         """
-        own = [one for one in _real(self.own) if not (place.is_relative_to(ws) and ws.is_relative_to(one))]
-        return any(place.is_relative_to(one) or one.is_relative_to(place) for one in own)
+        return _is_own(place, ws, _real(self.own))
 
     def is_held_out(self, place: Path, root: Path) -> bool:
         """Return whether this hidden place belongs to the second check. `root`: the workspace."""
@@ -107,8 +107,14 @@ def _seen(path: Path, ws: Path, root: Path) -> Path:
     return ws / real.relative_to(root) if real.is_relative_to(root) else real
 
 
+def _is_own(place: Path, ws: Path, real_own: Iterable[Path]) -> bool:
+    own = [one for one in real_own if not (place.is_relative_to(ws) and ws.is_relative_to(one))]
+    return any(place.is_relative_to(one) or one.is_relative_to(place) for one in own)
+
+
 def _within(path: Path, places: Iterable[Path]) -> bool:
-    return any(path.is_relative_to(place) for place in places)
+    text = f"{path}/"  # compared as texts in a tenth of the time of `Path.is_relative_to`
+    return any(text.startswith(f"{str(place).rstrip('/')}/") for place in places)
 
 
 def _real(paths: Iterable[Path]) -> list[Path]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,7 +82,8 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """The command line that was refused."""
     network: bool
     """Whether the command could use the network."""
-    hidden_places: HiddenPlaces = HiddenPlaces()
+    hidden_places: Callable[[], HiddenPlaces] = HiddenPlaces
+    """Finds the hidden places. It takes long, and is called only if a message names a place that could be one."""
     writable: Sequence[Path] = ()
     read_only: Sequence[Path] = ()
 
@@ -199,7 +200,7 @@ def _was_kept(path: Path, conditions: Conditions) -> bool:
         return os.access(path, os.W_OK)
     if path.is_relative_to(conditions.ws) and (not _is_protected(path, conditions.ws) or path.name == CONFIG):
         return False
-    if conditions.hidden_places.covers(path):
+    if conditions.hidden_places().covers(path):
         return False
     return os.access(_existing(path), os.W_OK)
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -361,17 +362,23 @@ class Confinement:
         return [home_path(path) for path in outermost([p for p in places if p is not None and is_at_home(p)])]
 
     def _is_seen(self, ws: Path, access: Access) -> Callable[[Path], bool]:
-        """Return what tells whether commands read a path. What a rule denies and rundry's own folders count as read."""
-        ws = Path(os.path.realpath(ws))
-        rules = msgspec.structs.replace(self._settings.hide_rules, denied=None)
-        hidden_places = rules.resolve(ws)
-        more = (ws, self.temp, *access.writable, *access.readable)
-        seen = Places([*self._readable_places(ws, hidden_places), *map(real_path, more), *hidden_places.own])
-        secret = Places([path for path in hidden_places.hidden if path not in hidden_places.own])
-        shown = Places(hidden_places.shown)
-        own = Places(_REPLACED)
+        """Return what tells whether commands read a path. What a rule denies and rundry's own folders count as read.
+
+        The places are found when it is asked first: most failed commands name none.
+        """
+        ws, own = Path(os.path.realpath(ws)), Places(_REPLACED)
+
+        @cache
+        def places() -> tuple[Places, Places, Places]:
+            rules = msgspec.structs.replace(self._settings.hide_rules, denied=None)
+            hidden_places = rules.resolve(ws)
+            more = (ws, self.temp, *access.writable, *access.readable)
+            seen = Places([*self._readable_places(ws, hidden_places), *map(real_path, more), *hidden_places.own])
+            secret = Places([path for path in hidden_places.hidden if path not in hidden_places.own])
+            return seen, secret, Places(hidden_places.shown)
 
         def is_seen(path: Path) -> bool:
+            seen, secret, shown = places()
             visible = path in seen or (path in own and not is_at_home(path))
             return visible and (path not in secret or path in shown)
 
@@ -399,7 +406,7 @@ class Confinement:
             temp=self.temp,
             command=command,
             network=access.network or self.network,
-            hidden_places=self._hidden_places(real_ws),
+            hidden_places=cache(lambda: self._hidden_places(real_ws)),
             writable=access.writable,
             read_only=access.read_only if self.kind == "bubblewrap" else (),
         )

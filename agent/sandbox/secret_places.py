@@ -95,8 +95,8 @@ def _needed() -> list[Path]:
 def outermost(places: Sequence[Path]) -> list[Path]:
     """Return the places that are not inside another one of them, sorted."""
     found: list[Path] = []
-    for place in sorted(set(places)):
-        if not any(place.is_relative_to(other) for other in found):
+    for place in sorted(set(places)):  # what is inside a place comes directly after it
+        if not (found and place.is_relative_to(found[-1])):
             found.append(place)
     return found
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from fakes.visible_folders import visible_folder
+from msgspec.structs import replace
 
 from rundry.agent.host.processes.processes import Finished
 from rundry.agent.sandbox.command_access import Access
@@ -35,7 +36,7 @@ def need(place):
             temp=place / "temp",
             command=command,
             network=network,
-            hidden_places=HiddenPlaces(hidden=[place / "keys"]),
+            hidden_places=lambda: HiddenPlaces(hidden=[place / "keys"]),
             writable=writable,
         )
         return find_missing_access(done, conditions)
@@ -62,6 +63,22 @@ def test_a_write_outside_is_known_by_what_programs_say_of_it(need, place, output
     found = need(output)
     assert found is not None and found.place == place / "outside/old", found
     assert found.what == f"write to {place}/outside/old" and not found.unsandboxed and not found.network
+
+
+def test_hidden_places_are_only_looked_for_if_a_message_names_a_place(place):
+    asked = list[str]()
+
+    def hidden_places() -> HiddenPlaces:
+        asked.append("")
+        return HiddenPlaces(hidden=[place / "outside"])
+
+    conditions = Conditions(
+        kind="bubblewrap", ws=place / "ws", temp=place / "temp", network=True, hidden_places=hidden_places
+    )
+    outputs = ["", "assert 1 == 2", f"cat: {place}/outside/old: Read-only file system"]
+    ended = Finished(exit_code=1, output=b"", dropped=0, timed_out=False, seconds=0.0, error=None)
+    found = [find_missing_access(replace(ended, full=one.encode()), conditions) for one in outputs]
+    assert found == [None, None, None] and len(asked) == 1
 
 
 def test_for_what_does_not_exist_the_folder_above_it_is_named(need, place):
