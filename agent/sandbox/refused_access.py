@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +19,13 @@ import msgspec
 
 from ..host.protected_names import CONFIG
 from ..host.real_paths import exists, real_path
-from ..protocol import SandboxKind
 from ..repo.protected_places import read_only_places
-from .hidden_places import HiddenPlaces
 from .visible_programs import program_places
 
 if TYPE_CHECKING:
     from ..host.processes.processes import Finished
+    from ..protocol import SandboxKind
+    from .hidden_places import HiddenPlaces, HideRules
 
 _LAST = 60
 """Number of lines at the end of the output that are searched."""
@@ -72,7 +74,8 @@ _OWN = ("/proc", "/sys", "/dev", "/run")
 """Folders that the sandbox replaces, so that a place in them cannot be made writable."""
 
 
-class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
     """How a command was confined."""
 
     kind: SandboxKind
@@ -82,10 +85,16 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """The command line that was refused."""
     network: bool
     """Whether the command could use the network."""
-    hidden_places: Callable[[], HiddenPlaces] = HiddenPlaces
-    """Finds the hidden places. It takes long, and is called only if a message names a place that could be one."""
+    hide_rules: HideRules
+    root: Path | None = None
+    """The folder that commands see at `ws`, if it is another one."""
     writable: Sequence[Path] = ()
     read_only: Sequence[Path] = ()
+
+    @cached_property
+    def hidden_places(self) -> HiddenPlaces:
+        """The hidden places. To find them takes long; only a message that names a place needs them."""
+        return self.hide_rules.resolve(self.ws, self.root)
 
 
 class MissingAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,7 +209,7 @@ def _was_kept(path: Path, conditions: Conditions) -> bool:
         return os.access(path, os.W_OK)
     if path.is_relative_to(conditions.ws) and (not _is_protected(path, conditions.ws) or path.name == CONFIG):
         return False
-    if conditions.hidden_places().covers(path):
+    if conditions.hidden_places.covers(path):
         return False
     return os.access(_existing(path), os.W_OK)
 

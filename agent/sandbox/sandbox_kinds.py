@@ -307,10 +307,16 @@ class Confinement:
 
     def _hidden_places(self, ws: Path, copy: Path | None = None) -> HiddenPlaces:
         """`copy`: the folder that bubblewrap shows at `ws`."""
-        seen = self._settings.stage.folder if self._settings.stage is not None and self.kind == "bubblewrap" else copy
+        return self._hide_rules().resolve(ws, self._root(copy))
+
+    def _hide_rules(self) -> HideRules:
         rules = self._settings.hide_rules
-        rules = msgspec.structs.replace(rules, hide=(*rules.hide, *self.further_hidden))
-        return rules.resolve(ws, None if seen is None else Path(os.path.realpath(seen)))
+        return msgspec.structs.replace(rules, hide=(*rules.hide, *self.further_hidden))
+
+    def _root(self, copy: Path | None = None) -> Path | None:
+        """Return the folder that commands see at the workspace, if it is another one."""
+        seen = self._settings.stage.folder if self._settings.stage is not None and self.kind == "bubblewrap" else copy
+        return None if seen is None else Path(os.path.realpath(seen))
 
     def _join(self) -> list[str]:
         """Return the arguments that join a command to the run's loopback network; none if it has no such network."""
@@ -406,7 +412,8 @@ class Confinement:
             temp=self.temp,
             command=command,
             network=access.network or self.network,
-            hidden_places=cache(lambda: self._hidden_places(real_ws)),
+            hide_rules=self._hide_rules(),
+            root=self._root(),
             writable=access.writable,
             read_only=access.read_only if self.kind == "bubblewrap" else (),
         )

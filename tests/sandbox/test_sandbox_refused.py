@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rundry.agent.host.processes.processes import Finished
 from rundry.agent.sandbox.command_access import Access
 from rundry.agent.sandbox.command_environment import command_env
-from rundry.agent.sandbox.hidden_places import HiddenPlaces
+from rundry.agent.sandbox.hidden_places import HideRules
 from rundry.agent.sandbox.refused_access import Conditions, find_missing_access
 from rundry.agent.sandbox.sandbox import Sandbox
 
@@ -36,7 +36,7 @@ def need(place):
             temp=place / "temp",
             command=command,
             network=network,
-            hidden_places=lambda: HiddenPlaces(hidden=[place / "keys"]),
+            hide_rules=HideRules(hide=(place / "keys",)),
             writable=writable,
         )
         return find_missing_access(done, conditions)
@@ -66,19 +66,18 @@ def test_a_write_outside_is_known_by_what_programs_say_of_it(need, place, output
 
 
 def test_hidden_places_are_only_looked_for_if_a_message_names_a_place(place):
-    asked = list[str]()
+    asked = list[Path]()
 
-    def hidden_places() -> HiddenPlaces:
-        asked.append("")
-        return HiddenPlaces(hidden=[place / "outside"])
+    def denied(root: Path) -> list[str]:
+        asked.append(root)
+        return []
 
-    conditions = Conditions(
-        kind="bubblewrap", ws=place / "ws", temp=place / "temp", network=True, hidden_places=hidden_places
-    )
+    rules = HideRules(hide=(place / "outside",), denied=denied)
+    conditions = Conditions(kind="bubblewrap", ws=place / "ws", temp=place / "temp", network=True, hide_rules=rules)
     outputs = ["", "assert 1 == 2", f"cat: {place}/outside/old: Read-only file system"]
     ended = Finished(exit_code=1, output=b"", dropped=0, timed_out=False, seconds=0.0, error=None)
     found = [find_missing_access(replace(ended, full=one.encode()), conditions) for one in outputs]
-    assert found == [None, None, None] and len(asked) == 1
+    assert found == [None, None, None] and asked == [place / "ws"]
 
 
 def test_for_what_does_not_exist_the_folder_above_it_is_named(need, place):
