@@ -41,6 +41,10 @@ _CHOSEN_SPLIT: WeakKeyDictionary[App[object], bool] = WeakKeyDictionary()
 """Whether the person chose two columns, for all panes of the app."""
 
 
+_UNCHANGED = (" ", "fold", "open")
+"""Kinds of rows that show nothing that would change."""
+
+
 class DiffPane(LineView):
     """Line numbers, colours, changed words. Long lines wrap, nothing is cut. Only visible rows are drawn."""
 
@@ -109,13 +113,15 @@ class DiffPane(LineView):
 
     @property
     def shows_end(self) -> bool:
-        """Whether the last row is visible now, and no more rows will come."""
+        """Whether the last row with a change is visible now, and no more rows will come."""
         if self.diff is None or not self.lines or len(self.lines) > self.size.height:
             return False
         item, part, row = self.lines[-1].place
         parts = self.parts(item)
         is_last = part == len(parts) - 1 and row == len(parts[-1].rows) - 1
-        return is_last and self.heights.before(item + 1) == self.heights.total
+        rows = self._view.rows
+        last = next((at for at in range(len(rows) - 1, -1, -1) if rows[at].kind not in _UNCHANGED), -1)
+        return is_last and item >= last
 
     @property
     def is_split(self) -> bool:

@@ -83,6 +83,23 @@ async def test_the_end_counts_as_seen_only_when_it_was_in_sight() -> None:
         assert not pane.end_seen
 
 
+async def test_unchanged_lines_below_the_last_change_need_not_be_seen() -> None:
+    app, old = Stage(), "".join(f"line {n}\n" for n in range(12))
+    once = old.replace("line 5\n", "LINE 5\n")
+    twice = once.replace("line 7\n", "LINE 7\n")
+    async with app.run_test(size=(80, 7)) as pilot:
+        pane = app.query_one(DiffPane)
+        pane.show_change("a.py", old.encode(), once.encode())
+        await pilot.pause()
+        assert "LINE 5" in _text(pane) and "line 8" not in _text(pane)
+        assert pane.end_seen
+        assert "more below" not in _text(pane)
+        pane.show_change("a.py", old.encode(), twice.encode())
+        await pilot.pause()
+        assert "LINE 7" not in _text(pane)
+        assert not pane.end_seen
+
+
 async def test_the_whole_file_can_be_shown_and_folded_again() -> None:
     app = Stage()
     async with app.run_test(size=(80, 10)) as pilot:
