@@ -45,8 +45,10 @@ class RunReader:
     def sent_messages(self) -> Sequence[SentMessage]:
         """Return the messages that the model reads now. Raises RundryError if there is no single conversation."""
         journal = self._link.journal
-        if journal is None or not journal.spec.loop.traits.has_one_conversation:
-            raise RundryError("there is no conversation yet, or more than one")
+        if journal is None:
+            raise RundryError("there is no run yet")
+        if not journal.spec.loop.traits.has_one_conversation:
+            raise RundryError(f"{journal.spec.loop.a_run} has more than one conversation")
         return sent_messages(journal)
 
     async def preview_rewind(self, chosen: Sequence[RecordedChange]) -> RewindPreview:

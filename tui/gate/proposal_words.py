@@ -193,7 +193,7 @@ def allow_question(proposal: ProposalOpened, key: str, prefix_key: str, *, alway
     """Return what this key, and the key for the prefix, allow when they are pressed next; a line for each."""
     rules, prefixes, lines = rules_of(proposal), proposal.prefixes, list[str]()
     if rules and always:
-        lines.append(f"always would write: {_written(rules)}")
+        lines.append(f"always would write into .rundry.toml: {_written(rules)}")
     elif rules:
         more = "" if prefixes else ", without asking; /allowed revokes it"
         lines.append(f"{key} again allows {allowed_words(proposal)} for this session{more}")

@@ -40,7 +40,7 @@ class AllowedPicker(Picker[Rule]):
     def rows(self, wanted: str) -> Sequence[PickRow[Rule]]:
         """Return a row for each rule."""
         if not self._rules:
-            text = "Nothing is allowed for this session: {session} at the gate allows a command, a host or a file."
+            text = "Nothing is allowed yet: {session} at the gate does that."
             nothing = keymap_of(self).named(text)
             return [PickRow(Content.styled(nothing, "$dim"))]
         found = [rule for rule in self._rules if wanted.lower() in rule_words(rule).lower()]

@@ -101,7 +101,7 @@ def test_a_prefix_is_allowed_for_each_part_of_a_pipe_and_later_lines_of_these_pr
         terminal.wait_for("Needs approval: wc")  # the second line passed, of the third one only this part waits
         terminal.wait_for("y approve")
         terminal.press("A")
-        terminal.wait_for("always would write: allow run_command: wc -l")
+        terminal.wait_for("always would write into .rundry.toml: allow run_command: wc -l")
         terminal.press("p")
         server.wait_requests(4)
     assert 'command = "wc"' in (project / ".rundry.toml").read_text()

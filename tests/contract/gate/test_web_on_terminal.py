@@ -104,7 +104,7 @@ def test_a_rule_that_always_writes_allows_the_host_in_the_next_run(home: Home, p
     with ScriptedServer([SEARCH], then=HELD) as server, in_chat(home, project, server) as terminal:
         terminal.wait_for("y approve")
         terminal.press("A")
-        terminal.wait_for(f"always would write: {written}")
+        terminal.wait_for(f"always would write into .rundry.toml: {written}")
         terminal.press("A")
         server.wait_requests(2)
         terminal.wait_for(f"from now on: {written}")

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fakes.played_events import PlayedLink, Script, proposal, started
-from fakes.screens import Stage
+from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
 from rundry.agent import (
@@ -288,3 +290,22 @@ async def test_both_themes_are_offered_and_switched():
         assert stage.app.theme == "light"
         stage.screen.action_do("theme", "mauve")
         await shows(pilot, "mauve")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("/plan", "type the task behind /plan"),
+        ("/limit", "type a limit: steps 60"),
+        ("/limit steps", "type its value"),
+        ("/effort", "type one behind /effort"),
+        ("/scope", "there is no run yet"),
+        ("/compact show", "there is no run yet"),
+    ],
+)
+async def test_a_command_that_lacks_something_says_what(command: str, said: str, tmp_path: Path):
+    stage = Stage(start=PlayedStart(tmp_path))
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        stage.screen.message.box.text = command
+        await pilot.press("enter")
+        await shows(pilot, said)

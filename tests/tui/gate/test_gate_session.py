@@ -48,7 +48,7 @@ async def test_a_or_A_shows_the_rule_of_each_part_and_p_allows_all_arguments(sta
         await press(pilot, "p")
         await until(pilot, lambda: "press a or A first" in stage.text())
         await press(pilot, "A")
-        always = "always would write: allow run_command: `pytest -q tests/test_money.py`, `tail -5`"
+        always = "always would write into .rundry.toml: allow run_command: `pytest -q tests/test_money.py`, `tail -5`"
         await until(pilot, lambda: always in joined(stage))
         assert "p writes for all arguments: allow run_command: `pytest`, `tail`" in joined(stage)
         await press(pilot, "escape")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rundry.agent import (
+    EFFORTS,
     GateMode,
     Interrupt,
     RundryError,
@@ -165,8 +166,9 @@ class RunHandlers(ABC):
             ended, budget = state.outcome, state.budget
             wanted = None if name or ended is None or budget is None else raised(ended, budget)
             self._prompt.fill("/limit " + (" ".join(wanted) if wanted is not None else f"{name} " if name else ""))
-            if held := held_words(state.common.ledger.limited.held):
-                self._prompt.tell(held)
+            example = "type its value" if name else "type a limit: steps 60, tokens 300k, usd 1, time 20m"
+            held = held_words(state.common.ledger.limited.held)
+            self._prompt.tell(held or example)
             return
         limit = limit_of(argument)
         self._controller.set_limit(limit.name, limit.value)
@@ -199,12 +201,14 @@ class RunHandlers(ABC):
     def _plan(self, argument: str) -> None:
         if not argument:
             self._prompt.fill("/plan ")
+            self._prompt.tell("type the task behind /plan")
         elif following := self._controller.begin_planning(argument):
             self.open_view(following)
 
     def _effort(self, argument: str) -> None:
         if not argument:
             self._prompt.fill("/effort ")
+            self._prompt.tell(f"type one behind /effort: {', '.join(EFFORTS)}")
             return
         self._controller.switch_model(self._controller.reader.with_effort(effort_named(argument)), asks=False)
 
@@ -271,7 +275,7 @@ def show_scope(controller: RunController, prompt: Prompt, argument: str) -> None
         return
     lines = controller.state.scope
     if not lines:
-        why = "no check decides, so there is no scope" if controller.begun else "the start of the run shows the scope"
+        why = "no check decides, so there is no scope" if controller.begun else "there is no run yet"
         prompt.tell(why)
     for line in lines:
         prompt.tell(one_line(line))
