@@ -90,7 +90,7 @@ def test_a_host_that_is_allowed_for_the_session_passes_until_it_is_revoked(
         terminal.send("/allowed\r")
         terminal.wait_for(f"requests to {provider.host} by web_search")
         terminal.press("enter")
-        terminal.wait_for("Nothing is allowed for this session")
+        terminal.wait_for("Nothing is allowed yet")
         terminal.press("esc")
         terminal.wait_for("a message")
         terminal.send("once more\r")
