@@ -179,7 +179,7 @@ def _await_began(state: ViewState, stamped: Stamped, event: AwaitBegan) -> None:
         return
     if event.what == "person":  # its row can be cut, and the person must read what they are to do
         note(state, stamped, f"waiting for you: {event.name}")
-    touch(state, index).right = ", ".join([*until_words(event, stamped.at), "/wake ends it"])
+    touch(state, index).right = " ".join(until_words(event, stamped.at))
 
 
 def _printing(state: ViewState, work: str | None, call_id: str) -> int | None:
