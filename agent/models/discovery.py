@@ -84,9 +84,10 @@ async def _listens(base: str) -> bool:
     """Return whether a server accepts connections at this address. Only then is the HTTP client imported (0.1 s)."""
     at = urlsplit(base)
     try:
+        port = at.port or (443 if at.scheme == "https" else 80)
         async with asyncio.timeout(_SECONDS):
-            _, writer = await asyncio.open_connection(at.hostname, at.port or (443 if at.scheme == "https" else 80))
-    except (OSError, TimeoutError):
+            _, writer = await asyncio.open_connection(at.hostname, port)
+    except (OSError, ValueError):  # also a time-out, and a port or a name that cannot be
         return False
     writer.close()
     return True

@@ -91,8 +91,12 @@ class Terminal:
 
     def send(self, text: str) -> float:
         """These characters, as typed. The moment, monotonic seconds."""
+        return self.send_bytes(text.encode())
+
+    def send_bytes(self, data: bytes) -> float:
+        """As `send`, for a part of a character."""
         now = time.monotonic()
-        os.write(self._master, text.encode())
+        os.write(self._master, data)
         return now
 
     def press(self, *keys: str) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import selectors
-import time
 from codecs import getincrementaldecoder
 from enum import Enum
 from threading import Event
 from typing import TYPE_CHECKING, cast
 
-from textual import events
+from textual import constants, events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 _READ_BYTES = 4096
 _TICK = 0.1
 """Seconds between two looks while the parser may wait for the rest of a sequence that begins with Escape."""
-_TICKS_FOR = 1.0
-"""Seconds after the last input in which it may wait; textual gives up after 0.1 s."""
+_TICKS = 2 + int(2 * constants.ESCAPE_DELAY / _TICK)
+"""Number of looks after the last input; textual's parser gives up after ESCAPE_DELAY seconds, usually 0.1."""
 
 
 class _More(Enum):
@@ -80,21 +79,21 @@ def with_quiet_input(base: type[LinuxDriver]) -> type[LinuxDriver]:
 
         def run_input_thread(self) -> None:
             parser, decode = XTermParser(self._debug), getincrementaldecoder("utf-8")().decode
-            ended, read_at = cast("_WakingEvent", self.exit_event), time.monotonic()
-            with selectors.DefaultSelector() as selector:
+            ended, ticks = cast("_WakingEvent", self.exit_event), 0
+            with selectors.SelectSelector() as selector:  # others refuse a terminal on some systems
                 selector.register(self.fileno, selectors.EVENT_READ)
                 selector.register(ended.descriptor, selectors.EVENT_READ)
                 while not ended.is_set():
-                    ticks = time.monotonic() - read_at < _TICKS_FOR
                     for key, _ in selector.select(_TICK if ticks else None):
                         if key.fd != self.fileno:
                             continue
-                        read_at = time.monotonic()
-                        if data := os.read(self.fileno, _READ_BYTES):
-                            for event in parser.feed(decode(data)):
-                                self.process_message(event)
-                        else:
+                        data, ticks = os.read(self.fileno, _READ_BYTES), _TICKS
+                        if not data:
                             selector.unregister(self.fileno)  # the terminal is gone
+                        elif text := decode(data):  # empty while a character is not whole; the parser would end
+                            for event in parser.feed(text):
+                                self.process_message(event)
+                    ticks = max(0, ticks - 1)
                     for event in parser.tick():
                         self.process_message(event)
 

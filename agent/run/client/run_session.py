@@ -119,6 +119,7 @@ class Session:
                 journal.close()
             raise JournalError(CHAT_DECIDES.format(chat=chat))
         self._log = path.parent / "runner.log"
+        self.start_runner()
         if self.journal is None:
             self.journal = journal
             self._more = True
@@ -243,9 +244,7 @@ class Session:
             told = self._replies.writing
             self._runner = _start("rundry.agent.run", self._log, os.environ, str(told), keep=told)
         except OSError as error:
-            raise JournalError(
-                f"the runner process cannot start: {error.strerror}; end other processes and try again"
-            ) from error
+            raise JournalError(f"the runner process cannot start ({error.strerror}); its log is {self._log}") from error
         finally:
             self._replies.close_writing()
 

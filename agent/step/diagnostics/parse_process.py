@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+import warnings
 
 from ...shell.helper_process import serve_helper
 
@@ -53,4 +54,5 @@ def _answer(text: str) -> bytes:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")  # to show one, Python would look for the file in folders of this process
     serve_helper(_answer, seconds=LONGEST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,25 @@ def test_a_message_can_be_typed_from_the_first_frame_on_and_a_chat_answers(home:
         assert "It is a **small** project." in server.requests[1].text
     (ended,) = of(home, "run_ended")
     assert ended["reason"] == "user"
+
+
+def test_a_character_that_arrives_in_pieces_is_typed_and_escape_needs_no_key_after_it(home: Home, project: Path):
+    with (
+        ScriptedServer([say("Yes.")]) as server,
+        home.screen("--model", "fake", "--api-base", server.base_url, cwd=project) as terminal,
+    ):
+        terminal.wait_for("explain this folder")
+        terminal.press("?")
+        terminal.wait_for("List commands")
+        time.sleep(1)  # nothing looks at the clock any more
+        terminal.press("esc")
+        terminal.wait_gone("List commands")
+        for byte in "né🙂".encode():
+            terminal.send_bytes(bytes([byte]))
+            time.sleep(0.05)
+        terminal.wait_for("né🙂")
+        terminal.press("enter")
+        terminal.wait_for("Yes.")
 
 
 def test_messages_queue_steer_and_are_taken_back_while_a_step_streams(home: Home, project: Path):
