@@ -19,6 +19,8 @@ _CHANGE = 0.25
 """Share by which a speed must change before it is stored again."""
 _OFTEN = 60.0
 """Seconds between two writes of changed speeds: a server whose speed varies would cost a write for each answer."""
+_FIRST = 3
+"""Changed speeds of a run that are written without this pause: the first answer comes while a model is loaded."""
 
 
 class OwnServer:
@@ -31,8 +33,8 @@ class OwnServer:
         """Tokens per second, newest measurement, or None if not measured."""
         self.write = None if served is None else served.write_speed
         self._remembered = self.read, self.write
-        self._stored = float("-inf")
-        """When this run stored a speed, in monotonic time."""
+        self._stored, self._stores = float("-inf"), 0
+        """When this run stored a speed, in monotonic time, and how often."""
 
     def known(self, served: ServedFacts) -> ServedFacts:
         """Return what is known about the model with the newest speeds."""
@@ -53,9 +55,10 @@ class OwnServer:
             self.write = written / writing
         before = self._remembered
         is_new = (self.read is not None and before[0] is None) or (self.write is not None and before[1] is None)
-        is_due = is_new or ended - self._stored >= _OFTEN
+        is_due = is_new or self._stores < _FIRST or ended - self._stored >= _OFTEN
         if is_due and (_differs(self.read, before[0]) or _differs(self.write, before[1])):
             self._remembered, self._stored = (self.read, self.write), ended
+            self._stores += 1
             learn(self._server, self._model, self._env, read_speed=self.read, write_speed=self.write)
 
     def remember_format(self, form: EditFormat) -> None:

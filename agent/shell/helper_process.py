@@ -37,13 +37,13 @@ class HelperProcess:
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self.end)
 
-    def ask(self, text: str) -> bytes:
-        """Send a text and return the answer. Raises ParseFailed."""
+    def ask(self, text: str, seconds: float = _ANSWER_SECONDS) -> bytes:
+        """Send a text and return the answer. Raises ParseFailed, also if it takes longer than this."""
         data = encoded(text)
         with self._lock:
             for is_last in (self._process is None, True):  # the process may have ended since the last text
                 try:
-                    return self._exchange(data)
+                    return self._exchange(data, seconds)
                 except (OSError, EOFError, subprocess.SubprocessError) as error:
                     if self.end() == -signal.SIGPROF:
                         raise ParseFailed("bash's grammar takes too long") from None
@@ -65,13 +65,13 @@ class HelperProcess:
         process.communicate()
         return process.returncode
 
-    def _exchange(self, data: bytes) -> bytes:
+    def _exchange(self, data: bytes, seconds: float) -> bytes:
         process = self._process
         if process is None or process.poll() is not None:
             self.end()
             process = self._process = _start(self._module)
         assert process.stdin is not None and process.stdout is not None
-        until = time.monotonic() + _ANSWER_SECONDS
+        until = time.monotonic() + seconds
         _write_all(process.stdin.fileno(), len(data).to_bytes(4, "big") + data, until)
         size = int.from_bytes(_read_exactly(process.stdout.fileno(), 4, until), "big")
         if size > _LARGEST:

@@ -133,7 +133,7 @@ def test_two_processes_that_learn_at_once_lose_nothing(env):
     assert len(learned(SERVER, "qwen", env).refused) == 80
 
 
-def test_a_speed_that_varies_is_stored_at_most_once_a_minute(env):
+def test_a_speed_that_varies_is_stored_three_times_and_then_at_most_once_a_minute(env):
     server = OwnServer(SERVER, "qwen", env, None)
 
     def answered(seconds: float, ended: float) -> float | None:
@@ -141,6 +141,8 @@ def test_a_speed_that_varies_is_stored_at_most_once_a_minute(env):
         server.measure(Tokens(1_000, 100), cast(Timer, timer), ended)
         return learned(SERVER, "qwen", env).read_speed
 
+    assert answered(8.0, 1.0) == 125, "the first answer comes while the model is loaded"
+    assert answered(4.0, 5.0) == 250
     assert answered(1.0, 10.0) == 1_000
     assert answered(2.0, 20.0) == 1_000 and server.read == 500
     assert answered(2.0, 69.0) == 1_000

@@ -57,7 +57,7 @@ async def parse_problems(root: Path, changed: Mapping[str, FileVersions], second
         return []
     try:
         async with asyncio.timeout(seconds):
-            answer = await asyncio.to_thread(_parsed, msgspec.json.encode(sent).decode())
+            answer = await asyncio.to_thread(_parsed, msgspec.json.encode(sent).decode(), seconds)
         found = msgspec.json.decode(answer, type=list[Parsed])
     except (ParseFailed, TimeoutError, msgspec.DecodeError):  # it crashed on the file, or was too slow
         return []
@@ -66,10 +66,10 @@ async def parse_problems(root: Path, changed: Mapping[str, FileVersions], second
     ]
 
 
-def _parsed(sent: str) -> bytes:
-    """Return the answer of the process. Raises ParseFailed."""
+def _parsed(sent: str, seconds: float) -> bytes:
+    """Return the answer of the process. Raises ParseFailed; the thread does not outlive the time that is left."""
     try:
-        return _PARSER.ask(sent)
+        return _PARSER.ask(sent, seconds)
     finally:
         if len(sent) > _MOST_KEPT:
             _PARSER.reset()
