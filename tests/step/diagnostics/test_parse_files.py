@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 
 import psutil
 
@@ -50,4 +51,7 @@ async def test_a_parser_that_does_not_answer_delays_the_step_only_for_its_time(t
     os.kill(first, signal.SIGSTOP)
     async with asyncio.timeout(5):
         assert await parse_problems(tmp_path, {"a.py": FileVersions(None, b"x = (")}, 0.2) == []
-    os.kill(first, signal.SIGKILL)
+    end = time.monotonic() + 5
+    while first in parsers() and time.monotonic() < end:
+        await asyncio.sleep(0.01)
+    assert first not in parsers(), "the process that does not answer is ended"
