@@ -58,14 +58,18 @@ class RunDriver:
     async def between_steps(self) -> None:
         """Handle user commands, wait while the run is paused, then deliver queued messages."""
         run = self.run
-        await self._inbox.read()
-        await run.waits.until(self._may_continue)
-        await self._give_control()
+        await self.until_continued()
         await withhold_messages(run)
         run.queue.deliver()
         is_due = self._facts.verdicts.is_check_due or unjudged(self._facts) is not None
         if is_due and run.requests.stop is None:
             await check_predicates(run)
+
+    async def until_continued(self) -> None:
+        """Handle user commands, and wait while the run is paused or the person is in control."""
+        await self._inbox.read()
+        await self.run.waits.until(self._may_continue)
+        await self._give_control()
 
     def _may_continue(self) -> bool:
         return not self._facts.paused or self._ctx.activity.one_step or self._ctx.limits.deadline_passed()

@@ -243,16 +243,22 @@ class _Performer:
             return await perform(ctx, work, self.tools)
 
 
-async def check_predicates(run: LiveRun) -> None:
-    """Check the predicates outside of a step: before the first step, and after an undo."""
+async def check_predicates(run: LiveRun) -> bool:
+    """Check the predicates outside of a step: before the first step, and after an undo.
+
+    Returns whether all were evaluated: a person can interrupt it.
+    """
+    is_checked = False
     async with run.files_lock.held("a check"):
         with run.ctx.activity.in_progress():
             try:
                 await run.ctx.fingerprint.refresh()
                 await verify(run.ctx, run.ctx.events.bound(None, None), claim=False, baseline=True)
+                is_checked = True
                 await prepare_judge(run.ctx)
             except PersonInterrupted:
                 run.pauses.after_interrupt()
+    return is_checked
 
 
 async def prepare_for_judge(run: LiveRun) -> None:

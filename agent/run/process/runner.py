@@ -323,7 +323,7 @@ async def _drive_until_left(
     driver: RunDriver, order: Order, env: Mapping[str, str], results: Sequence[WorkResult]
 ) -> Outcome:
     run = driver.run
-    await _baseline(run)
+    await _baseline(driver)
     while True:
         outcome = await drive(driver, results)
         await run_end_hooks(run, outcome)
@@ -336,9 +336,12 @@ async def _drive_until_left(
         results = await settle_open(run)
 
 
-async def _baseline(run: LiveRun) -> None:
-    """Prepare the judge, and check the predicates first, because a goal that is already met needs no model call."""
-    facts = run.facts
+async def _baseline(driver: RunDriver) -> None:
+    """Prepare the judge, and check the predicates first, because a goal that is already met needs no model call.
+
+    After an interrupt they are checked again only if the run carries out a plan, which must know what held before.
+    """
+    run, facts = driver.run, driver.run.facts
     if facts.step:
         return
     if not facts.spec.loop.traits.ends_on_predicates:
@@ -346,8 +349,12 @@ async def _baseline(run: LiveRun) -> None:
         return
     if facts.verdicts.asked:  # a person decided about the first result: the model works now
         return
-    if not facts.verdicts.checks or never_started(facts) is not None:
-        await check_predicates(run)
+    if facts.verdicts.checks and never_started(facts) is None:
+        return
+    while not await check_predicates(run) and facts.spec.plan_of is not None:
+        await driver.until_continued()
+        if run.requests.stop is not None or run.ctx.limits.deadline_passed():
+            return
 
 
 def _ended(ctx: RunContext, end: Finish) -> Outcome:

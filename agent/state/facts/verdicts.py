@@ -102,7 +102,10 @@ class Verdicts:
     """Position of the newest check in the journal."""
     predicates: dict[str, PredicateJudged] = field(default_factory=dict[str, PredicateJudged])
     passed_first: list[str] | None = None
-    """Names of the predicates that held before the first step or pass, or None before that."""
+    """Names of the predicates that held before the first step or pass, or None before that.
+
+    A message that arrives after they were evaluated and before the first step does not change them.
+    """
     judged_seq: int = 0
     """Position of the newest verdict of a check or another predicate."""
     confirmation: ConfirmationFinished | None = None
@@ -286,6 +289,8 @@ class Verdicts:
                 self.sent_outputs.clear()
                 self.checked_seq = self.prompted_seq = 0
             case Said():
+                if self.passed_first is None and (self.checks or self.predicates):
+                    self.passed_first = self._passed()
                 self._forget(is_due=False)
             case Undone() | WheelGiven(finished=False):
                 self.kept = None

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
 from run.loops.told import Told
 
 from rundry.agent.protocol import (
     Again,
+    CheckFinished,
+    Decision,
     Exhausted,
     Finish,
+    GoalTries,
     Interrupted,
     LoopKind,
     PlanAccepted,
+    Predicates,
     Prompted,
     Reason,
     Said,
@@ -69,3 +74,30 @@ def test_a_fault_of_the_model_waits_for_the_person_and_nobody_there_is_a_hand_of
     end = told().decide(WorkResult(work=None, steps=1, handoff="someone has to approve: propose_plan"))
     assert isinstance(end, Finish)
     assert end.reason is Reason.HANDOFF
+
+
+def carried(passed: bool, **spec: object) -> Told:
+    """Tell a run that carries out a plan the verdict of its check before the first step."""
+    run = Told(LoopKind.GOAL, predicates=Predicates(until=["make"]), plan_of="r1", **spec)
+    return run.tell(Said(text="fix it", kind="task"), checked(passed))
+
+
+def checked(passed: bool) -> CheckFinished:
+    code = 0 if passed else 1
+    return CheckFinished(command="make", passed=passed, exit_code=code, timed_out=False, failing=None, output="")
+
+
+def end_of(decision: Decision) -> Reason:
+    assert isinstance(decision, Finish)
+    return decision.reason
+
+
+@pytest.mark.parametrize(("before", "ends"), [(True, False), (False, True)])
+def test_a_message_before_the_first_step_does_not_change_what_held_before_it(before: bool, ends: bool):
+    run = carried(before).tell(Said(text="use tabs")).step().tell(checked(True))
+    assert isinstance(run.decide(), Finish) is ends
+
+
+def test_a_message_before_the_tries_does_not_change_that_the_check_selects_none():
+    run = carried(True, tries=GoalTries(tries=2)).tell(Said(text="use tabs"))
+    assert end_of(run.decide()) is Reason.REFUSED

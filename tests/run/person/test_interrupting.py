@@ -234,3 +234,14 @@ async def test_edits_keep_their_order_and_reads_run_next_to_each_other(driven, w
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()
     assert (work / "a.txt").read_text() == "1\n"
+
+
+async def test_an_interrupted_check_before_a_plan_is_carried_out_is_run_again_and_ends_nothing(driven):
+    run = driven(READ, DONE, until=["test -f a.txt && sleep 1"], plan_of="r1", plan=["Read."])
+    run.on("check_started", Interrupt()).on("paused", Unpause())
+    outcome = await run.run(watched=True)
+    assert outcome.reason == "answered", run.story()
+    kinds = [event["type"] for event in run.events]
+    assert kinds.index("unpaused") < kinds.index("check_finished") < kinds.index("step_started"), run.story()
+    assert "so it does not show whether the plan is carried out" in run.heard(0)
+    run.assert_legal()
