@@ -132,11 +132,11 @@ async def _decided(
         ctx.gate.forget(gate)
     files = {storable_path(one.path) for one in decided_on(listed) if not is_folder(one)}
     why, dropped = "", files.intersection(outcome.dropped)
-    conflicts = [one.effect for group in listed.groups for one in group.entries if one.effect.conflict]
+    found = [one.effect for group in listed.groups for one in group.entries]
+    conflicts = {*outcome.failed, *asked.conflicts, *(storable_path(one.path) for one in found if one.conflict)}
     of_git = _conflicts_of_git(listed)
-    if outcome.failed or conflicts or of_git:
-        paths = sorted({*outcome.failed, *(storable_path(one.path) for one in conflicts)})
-        why = f"{_CHANGED}: {named([*paths, *of_git])}"
+    if conflicts or of_git:
+        why = f"{_CHANGED}: {named([*sorted(conflicts), *of_git])}"
     elif not asked.was_ruled and (gate.policy.mode is GateMode.READ or dropped):
         _withdraw(ctx, child, events, _REFUSED)
         why = _REFUSED
@@ -156,6 +156,8 @@ class _Asked:
     """Somebody decided."""
     paths: set[str] = field(default_factory=set[str])
     """What was shown. What a rule denies is not."""
+    conflicts: set[str] = field(default_factory=set[str])
+    """What of it nobody could accept, because somebody changed it after the stage was listed."""
 
 
 class _Undecided(Exception):
@@ -216,7 +218,11 @@ async def _ask(ctx: RunContext, child: Child, events: Events, asked: _Asked, dra
         is_asked = ruling.refused_by == "policy" and ctx.gate.verdict(draft).action == "ask"
         raise _NobodyHere if ruling.is_left_open or is_asked else _Undecided(ruling.reason or _REFUSED)
     asked.was_ruled = True
-    asked.paths.update(storable_path(path) for entry in draft.entries for path in entry.paths)
+    for entry in draft.entries:
+        paths = set(map(storable_path, entry.paths))
+        asked.paths |= paths
+        if entry.shown.conflict:
+            asked.conflicts |= paths
     return ruling
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -238,6 +239,40 @@ def test_what_a_rule_denies_among_approved_changes_of_a_child_stays_staged_and_i
     assert home.run("apply", of_child.stem, "--patch", "left.patch", cwd=project).exit_code == 0
     patch = (project / "left.patch").read_text()
     assert "secret.txt" in patch and "made.txt" not in patch
+
+
+def test_what_somebody_changed_while_no_view_was_there_to_decide_stays_staged(home: Home, project: Path):
+    file = make_long(project)
+    talks = {
+        "delegate it": [calls(child("two files", "RAISE it")), say("It is done.")],
+        "RAISE": [
+            call("edit_file", path="long.txt", edits=EDIT_BOTH),
+            write("made.txt", "made\n"),
+            HELD,
+        ],
+    }
+    with Model(talks) as server:
+        with chat(home, project, server, "--gate", "effects") as terminal:
+            server.wait_requests(4)
+            parent, (of_child,) = journals(home)
+            terminal.hang_up()
+            terminal.wait_for_exit()
+            server.release()
+            end = time.monotonic() + 60
+            while not exported_events(home, parent.stem, "child_finished"):
+                assert time.monotonic() < end
+        applied = home.run("apply", of_child.stem, cwd=project)
+        assert "its chat decides" in applied.stderr, "its stage is listed, and the chat waits for a view"
+        file.write_text("other\n")
+        with home.screen("watch", parent.stem, cwd=project) as terminal:
+            terminal.wait_for("it changed while the command ran")
+            at_gate(terminal)
+            terminal.press("y")
+            terminal.wait_for("It is done.")
+        (told,) = server.told()
+    assert f"rundry apply {of_child.stem}" in told and "meanwhile: `long.txt`" in told, told
+    assert (project / "made.txt").exists() and file.read_text() == "other\n"
+    assert len(home.kept_layers("stage")) == 1, "what nobody could decide on is not lost"
 
 
 def test_while_the_chat_decides_the_view_of_its_ended_child_decides_nothing_and_one_esc_leads_back(
