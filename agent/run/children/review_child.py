@@ -140,7 +140,7 @@ async def _decided(
     elif not asked.was_ruled and (gate.policy.mode is GateMode.READ or dropped):
         _withdraw(ctx, child, events, _REFUSED)
         why = _REFUSED
-    elif dropped < files and (denied := dropped - asked.paths):
+    elif denied := (dropped - asked.paths) & await asyncio.to_thread(_denied, ctx, listed):
         why = f"a rule refuses {named(sorted(denied))}"
     if why:
         await asyncio.to_thread(stage.unit.note_applied, files - set(outcome.dropped) - outcome.failed)
@@ -196,6 +196,14 @@ def _settled(ctx: RunContext, child: Child, earlier: _Earlier, listed: Listed) -
     if paths:
         return Reviewed([], child.stays_words(f"{_CHANGED}: {named(paths)}"))
     return Reviewed(["What was accepted of its changes is applied."], how="applied")
+
+
+def _denied(ctx: RunContext, listed: Listed) -> set[str]:
+    """Return the paths of files that a rule or the mode of the gate denies now."""
+    found = sort_effects(ctx.gate, ctx.workspace.root, listed, ctx.guard, is_hook=False)
+    others = {effect.path for part in found.asking for effect in part.effects} | {row.path for row in found.passing}
+    files = (one for one in decided_on(listed) if not is_folder(one) and not one.conflict)
+    return {storable_path(one.path) for one in files if one.path not in others}
 
 
 def _conflicts_of_git(listed: Listed) -> list[str]:
