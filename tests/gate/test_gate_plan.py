@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from rundry.agent.gate.draft import PlanDraft, digest_of_draft
-from rundry.agent.protocol import GateMode, ProposalDecided, ProposalOpened, Rule
+from rundry.agent.protocol import (
+    GateMode,
+    GatePolicy,
+    LoopKind,
+    ModelSpec,
+    ProposalDecided,
+    ProposalOpened,
+    Rule,
+    RunSpec,
+)
 from rundry.agent.protocol.text.plan_text import Plan, plan_text
+from rundry.agent.settings.plan_spec import spec_of_planning
+from rundry.agent.step.checks.check_of_plan import with_check_run
 
 PLAN = Plan(["Read calc/core.py.", "Return a + b in add()."], "pytest -q")
 DRAFT = PlanDraft(tool="propose_plan", plan=PLAN)
@@ -105,3 +118,33 @@ def test_the_digest_is_that_of_the_whole_text_and_of_what_decides():
     digests = {digest_of_draft(PlanDraft(tool="propose_plan", plan=plan), None) for plan in (PLAN, *others)}
     digests.add(digest_of_draft(PlanDraft(tool="propose_plan", plan=PLAN, decides="pytest"), None))
     assert len(digests) == 5
+
+
+class Started(Exception):
+    """A check would have begun."""
+
+
+class NoEvents:
+    def record(self, event: object) -> None:
+        raise Started
+
+
+@pytest.mark.parametrize("mode", [GateMode.EFFECTS, GateMode.STAGE])
+async def test_a_check_starts_before_the_acceptance_by_a_mode_that_was_chosen_or_by_a_rule(place, mode: GateMode):
+    async def starts(*rules: Rule, falls_back: bool) -> bool:
+        policy = GatePolicy(mode=mode, falls_back=falls_back)
+        then = RunSpec(run_id="r", loop=LoopKind.GOAL, task="t", workspace="/w", model=ModelSpec(name="m"), gate=policy)
+        ctx = SimpleNamespace(
+            facts=SimpleNamespace(spec=spec_of_planning(then)),
+            sandbox=SimpleNamespace(kind="landlock"),
+            gate=place.gate(GateMode.READ, [*rules], sandbox="landlock"),
+            workspace=place.ws,
+        )
+        try:
+            return (await with_check_run(ctx, DRAFT, NoEvents())).passes
+        except Started:
+            return True
+
+    assert await starts(falls_back=False)
+    assert not await starts(falls_back=True)
+    assert await starts(Rule(verdict="allow", tool="run_command", command="pytest"), falls_back=True)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
+    Event,
     GateMode,
+    GateModeChanged,
     GatePolicy,
     GoalTries,
     LoopKind,
@@ -14,6 +19,8 @@ from rundry.agent.protocol import (
     ModelSpec,
     PlanAccepted,
     Predicates,
+    Rule,
+    RuleAdded,
     RunSpec,
     Spent,
     Tokens,
@@ -21,6 +28,7 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.run.start.offered_tools import tools_of_run
 from rundry.agent.settings.plan_spec import spec_of_plan, spec_of_planning
+from rundry.agent.state.reports.accepted_plan import planned_after_chat
 from rundry.agent.step.prompt.system_prompt import system_prompt
 
 ACCEPTED = PlanAccepted(lines=["Read.", "Write."], check="pytest -q", run_id="next")
@@ -114,3 +122,38 @@ def test_only_a_chat_and_a_goal_run_are_planned(loop: LoopKind):
     spec = RunSpec(run_id="r", loop=loop, task="t", workspace="/w", model=ModelSpec(name="m"))
     with pytest.raises(UserError, match="is not planned"):
         spec_of_planning(spec)
+
+
+DENIED = Rule(verdict="deny", tool="run_command", command="make")
+
+
+def after_chat(tmp_path: Path, spec: RunSpec, *events: Event) -> GatePolicy:
+    """Return the gate of the run that carries out a plan which is begun in that run after these events."""
+    journal = Journal.create(tmp_path / "r1.db", spec)
+    try:
+        for event in events:
+            journal.append(event)
+        then = planned_after_chat(journal, "the next task").then
+    finally:
+        journal.close()
+    assert then is not None
+    return then.gate
+
+
+@pytest.mark.parametrize("mode", [GateMode.ASK, GateMode.READ])
+def test_a_plan_in_a_chat_has_the_mode_and_the_rules_that_its_gate_has_now(tmp_path: Path, mode: GateMode):
+    spec = RunSpec(
+        run_id="chat",
+        loop=LoopKind.CHAT,
+        task="",
+        workspace="/w",
+        model=ModelSpec(name="m"),
+        gate=GatePolicy(mode=GateMode.EFFECTS, falls_back=True),
+    )
+    gate = after_chat(tmp_path, spec, GateModeChanged(mode=mode), RuleAdded(rule=DENIED))
+    assert gate == GatePolicy(mode=mode, rules=[DENIED])
+
+
+def test_a_plan_after_a_plan_has_the_mode_of_the_run_that_would_have_followed(tmp_path: Path):
+    gate = after_chat(tmp_path, spec_of_planning(THEN), RuleAdded(rule=DENIED))
+    assert (gate.mode, gate.rules) == (GateMode.STAGE, [DENIED])

@@ -19,6 +19,7 @@ from .run_state import run_state
 
 if TYPE_CHECKING:
     from ...protocol import Predicates
+    from ..facts.run_facts import RunFacts
 
 _BEFORE = "Before this, in a chat (its tools' results are left out):"
 _MOST_SAID = 6_000
@@ -56,24 +57,28 @@ def next_spec(journal: Journal) -> RunSpec:
 def planned_after_chat(journal: Journal, task: str) -> RunSpec:
     """Return the spec of a run that makes a plan for a task of this chat or ended goal run. Raises UserError.
 
-    It has the settings and the limits of that run. Its model knows what the person and the model said there, newest
-    first, without what tools showed: it reads the files as they are now.
+    It has the settings and the limits of that run, with the mode and the rules that its gate has now. Its model knows
+    what the person and the model said there, newest first, without what tools showed: it reads the files as they are
+    now.
     """
     spec = journal.spec
-    given = spec.then or spec
+    given, facts = spec.then or spec, facts_of(journal)
+    mode = given.gate.mode if spec.then is not None else facts.gate_mode
+    falls_back = given.gate.falls_back and mode is given.gate.mode
     then = msgspec.structs.replace(
         given,
         run_id=new_run_id(time.time()),
         loop=LoopKind.GOAL if given.loop is LoopKind.CHAT else given.loop,
         predicates=_predicates_of_person(journal, given),
         model=run_state(journal).model,
+        gate=msgspec.structs.replace(given.gate, mode=mode, rules=facts.rules, falls_back=falls_back),
         first_message=None,
         images=[],
         plan=[],
         plan_of=None,
     )
     planning = msgspec.structs.replace(spec_of_planning(then), task=task)
-    said = _said(journal)
+    said = _said(facts)
     return msgspec.structs.replace(planning, first_message=f"{task}\n\n{_BEFORE}\n{said}") if said else planning
 
 
@@ -90,10 +95,10 @@ def _predicates_of_person(journal: Journal, given: RunSpec) -> Predicates:
     return given.predicates if then is None else then.predicates
 
 
-def _said(journal: Journal) -> str:
+def _said(facts: RunFacts) -> str:
     """Return the texts of the person and of the model, oldest first, as many of the newest as there is room for."""
     found, room = list[str](), _MOST_SAID
-    for message in reversed(facts_of(journal).main.messages):
+    for message in reversed(facts.main.messages):
         who = {"user": "person", "assistant": "model"}.get(message.role)
         if who is None or not message.text.strip():
             continue

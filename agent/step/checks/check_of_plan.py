@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...gate.draft import CommandDraft
-from ...protocol import CheckStarted
+from ...protocol import CheckStarted, GateMode
 from ...verdict.checks.check_environment import prepared_environment
 from ...verdict.checks.run_check import run_check
 from .verify import check_finished
@@ -27,7 +27,8 @@ async def with_check_run(ctx: RunContext, draft: PlanDraft, events: Events) -> P
     """Return the draft, marked if what decides passes already. Raises PersonInterrupted.
 
     The workspace is read-only, so only a pass counts. A check that the model names runs only if the gate of the run
-    that follows would start it without asking.
+    that follows would start it without asking. Where it may begin in `ask`, because nobody chose the mode, only rules
+    start it.
     """
     then = ctx.facts.spec.then
     if then is None or ctx.sandbox.kind not in _CONFINED:
@@ -35,7 +36,8 @@ async def with_check_run(ctx: RunContext, draft: PlanDraft, events: Events) -> P
     given = then.predicates
     if not given.exist and draft.plan.check is not None:
         line = CommandDraft(tool="run_command", command=draft.plan.check, timeout=_SECONDS, cwd=ctx.workspace.seen)
-        commands = [draft.plan.check] if ctx.gate.starts_alone(line, then.gate.mode) else []
+        mode = GateMode.ASK if then.gate.falls_back else then.gate.mode
+        commands = [draft.plan.check] if ctx.gate.starts_alone(line, mode) else []
     else:
         others = [*given.until_py, *given.until_file, *given.require, *([given.schema] if given.schema else [])]
         commands = given.until if given.any or not others else []
