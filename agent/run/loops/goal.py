@@ -73,9 +73,11 @@ def end_of_met(state: LoopState) -> Decision | None:
 def _end_of_plan(facts: RunFacts) -> Finish | None:
     """Return the end of a plan whose predicates held before the first step, or None if the model still works on it.
 
-    A file format has no call for the claim: an answer that leaves them met is one.
+    A claim that was answered with a message, such as that of a failed check, does not count. A file format has no call
+    for it: an answer that leaves them met is one.
     """
-    claimed = facts.finish is not None or (facts.answers.format in FILE_FORMATS and facts.step > 0)
+    is_newest = facts.finish is not None and facts.finish_seq > facts.verdicts.prompted_seq
+    claimed = is_newest or (facts.answers.format in FILE_FORMATS and facts.step > 0)
     why = f"the model says that the plan is carried out; {NO_PROOF}"
     return Finish(reason=Reason.ANSWERED, detail=why) if claimed else None
 

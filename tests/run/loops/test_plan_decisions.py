@@ -101,3 +101,19 @@ def test_a_message_before_the_first_step_does_not_change_what_held_before_it(bef
 def test_a_message_before_the_tries_does_not_change_that_the_check_selects_none():
     run = carried(True, tries=GoalTries(tries=2)).tell(Said(text="use tabs"))
     assert end_of(run.decide()) is Reason.REFUSED
+
+
+def claims(run: Told, *verdicts: bool) -> Told:
+    """Let the model call `finish`, and the check give these verdicts after it."""
+    run.step().tell(ToolCalled(call_id=f"c{run.facts.step}", tool="finish", arguments={"answer": "done"}))
+    run.tell(ToolFinished(call_id=f"c{run.facts.step}", tool="finish", ok=True, result=""))
+    return run.tell(*(checked(verdict) for verdict in verdicts))
+
+
+def test_a_claim_that_the_check_refused_ends_no_plan_when_the_check_passes_again():
+    run = claims(carried(True), False)
+    again = run.decide()
+    assert isinstance(again, Again)
+    run.tell(Prompted(kind="check", text=again.works[0].prompt or "")).step().tell(checked(True))
+    assert isinstance(run.decide(), Again)
+    assert end_of(claims(run, True).decide()) is Reason.ANSWERED
