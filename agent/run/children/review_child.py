@@ -143,7 +143,10 @@ async def _decided(
     elif denied := (dropped - asked.paths) & await asyncio.to_thread(_denied, ctx, listed):
         why = f"a rule refuses {named(sorted(denied))}"
     if why:
-        await asyncio.to_thread(stage.unit.note_applied, files - set(outcome.dropped) - outcome.failed)
+        own = {one.path: one for one in decided_on(staged)}
+        merged = {storable_path(one.path) for one in decided_on(listed) if own.get(one.path) != one}
+        others = merged | asked.altered  # the workspace has another text than the stage, so they stay conflicts
+        await asyncio.to_thread(stage.unit.note_applied, files - set(outcome.dropped) - outcome.failed - others)
         return Reviewed(outcome.lines, child.stays_words(why))
     return Reviewed(outcome.lines, how="applied" if not files or dropped < files else "dropped")
 
@@ -158,6 +161,8 @@ class _Asked:
     """What was shown. What a rule denies is not."""
     conflicts: set[str] = field(default_factory=set[str])
     """What of it nobody could accept, because somebody changed it after the stage was listed."""
+    altered: set[str] = field(default_factory=set[str])
+    """What was accepted with a text of the person or in part."""
 
 
 class _Undecided(Exception):
@@ -231,6 +236,9 @@ async def _ask(ctx: RunContext, child: Child, events: Events, asked: _Asked, dra
         asked.paths |= paths
         if entry.shown.conflict:
             asked.conflicts |= paths
+    for at, own in ruling.entries.items():
+        if own.after is not None:
+            asked.altered.update(map(storable_path, draft.entries[at].paths))
     return ruling
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -185,6 +186,33 @@ def test_two_children_work_side_by_side_and_their_changes_of_one_file_are_merged
         assert file.read_text().count("LINE") == 1, "each change is undone alone"
     assert [text.splitlines()[0].startswith(f"Child {n}") for n, text in enumerate(told, 1)] == [True, True], told
     assert all("Applied: `long.txt`" in text for text in told) and not home.kept_layers("stage")
+
+
+def test_a_merged_file_is_a_conflict_in_a_stage_that_stays(home: Home, project: Path):
+    other = project / "other.txt"
+    other.write_text("as it was\n")
+    file = make_long(project)
+    talks = {
+        "delegate it": [calls(child("the lines", "RAISE")), say("It is done.")],
+        "RAISE": [
+            call("edit_file", path="long.txt", edits=EDIT_BOTH[:1]),
+            call("edit_file", path="other.txt", edits=[{"old_text": "as it was", "new_text": "one"}]),
+            HELD,
+        ],
+    }
+    with Model(talks) as server, chat(home, project, server, "--gate", "effects") as terminal:
+        server.wait_requests(4)
+        other.write_text("of the person\n")
+        file.write_text(LONG.replace("line 30\n", "LINE 30\n"))
+        server.release()
+        terminal.wait_for("it changed meanwhile: both changes are in it")
+        at_gate(terminal)
+        terminal.press("y")
+        terminal.wait_for("It is done.")
+        staged = journals(home)[1][0].stem
+    assert file.read_text().count("LINE") == 2
+    shown = json.loads(home.run("apply", staged, "--json", cwd=project).stdout)
+    assert {one["path"] for one in shown["entries"] if "conflict" in one} == {"long.txt", "other.txt"}, shown
 
 
 def test_of_two_children_that_change_the_same_line_the_one_decided_on_second_says_that_it_stays(
