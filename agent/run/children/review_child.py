@@ -90,7 +90,7 @@ async def review_child(
         if earlier is None:
             reviewed = await _decided(ctx, child, journal, stage, listed, events, waiting)
         else:
-            reviewed = _settled(ctx, child, earlier, listed)
+            reviewed = _settled(ctx, child, earlier, listed, await asyncio.to_thread(_denied, ctx, listed))
         if reviewed.how is not None:
             is_over = True
             with suppress(OSError):  # what was applied counts; `rundry doctor` lists what cannot be removed
@@ -192,14 +192,19 @@ def _applied_before(ctx: RunContext, command: str) -> _Earlier | None:
     return found
 
 
-def _settled(ctx: RunContext, child: Child, earlier: _Earlier, listed: Listed) -> Reviewed:
-    """Return the same as `_decided` after a kill. What was not accepted then is dropped, except for conflicts."""
+def _settled(ctx: RunContext, child: Child, earlier: _Earlier, listed: Listed, denied: set[str]) -> Reviewed:
+    """Return the same as `_decided` after a kill. What was not accepted then is dropped.
+
+    Conflicts and what the gate denies now stay.
+    """
     rows = {row.path for row in decode_rows(ctx.journal.blobs.load(earlier.accepted.rows))}
     paths = [storable_path(one.path) for one in decided_on(listed) if one.conflict and one.path not in rows]
     if earlier.accepted.git is None:  # else the repository has these rows
         paths += _conflicts_of_git(listed)
     if paths:
         return Reviewed([], child.stays_words(f"{_CHANGED}: {named(paths)}"))
+    if left := denied.difference(map(storable_path, rows)):
+        return Reviewed([], child.stays_words(f"a rule refuses {named(sorted(left))}"))
     return Reviewed(["What was accepted of its changes is applied."], how="applied")
 
 

@@ -603,7 +603,7 @@ def test_a_child_that_is_resumed_alone_ends_with_the_words_about_its_stage(home:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("became", ["lost", "conflict", "applied"])
+@pytest.mark.parametrize("became", ["lost", "conflict", "applied", "denied"])
 def test_after_a_kill_while_accepted_changes_are_applied_none_of_them_is_lost(home: Home, project: Path, became: str):
     talks = {
         "delegate it": [calls(child("a new file", "MAKE it")), say("It is done.")],
@@ -620,6 +620,8 @@ def test_after_a_kill_while_accepted_changes_are_applied_none_of_them_is_lost(ho
         if became != "lost":
             conflicts = ["made.txt: it changed"] if became == "conflict" else []
             journal.append(EffectsApplied(order="1", conflicts=conflicts))
+        if became == "denied":
+            journal.append(RuleAdded(rule=Rule(verdict="deny", path="made.txt")))
         journal.close()
         with home.screen("resume", parent.stem, cwd=project) as terminal:
             if became == "lost":
@@ -627,7 +629,7 @@ def test_after_a_kill_while_accepted_changes_are_applied_none_of_them_is_lost(ho
                 terminal.press("y")
             terminal.wait_for("It is done.")
         (told,) = server.told()
-    if became == "conflict":
+    if became in ("conflict", "denied"):
         assert f"rundry apply {of_child.stem}" in told and len(home.kept_layers("stage")) == 1, told
     else:
         assert "applied" in told.lower() and not home.kept_layers("stage"), told
