@@ -63,7 +63,11 @@ def drop_all_left(workspace: Path, runs: Path) -> Sequence[str]:
         path = runs / f"{unit.run}.db"
         try:
             if path.exists() and _stage_of(path) == unit.folder.name:
-                drop_stage(path)
+                try:
+                    drop_stage(path)
+                except UserError as refused:
+                    lines.append(f"kept: the {unit.kind} of run {unit.run}: {refused}")
+                    continue
             else:
                 with nullcontext() if has_copy(unit.folder) else Namespaces() as namespaces:
                     if not remove_left_unit(unit, namespaces):

@@ -328,6 +328,8 @@ def test_while_the_chat_decides_the_view_of_its_ended_child_decides_nothing_and_
         applied = home.run("apply", of_child.stem, cwd=project)
         assert applied.exit_code == 2 and "its chat decides" in applied.stderr, applied
         assert home.run("apply", of_child.stem, "--drop", cwd=project).exit_code == 2
+        dropping = home.run("apply", "--drop-all", cwd=project)
+        assert f"kept: the stage of run {of_child.stem}: its chat decides" in dropping.stdout, dropping
         terminal.press("esc")
         terminal.wait_for("press esc again")
         terminal.send("\x15")
