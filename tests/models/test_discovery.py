@@ -106,7 +106,7 @@ def test_a_server_elsewhere_that_is_chosen_from_a_list_gets_no_key():
     assert [each.model.key_from for each in candidates(survey)] == [None, None, ""]
 
 
-async def test_an_address_that_cannot_be_is_no_server_and_hides_no_other(serve):
+async def test_an_address_that_cannot_be_hides_no_server(serve):
     vllm = await serve({"GET /v1/models": {"data": [{"id": "m", "owned_by": "vllm"}]}}) + "/v1"
     wrong = ["http://127.0.0.1:114344", "http://127.0.0.1:port/v1", "http://a..b:1/v1"]
     survey = await discover({}, addresses=[*wrong, vllm])

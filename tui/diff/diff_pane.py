@@ -121,7 +121,9 @@ class DiffPane(LineView):
         is_last = part == len(parts) - 1 and row == len(parts[-1].rows) - 1
         rows = self._view.rows
         last = next((at for at in range(len(rows) - 1, -1, -1) if rows[at].kind not in _UNCHANGED), -1)
-        return is_last and (item >= last or self.heights.before(item + 1) == self.heights.total)  # split: it is beside
+        return is_last and (
+            item >= last or self.heights.before(item + 1) == self.heights.total
+        )  # split: in the other column
 
     @property
     def is_split(self) -> bool:

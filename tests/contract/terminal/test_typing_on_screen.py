@@ -15,6 +15,11 @@ from fakes.server import ScriptedServer
 from fakes.turns import Turn, say
 from fakes.wire import text_of
 
+QUIET = 1.0
+"""Seconds after a key in which the thread for keys stops to look at the clock."""
+APART = 0.05
+"""Seconds between two bytes, so that each is read alone."""
+
 
 def test_a_message_can_be_typed_from_the_first_frame_on_and_a_chat_answers(home: Home, project: Path):
     with ScriptedServer([say("It is a **small** project."), say("Two tests fail.")]) as server:
@@ -44,12 +49,12 @@ def test_a_character_that_arrives_in_pieces_is_typed_and_escape_needs_no_key_aft
         terminal.wait_for("explain this folder")
         terminal.press("?")
         terminal.wait_for("List commands")
-        time.sleep(1)  # nothing looks at the clock any more
+        time.sleep(QUIET)
         terminal.press("esc")
         terminal.wait_gone("List commands")
         for byte in "né🙂".encode():
             terminal.send_bytes(bytes([byte]))
-            time.sleep(0.05)
+            time.sleep(APART)
         terminal.wait_for("né🙂")
         terminal.press("enter")
         terminal.wait_for("Yes.")
