@@ -34,9 +34,15 @@ def editor_command() -> str | None:
 def edit_text(app: App[Any], text: str, name: str) -> str | None:
     """Return the text as the editor left it, or None if it was not changed. Raises RundryError."""
     command = _required()
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise RundryError(
+            "the text has a file name that is not UTF-8: take it out before you open the editor"
+        ) from None
     with temp_folder("edit") as folder:
         path = folder / Path(name).name
-        path.write_text(text, encoding="utf-8", newline="")
+        path.write_bytes(data)
         path.chmod(0o600)
         if (code := _run(app, command, [str(path)])) != 0:
             raise RundryError(f"the editor ended with {code}: the text was not changed")
