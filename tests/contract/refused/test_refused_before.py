@@ -55,7 +55,6 @@ def senseless_rule(project: Path) -> None:
 IMPOSSIBLE: list[tuple[Sequence[str], Callable[[Path], None], str]] = [
     (SCORED, nothing, "needs an explicit budget: add --steps"),
     ((*SCORED, "--steps", "none"), nothing, "needs an explicit budget: add --steps"),
-    ((*SCORED, "--steps", "5"), too_much, "more than 500 MB"),
     ((*SCORED, "--steps", "5", "--worktree"), without_git, "is not in a git repository"),
     ((*SCORED, "--steps", "5", "--worktree"), without_commit, "has no commit yet"),
     ((*SCORED, "--steps", "5", "--worktree", "--cwd", "new"), uncommitted_folder, "is not committed yet"),

@@ -55,6 +55,7 @@ def test_a_goal_run_from_keystroke_to_green_with_a_person_at_the_gate(home: Home
         assert "keep the parentheses" in requests[3].text
         assert "(len(values) + 1)" in core.read_text()
         terminal.wait_for(re.compile(r"^ +4 +edit"))
+        terminal.wait_for("▌ y approve")
         at_gate(terminal)
         terminal.press("y")
         screen = terminal.wait_for(re.compile(r"done +check passed"))
