@@ -10,6 +10,7 @@ import msgspec
 from ...budget.ledger import negative
 from ...protocol import (
     Budget,
+    ChildFinished,
     GateMode,
     LoopKind,
     ParentRef,
@@ -18,22 +19,24 @@ from ...protocol import (
     Spent,
     StageBegan,
     StageEnded,
+    exit_code,
 )
 from ...protocol.loops import SMALL
 from ...protocol.text.counts import plural
-from ...protocol.text.shorten_text import line_cut
+from ...protocol.text.shorten_text import first_line, line_cut
 from ...protocol.tools.traits import TOOL_TRAITS
 from ...state.view.show.short_numbers import money
 from ...tools.fit_text import head_and_tail, lines_of
 from ...tools.tool_result import ToolResult
 from ..start.offered_tools import tools_of_run
+from ..units.pass_texts import LINE
 from .share import least_of, raised_limits, share_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ...journal.journal import Journal
-    from ...protocol import RunEnded
+    from ...protocol import Reason, RunEnded
     from ...state.common.child_facts import Child
     from ...state.facts.run_facts import RunFacts
     from ...step.resources.run_context import RunContext
@@ -201,3 +204,27 @@ def has_own_journal(journal: Journal, parent: str | Path) -> bool:
     """Return whether this is the journal of a child run of this run, and not of the run that it was forked from."""
     above = journal.spec.parent
     return above is not None and above.journal == str(parent)
+
+
+def finished_child(child: Child, ended: RunEnded, *, resumes: bool = False) -> ChildFinished:
+    """Return the event of the end of a child run. `resumes`: it continues when its parent is resumed."""
+    return ChildFinished(
+        number=child.number,
+        run_id=child.run_id,
+        reason=ended.reason,
+        detail=ended.detail,
+        complete=ended.complete,
+        exit_code=ended.exit_code,
+        limit=ended.limit,
+        resumes=resumes,
+        files_changed=ended.files_changed,
+        said=first_line(ended.answer or "", LINE),
+    )
+
+
+def failed_child(child: Child, why: str, reason: Reason) -> ChildFinished:
+    """Return the event of a child run that has no end and is not continued."""
+    code = exit_code(reason, complete=False)
+    return ChildFinished(
+        number=child.number, run_id=child.run_id, reason=reason, detail=why, complete=False, exit_code=code
+    )

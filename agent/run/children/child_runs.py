@@ -23,7 +23,6 @@ from ...protocol import (
     Budget,
     BudgetChanged,
     CallAdmitted,
-    ChildFinished,
     ChildSpent,
     ChildStarted,
     ChildWaiting,
@@ -55,18 +54,17 @@ from ...protocol import (
     Work,
     WorkResult,
     child_name,
-    exit_code,
 )
-from ...protocol.text.shorten_text import first_line
 from ...state.facts.checkpoint import last_end
 from ...state.reports.run_files import journal_path, new_run_id
 from ...step.resources.activity import CommandEnded, PersonInterrupted
 from ...tools.tool_result import ToolResult, failure
 from ..client.start_request import Order, ResumeChanges
 from ..end.undecided import note_at_end
-from ..units.pass_texts import LINE
 from .called_child import (
     can_change,
+    failed_child,
+    finished_child,
     gate_of_child,
     has_own_journal,
     left_in_stage,
@@ -171,7 +169,7 @@ class ChildRuns:
             self._note_spent(child, found.ledger)
             ended = found.ended
             if ended is not None and ended.complete and not (child.finished is not None and child.finished.complete):
-                event = msgspec.structs.replace(_finished(child, ended, resumes=False), new=found.new)
+                event = msgspec.structs.replace(finished_child(child, ended), new=found.new)
                 self._ctx.events.record(event, work=child_name(child.number))
 
     def _read(self, child: Child) -> _Found | None:
@@ -256,9 +254,7 @@ class ChildRuns:
                 return self._left(child)
             is_noted = self._ctx.facts.common.children.by_number[child.number].finished is not None
             if not is_noted:
-                self._ctx.events.record(
-                    _finished(child, ended, resumes=False), work=child_name(child.number), durable=True
-                )
+                self._ctx.events.record(finished_child(child, ended), work=child_name(child.number), durable=True)
             child = self._ctx.facts.common.children.by_number[child.number]
             if ended.reason is Reason.USER:
                 return result_of(self._ctx, child, ended, stays=left_in_stage(child, ended.staged))
@@ -284,9 +280,7 @@ class ChildRuns:
             await asyncio.wait({driving})
             ended = last_end(journal)
             if ended is not None:
-                self._ctx.events.record(
-                    _finished(child, ended, resumes=False), work=child_name(child.number), durable=True
-                )
+                self._ctx.events.record(finished_child(child, ended), work=child_name(child.number), durable=True)
             else:
                 self._note_failed(child, "it was stopped before it had an end", Reason.USER)
             stays = "" if ended is None else left_in_stage(child, ended.staged)
@@ -307,11 +301,7 @@ class ChildRuns:
     def _note_failed(self, child: Child, why: str, reason: Reason = Reason.ERROR) -> None:
         """Record that an open called child has no end and is not continued, so that its share is free again."""
         if self._ctx.facts.common.children.by_number[child.number].is_open:
-            code = exit_code(reason, complete=False)
-            failed = ChildFinished(
-                number=child.number, run_id=child.run_id, reason=reason, detail=why, complete=False, exit_code=code
-            )
-            self._ctx.events.record(failed, work=child_name(child.number), durable=True)
+            self._ctx.events.record(failed_child(child, why, reason), work=child_name(child.number), durable=True)
 
     async def _reviewed(self, child: Child, journal: Journal, ended: RunEnded, events: Events) -> Reviewed:
         """Decide on the changes of an ended child run, one child run after the other. Raises CommandEnded."""
@@ -463,7 +453,7 @@ class ChildRuns:
         """Record how the child run ended. Without an end it waits for a person, so the result is a hand-off."""
         if ended is None:
             return WorkResult(work=work.work, handoff=f"the child run {child.run_id} waits for a person")
-        event = _finished(child, ended, resumes=self._resumes(ended))
+        event = finished_child(child, ended, resumes=self._resumes(ended))
         new = new_findings(self._ctx.facts, child, journal)
         self._ctx.events.record(msgspec.structs.replace(event, new=new), work=work.work, durable=True)
         spec = self._ctx.facts.spec
@@ -551,18 +541,3 @@ def _ledger_of(journal: Journal) -> Ledger:
     for stamped in journal.read_types(LEDGER_EVENTS - {Unknown}):
         ledger.apply(stamped)
     return ledger
-
-
-def _finished(child: Child, ended: RunEnded, *, resumes: bool) -> ChildFinished:
-    return ChildFinished(
-        number=child.number,
-        run_id=child.run_id,
-        reason=ended.reason,
-        detail=ended.detail,
-        complete=ended.complete,
-        exit_code=ended.exit_code,
-        limit=ended.limit,
-        resumes=resumes,
-        files_changed=ended.files_changed,
-        said=first_line(ended.answer or "", LINE),
-    )

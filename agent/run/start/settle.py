@@ -18,10 +18,12 @@ from ...protocol import (
     Interrupted,
     ProposalDecided,
     ProposalOpened,
+    Reason,
     StepFinished,
     ToolCall,
     ToolFinished,
     WorkResult,
+    child_name,
 )
 from ...protocol.text.counts import plural
 from ...protocol.tools.traits import traits_of
@@ -33,9 +35,11 @@ from ...step.tool_calls.apply_effects import finish_accepted
 from ...step.tool_calls.gated_call import accept_plan
 from ...tools.carry_out import is_as_called
 from ...tools.parse import parse_arguments
+from ..children.called_child import failed_child, finished_child, stage_of_child
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
+    from ...protocol import RunEnded
     from ...state.common.child_facts import Child
     from ...state.facts.run_facts import RunFacts
     from ...state.recorder import Events, Recorder
@@ -185,32 +189,40 @@ def answer_with(
     children = {child.call_id: child for child in run.facts.common.children.by_number.values()}
     for call in dangling:
         if (child := children.get(call.call_id)) is not None:
-            _finish_child(call, child, why, events)
+            _finish_child(run.ctx, call, child, why, events)
         else:
             _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, events, "not run")
 
 
-def _finish_child(call: ToolCall, child: Child, why: str, events: Events) -> None:
-    """Answer the call of a child run that worked, and on whose changes nobody decided."""
-    ended, stays = child.finished, child.stays_words(why) if _is_staged(child) else ""
-    how = f"{ended.reason.words} ({ended.detail})" if ended is not None else "it did not end"
-    said = f" Its answer begins: {ended.said}" if ended is not None and ended.said else ""
-    text = f"{child.words.capitalize()}: {how}.{said}\n{stays}".rstrip()
+def _finish_child(ctx: RunContext, call: ToolCall, child: Child, why: str, events: Events) -> None:
+    """Answer the call of a child run that worked, and on whose changes nobody decided.
+
+    An end that is not recorded yet is recorded, so that its share is free again.
+    """
+    ended, is_staged = _left_by(child)
+    finished = child.finished
+    if finished is None:
+        left = f"it was left open: `rundry resume {child.run_id}` continues it"
+        finished = failed_child(child, left, Reason.HANDOFF) if ended is None else finished_child(child, ended)
+        ctx.events.record(finished, work=child_name(child.number), durable=True)
+    stays = child.stays_words(why) if is_staged else ""
+    said = f" Its answer begins: {finished.said}" if finished.said else ""
+    text = f"{child.words.capitalize()}: {finished.reason.words} ({finished.detail}).{said}\n{stays}".rstrip()
     events.record(
         ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text, summary="not decided", stays=stays)
     )
 
 
-def _is_staged(child: Child) -> bool:
-    """Return whether an ended child run may have something staged."""
+def _left_by(child: Child) -> tuple[RunEnded | None, bool]:
+    """Return the end that the journal of a child run has, and whether the child may have something staged."""
     if not Path(child.journal).exists():
-        return False
+        return None, False
     journal = Journal.open_for_reading(Path(child.journal))
     try:
         ended = last_end(journal)
+        return ended, stage_of_child(journal) is not None and (ended is None or bool(ended.staged))
     finally:
         journal.close()
-    return ended is None or bool(ended.staged)
 
 
 def _finish(call: ToolCall, text: str, events: Events, summary: str = "unknown") -> None:

@@ -26,6 +26,7 @@ from rundry.agent.protocol import (
     RunEnded,
     Said,
     Spent,
+    StageBegan,
     StepStarted,
     Tokens,
     ToolCall,
@@ -168,6 +169,7 @@ def test_only_in_a_child_of_a_chat_a_rule_of_the_spec_can_be_removed(in_text: bo
 
 def test_a_message_with_nobody_there_answers_the_call_of_a_child_with_what_became_of_it(tmp_path: Path):
     journal = Journal.create(tmp_path / "run-1.db", chat().facts.spec)
+    journal.append(StageBegan(folder="stage"))
     journal.append(RunEnded(reason=Reason.ANSWERED, detail="x", complete=True, exit_code=0, staged=["made.txt"]))
     journal.close()
     opened = played_events.proposal(call_id="call_1_1", asks=["effects"])
@@ -180,3 +182,26 @@ def test_a_message_with_nobody_there_answers_the_call_of_a_child_with_what_becam
     assert "answered" in first and "I made it." in first and "said instead: leave it" in first
     assert "rundry apply run-1" in first and "not run" not in first
     assert second.startswith("not run")
+
+
+@pytest.mark.parametrize(("has_end", "has_stage"), [(True, True), (False, True), (False, False)])
+def test_a_message_with_nobody_there_records_the_end_of_a_child_that_has_none(
+    tmp_path: Path, has_end: bool, has_stage: bool
+):
+    journal = Journal.create(tmp_path / "run-1.db", chat().facts.spec)
+    if has_stage:
+        journal.append(StageBegan(folder="stage"))
+    if has_end:
+        journal.append(RunEnded(reason=Reason.ANSWERED, detail="x", complete=True, exit_code=0, staged=["made.txt"]))
+    journal.close()
+    told = chat().tell(msgspec.structs.replace(started(1, BUDGET), journal=str(journal.path)))
+    events, run = list[Any](), Mock(facts=told.facts)
+    run.ctx.events.record = lambda event, **_: told.tell(event)
+    answer_with(
+        run, [ToolCall("call_1_1", "start_child", "{}")], [], ("leave it", "person"), Mock(record=events.append)
+    )
+    (child,) = told.facts.common.children.by_number.values()
+    assert child.finished is not None and child.finished.reason is (Reason.ANSWERED if has_end else Reason.HANDOFF)
+    assert share_of_call(told.facts, 90, 1).steps == 36, "its share is free again"
+    (result,) = (event.result for event in events if isinstance(event, ToolFinished))
+    assert ("rundry apply run-1" in result) is has_stage
