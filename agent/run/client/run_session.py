@@ -114,12 +114,15 @@ class Session:
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
         """Pass an existing journal to the runner. Raises JournalError."""
         journal = self.journal or Journal.open(path)
-        if chat := deciding_chat(journal.spec):
+        try:
+            if chat := deciding_chat(journal.spec):
+                raise JournalError(CHAT_DECIDES.format(chat=chat))
+            self._log = path.parent / "runner.log"
+            self.start_runner()
+        except JournalError:
             if self.journal is None:
                 journal.close()
-            raise JournalError(CHAT_DECIDES.format(chat=chat))
-        self._log = path.parent / "runner.log"
-        self.start_runner()
+            raise
         if self.journal is None:
             self.journal = journal
             self._more = True

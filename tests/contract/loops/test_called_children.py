@@ -74,6 +74,13 @@ def journals(home: Home) -> tuple[Path, list[Path]]:
     return first, others
 
 
+def kill_runner(parent: Path, terminal: Terminal) -> None:
+    runner = holder(parent)
+    assert runner is not None
+    os.kill(runner.pid, signal.SIGKILL)
+    terminal.wait_for(lambda _: holder(parent) is None)
+
+
 def of_chat(home: Home, kind: str) -> list[dict[str, Any]]:
     return exported_events(home, home.journals()[0].stem, kind)
 
@@ -534,17 +541,11 @@ def test_a_killed_chat_continues_its_child_when_it_is_resumed(home: Home, projec
         with chat(home, project, server, "--gate", "effects") as terminal:
             server.wait_requests(3)
             parent, (of_child,) = journals(home)
-            runner = holder(parent)
-            assert runner is not None
-            os.kill(runner.pid, signal.SIGKILL)
-            terminal.wait_for(lambda _: holder(parent) is None)
+            kill_runner(parent, terminal)
         server.release()
         with home.screen("resume", parent.stem, cwd=project) as terminal:
             assert "changed by child 1, a new file" in at_gate(terminal)
-            runner = holder(parent)
-            assert runner is not None
-            os.kill(runner.pid, signal.SIGKILL)  # while it waits at the gate
-            terminal.wait_for(lambda _: holder(parent) is None)
+            kill_runner(parent, terminal)  # while it waits at the gate
         with home.screen("resume", parent.stem, cwd=project) as terminal:
             at_gate(terminal)
             terminal.press("y")
@@ -552,13 +553,6 @@ def test_a_killed_chat_continues_its_child_when_it_is_resumed(home: Home, projec
         (told,) = server.told()
     assert "Applied: `made.txt`." in told and (project / "made.txt").read_text() == "made\n"
     assert journals(home) == (parent, [of_child]) and len(of_chat(home, "child_started")) == 1
-
-
-def kill_runner(parent: Path, terminal: Terminal) -> None:
-    runner = holder(parent)
-    assert runner is not None
-    os.kill(runner.pid, signal.SIGKILL)
-    terminal.wait_for(lambda _: holder(parent) is None)
 
 
 @pytest.mark.long
