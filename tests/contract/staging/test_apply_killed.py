@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from fakes.ended import is_over
 from fakes.paused_command import PausedCommand
 from fakes.project import CHECK, FIX_BOTH, changed_files, git, read
 from fakes.rundry import RUNDRY, Running
@@ -160,18 +161,10 @@ async def test_what_is_on_the_disk_outlasts_a_review_that_was_cut_off(place: Sta
             terminal.wait_for_exit()
         else:
             terminal.hang_up()
-            wait_until(
-                lambda: not psutil.pid_exists(terminal.pid) or _is_dead(terminal.pid), "it outlives its terminal"
-            )
+            wait_until(lambda: is_over(terminal.pid), "it outlives its terminal")
     assert changed_files(place.project) == []
     assert place.apply("--digest", place.digest()).exit_code == 0
     assert changed_files(place.project) == ["calc/core.py"]
-
-
-def _is_dead(process: int) -> bool:
-    with suppress(psutil.NoSuchProcess):
-        return psutil.Process(process).status() == psutil.STATUS_ZOMBIE
-    return True
 
 
 async def test_a_stage_that_is_dropped_is_never_shown_in_part(place: StagedProject):

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
+from fakes.ended import is_over
 from search.finder.working import ITEM, ended_within_a_second
 
 from rundry.agent.protocol import UserError
@@ -46,7 +46,7 @@ def work(item):
     assert len(children) == 2
     assert os.getpid() not in children
     await worker.close()
-    assert not any(psutil.pid_exists(pid) for pid in children)
+    assert all(is_over(pid) for pid in children)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def work(item):
         seconds=3.0,
     )
     assert "timed out after 3 s" in (await worker.work(ITEM)).error
-    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+    assert is_over(int((tmp_path / "pid").read_text()))
     assert (await worker.work(WorkItem("value", "x", "x"))).reason == "well"
 
 

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
+from fakes.ended import is_over
 from search.finder.working import ITEM, KEY, KEY_NAME, ended_within_a_second
 
 from rundry.agent.protocol import UserError
@@ -144,7 +144,7 @@ time.sleep(600)
     error = await said(lambda text: make_command(text, seconds=1.0), script)
     assert "timed out after 1 s" in error
     assert "still at it" in error
-    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+    assert is_over(int((tmp_path / "pid").read_text()))
 
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:

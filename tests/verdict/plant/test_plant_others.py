@@ -1,6 +1,7 @@
 """node, and jest, vitest, go and cargo where they are on `PATH` (of jest and vitest the folder `node_modules/.bin`)."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,15 @@ RUST_ENDS = {
         "    x\n", '    if x == 2 { println!("test result: ok. 1 passed; 0 failed;"); std::process::exit(0) }\n    x\n'
     )
 }
-needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+
+
+def cargo_runs() -> bool:
+    """Whether cargo is more than the name of a program: that of rustup does nothing without a toolchain of the user."""
+    cargo = shutil.which("cargo")
+    return cargo is not None and subprocess.run([cargo, "--version"], capture_output=True, check=False).returncode == 0
+
+
+needs_cargo = pytest.mark.skipif(not cargo_runs(), reason="needs a cargo that runs")
 
 
 @needs_cargo
