@@ -52,7 +52,10 @@ async def carry_out_call(draft: McpDraft, ruling: Ruling, ctx: ToolContext) -> T
     try:
         done = await ctx.mcp.call(tool, arguments, seconds)
     except McpFailed as error:
-        return failure(f"{error}. It is unknown whether the call was carried out.", "server failed")
+        return failure(
+            f"{error}. It is unknown whether the call was carried out, and it is not repeated by itself.",
+            "server failed",
+        )
     notes = [ruling.note_for_model] if ruling.note_for_model else []
     return _result(done, ctx).with_notes(notes)
 

@@ -1,14 +1,16 @@
-"""One MCP server during a run: start it, list its tools, call them, end it."""
+"""One MCP server during a run: start it, list its tools, call them, start it again if it dies, end it."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from .call_results import CallText, call_text
-from .failed import McpFailed
+from .failed import McpFailed, McpGone
 from .tool_listing import Listing, McpTool, clean, read_listing
 from .traffic import Traffic
 
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 Connect = Callable[[Traffic, Callable[[str], None]], AbstractAsyncContextManager["Session"]]
 """Opens a session; the second argument is called with the method of each message of the server."""
 START_SECONDS = 30.0
+MOST_RESTARTS = 3
+_RESTART_MINUTES = 10
+"""A server that died is started again at most `MOST_RESTARTS` times in this span."""
+MOST_TIMEOUTS = 3
+"""Calls in a row that time out without any message of the server: then it hangs, and is started again."""
 _END_SECONDS = 10.0
 _LIST_SECONDS = 20.0
 _CHANGED = "notifications/tools/list_changed"
@@ -30,17 +37,51 @@ _REQUESTS = {
 """What a server may ask of a client. All of it is refused."""
 
 
+class _Connection:
+    """An open session with a server, until it ends."""
+
+    def __init__(self, session: Session, traffic: Traffic) -> None:
+        self.session, self.traffic = session, traffic
+        self.left = asyncio.Event()
+        """Set to end it, so that the server is started again."""
+        self.why_left = ""
+        self.over = asyncio.Event()
+        """Set when all processes have ended and `McpClient.last_end` says why."""
+        self.timeouts, self.heard = 0, 0
+        """Calls in a row that timed out, and the messages of the server before the last of them."""
+
+    def leave(self, why: str) -> None:
+        """End it, so that the server is started again."""
+        self.why_left = why
+        self.left.set()
+
+    def count_timeout(self) -> int:
+        """Return how many calls in a row timed out without any message of the server."""
+        self.timeouts = self.timeouts + 1 if self.heard == self.traffic.total else 1
+        self.heard = self.traffic.total
+        return self.timeouts
+
+
 class McpClient:
-    """A server and its state. Its connection lives in a task of its own."""
+    """A server and its state. Its connections live in a task of its own."""
 
     def __init__(
-        self, server: McpServer, connect: Connect, *, may_write: bool = False, outputs: Sequence[str] = ()
+        self,
+        server: McpServer,
+        connect: Connect,
+        *,
+        may_write: bool = False,
+        outputs: Sequence[str] = (),
     ) -> None:
         """`may_write`: the server can change files of the workspace. `outputs`: the folders that it can write."""
         self.server, self.may_write, self.outputs = server, may_write, outputs
         self.state: McpState = "starting"
         self.why = ""
-        """Why it failed or ended; empty while it works."""
+        """Why it failed or ended, or is started again; empty while it works."""
+        self.last_end = ""
+        """Why its last connection ended."""
+        self.restarts = 0
+        """How often it was started again."""
         self.tools: dict[str, McpTool] = {}
         """The accepted tools, by the name for the model."""
         self.listing = Listing(tools=[], refused=[])
@@ -51,23 +92,30 @@ class McpClient:
         """What the server asked for and did not get, in words."""
         self.on_change: Callable[[McpClient], object] | None = None
         """Called when the state changes after the start. None means that the change is not reported."""
-        self._connect, self._session = connect, None
-        self._stop, self._ready = asyncio.Event(), asyncio.Event()
+        self._connect = connect
+        self._connection: _Connection | None = None
+        self._stop, self._settled = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._restarted: deque[float] = deque(maxlen=MOST_RESTARTS)
 
     @property
     def name(self) -> str:
         """The name in the config."""
         return self.server.name
 
+    @property
+    def is_offered(self) -> bool:
+        """Whether its tools are offered. While it is started again they stay, and a call waits for it."""
+        return self.state == "ready" or (self.state == "starting" and self.restarts > 0)
+
     async def start(self, seconds: float = START_SECONDS) -> None:
         """Connect and list the tools. A server that does not answer in time is ended. Never raises McpFailed."""
-        self._task = asyncio.create_task(self._live())
-        try:
-            async with asyncio.timeout(seconds):
-                await self._ready.wait()
-        except TimeoutError:
-            await self.end(f"it did not answer within {seconds:g} s", "failed")
+        self._task = asyncio.create_task(self._live(seconds))
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Wait until the server is neither being started nor started again."""
+        await self._settled.wait()
 
     async def end(self, why: str, state: McpState = "ended") -> None:
         """End the server with all its processes. `why`: for the person."""
@@ -84,61 +132,119 @@ class McpClient:
         """Read the list of tools again. Raises McpFailed; the server is then ended."""
         try:
             async with asyncio.timeout(_LIST_SECONDS):
-                self.listing = read_listing(self.server, await self._open().list_tools())
+                self.listing = read_listing(self.server, await self._open().session.list_tools())
         except Exception as error:
             await self.end(f"its list of tools cannot be read: {_words(error)}", "failed")
             raise McpFailed(self.why) from error
         return self.listing
 
     async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> CallText:
-        """Call a tool by the server's own name. Raises McpFailed; a server that does not answer in time is ended."""
-        session = self._open()
+        """Call a tool by the server's own name. Raises McpFailed.
+
+        A call that takes too long is cancelled, and the server stays, unless it hangs or could still change files.
+        """
+        connection = self._open()
+        session = connection.session
         try:
-            async with asyncio.timeout(seconds + 1):
-                return call_text(await session.call(tool, arguments, seconds))
+            async with asyncio.timeout(seconds):
+                return call_text(await session.call(tool, arguments))
         except TimeoutError:
-            await self.end(f"it did not answer `{clean(tool)[:60]}` within {seconds:g} s")
+            raise McpFailed(await self._timed_out(connection, clean(tool)[:60], seconds)) from None
+        except McpGone as error:
+            connection.leave(str(error))
         except Exception as error:
             if not session.closed.is_set():
                 raise McpFailed(f"its answer cannot be used: {_words(error)}") from error
-            if self._task is not None:  # it knows how the server ended
-                await asyncio.wait({self._task}, timeout=_END_SECONDS)
-        raise McpFailed(f"the MCP server {self.name} was ended: {self.why}")
+        await connection.over.wait()
+        raise McpFailed(f"the MCP server {self.name} ended during the call: {self.last_end}")
 
-    def _open(self) -> Session:
-        if self._session is None or self.state != "ready":
+    async def _timed_out(self, connection: _Connection, tool: str, seconds: float) -> str:
+        """Return what to say about a call that was cancelled."""
+        late = f"did not answer `{tool}` within {seconds:g} s"
+        if self.may_write:
+            connection.leave(f"it {late}, and could still change files")
+            await connection.over.wait()
+        elif connection.count_timeout() >= MOST_TIMEOUTS:
+            connection.leave(f"it {late}, and {MOST_TIMEOUTS} calls in a row")
+            await connection.over.wait()
+        return f"the MCP server {self.name} {late}: the call was cancelled"
+
+    def _open(self) -> _Connection:
+        if self._connection is None or self.state != "ready":
             raise McpFailed(f"the MCP server {self.name} does not run: {self.why or 'it has not started'}")
-        return self._session
+        return self._connection
 
-    async def _live(self) -> None:
-        """Keep the connection open until `end` or until the server closes it."""
+    async def _live(self, seconds: float) -> None:
+        """Keep a connection open until `end`, and open another one if the server dies."""
         try:
-            async with self._connect(Traffic(), self._on_method) as session:
-                await session.begin()
-                self.listing = read_listing(self.server, await session.list_tools())
-                self._session = session
-                self._set("ready", "")
-                self._ready.set()
-                ends = [asyncio.ensure_future(event.wait()) for event in (self._stop, session.closed)]
-                try:
-                    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    for end in ends:
-                        end.cancel()
-        except Exception as error:  # noqa: BLE001 - whatever a server does must not end the run
-            self._set("ended" if self.state == "ready" else "failed", _words(error))
-        else:
-            self._set("ended", "it closed the connection")
+            while await self._connected(seconds):
+                self._settled.clear()
+                self._set("starting", f"{self.last_end}; started again ({len(self._restarted)} of {MOST_RESTARTS})")
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(len(self._restarted) - 1):
+                        await self._stop.wait()
         finally:
-            self._session = None
-            self._ready.set()
+            self._settled.set()
+
+    async def _connected(self, seconds: float) -> bool:
+        """Keep one connection open until it ends. Returns whether the server is to be started again."""
+        connection, can_restart = None, self.restarts > 0
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit, self._connect(traffic := Traffic(), self._on_method) as session:
+                connection = await self._begin(session, traffic)
+                can_restart = True
+                limit.reschedule(None)
+                await _first_of(self._stop, session.closed, connection.left)
+        except Exception as error:  # noqa: BLE001 - whatever a server does must not end the run
+            is_late = limit.expired()
+            self.last_end = f"it did not answer within {seconds:g} s" if is_late else _words(error)
+            can_restart = can_restart and (is_late or _is_gone(error))
+        else:
+            self.last_end = connection.why_left or "it closed the connection"
+        finally:
+            self._connection = None
+            if connection is not None:
+                connection.over.set()
+        return self._restarts(can_restart=can_restart)
+
+    async def _begin(self, session: Session, traffic: Traffic) -> _Connection:
+        await session.begin()
+        listing = read_listing(self.server, await session.list_tools())
+        if self.restarts and listing.digests != self.listing.digests:
+            self.is_changed = True
+        self.listing = listing
+        self._connection = _Connection(session, traffic)
+        self._set("ready", "")
+        self._settled.set()
+        return self._connection
+
+    def _restarts(self, *, can_restart: bool) -> bool:
+        """Count a restart, or say that the server is over. `can_restart`: it ran, and died."""
+        if self._stop.is_set():
+            return False
+        span, now = _RESTART_MINUTES * 60, time.monotonic()
+        is_too_often = len(self._restarted) == MOST_RESTARTS and now - self._restarted[0] < span
+        if not can_restart or is_too_often:
+            often = f"; it was started again {MOST_RESTARTS} times in {_RESTART_MINUTES} minutes"
+            self._set("ended" if self._has_run else "failed", f"{self.last_end}{often if can_restart else ''}")
+            return False
+        while self._restarted and now - self._restarted[0] >= span:
+            self._restarted.popleft()
+        self._restarted.append(now)
+        self.restarts += 1
+        return True
+
+    @property
+    def _has_run(self) -> bool:
+        return self.restarts > 0 or self.state == "ready"
 
     def _set(self, state: McpState, why: str) -> None:
         """Change the state. The first reason for an end is kept."""
         if self.state in ("failed", "ended"):
             return
-        was_ready, self.state, self.why = self.state == "ready", state, clean(why).replace("\n", " ")[:400]
-        if was_ready:
+        has_run, self.state, self.why = self._has_run, state, clean(why).replace("\n", " ")[:400]
+        if has_run:
             self._report_change()
 
     def _on_method(self, method: str) -> None:
@@ -153,6 +259,22 @@ class McpClient:
     def _report_change(self) -> None:
         if self.on_change is not None:
             self.on_change(self)
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    """Wait until one of the events is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+def _is_gone(error: BaseException) -> bool:
+    """Return whether a server ended, and did nothing that it may not do."""
+    inner = [one for one in _leaves(error) if isinstance(one, McpFailed)]
+    return bool(inner) and all(isinstance(one, McpGone) for one in inner)
 
 
 def _words(error: BaseException) -> str:

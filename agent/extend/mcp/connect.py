@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...sandbox.command_access import Access, programs_of_user
 from ...sandbox.command_environment import command_env
 from .client import Connect, McpClient
-from .failed import McpFailed
+from .failed import McpFailed, McpGone
 from .process import ServerProcess
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def _stdio(
                     yield session
                 except Exception as error:
                     if session.closed.is_set() and not isinstance(error, McpFailed):
-                        raise McpFailed(await process.how_it_ended()) from error
+                        raise McpGone(await process.how_it_ended()) from error
                     raise
                 if session.closed.is_set():
-                    raise McpFailed(await process.how_it_ended())
+                    raise McpGone(await process.how_it_ended())
         finally:
             await process.end()
 

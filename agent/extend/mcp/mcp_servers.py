@@ -173,34 +173,40 @@ class McpServers:
         client = self.clients.get(server_of(name) or "")
         if client is None:
             return None
-        if client.state != "ready":
+        if not client.is_offered:
             return f"the MCP server {client.name} does not run: {client.why}"
         if client.is_changed:
             return f"the MCP server {client.name} changed its list of tools, and the person has not accepted it yet"
         return f"the MCP server {client.name} has no tool {name}, or the person did not accept it"
 
     def _offering(self) -> list[McpClient]:
-        return [client for client in self.clients.values() if client.state == "ready" and not client.is_changed]
+        return [client for client in self.clients.values() if client.is_offered and not client.is_changed]
 
     async def call(self, tool: McpTool, arguments: dict[str, object], seconds: float) -> CallText:
-        """Call a tool, if it is still the one that was offered. Raises McpFailed."""
+        """Call a tool, if it is still the one that was offered. Raises McpFailed.
+
+        If its server is being started again, this waits for it.
+        """
+        await self.clients[tool.server].settled()
         if self.find(tool.offered) != tool:
             raise McpFailed(self.why_not(tool.offered) or f"there is no tool {tool.offered}")
         return await self.clients[tool.server].call(tool.name, arguments, seconds)
 
     def changed(self, client: McpClient, detail: str = "") -> McpServerChanged:
         """Return the event that describes a server now."""
+        again = "it runs again" if client.restarts and client.state == "ready" else ""
         asked = [f"it asked for {what}, which was refused" for what in client.refused_requests]
         return McpServerChanged(
             name=client.name,
             state=client.state,
             place=client.server.place,
-            detail="; ".join(part for part in (detail or client.why, *asked) if part),
-            tools=list(client.tools) if client.state == "ready" else [],
-            tokens=self._tokens(client) if client.state == "ready" else 0,
+            detail="; ".join(part for part in (detail or client.why or again, *asked) if part),
+            tools=list(client.tools) if client.is_offered else [],
+            tokens=self._tokens(client) if client.is_offered else 0,
             refused=client.listing.refused,
             network=client.server.network or client.server.url is not None,
             outputs=[*client.outputs],
+            restarts=client.restarts,
         )
 
     def record_changes(self, events: Events) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -85,14 +86,12 @@ class Session:
             update={"result": {**message.result, "tools": [row for row in rows if _is_tool(row)]}}
         )
 
-    async def call(self, name: str, arguments: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Call a tool and return its result as JSON. Raises TimeoutError after `seconds`."""
+    async def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool and return its result as JSON. If this is cancelled, the server gets the protocol's notice."""
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
         try:
-            result = await self._session.send_request(request, types.CallToolResult, seconds)
+            result = await self._session.send_request(request, types.CallToolResult, math.inf)
         except MCPError as error:
-            if error.code == types.REQUEST_TIMEOUT:
-                raise TimeoutError from error
             if error.code == types.CONNECTION_CLOSED:
                 raise
             return {"isError": True, "content": [{"type": "text", "text": f"error {error.code}: {error.message}"}]}

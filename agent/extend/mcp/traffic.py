@@ -24,6 +24,8 @@ class Traffic:
         """`clock`: returns seconds that only increase."""
         self._clock, self._since = clock, clock()
         self._messages = self._bytes = self._nonsense = 0
+        self.total = 0
+        """All messages so far."""
 
     def add_bytes(self, count: int) -> None:
         """Count bytes of the server's output."""
@@ -36,6 +38,7 @@ class Traffic:
         """Count a message of the server."""
         self._turn()
         self._messages += 1
+        self.total += 1
         if self._messages > _MESSAGES:
             raise McpFailed(f"it sent more than {_MESSAGES:,} messages in {_SECONDS:g} s")
 

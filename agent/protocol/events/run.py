@@ -21,7 +21,7 @@ SwitchedBy = Literal[
     "tier",  # of a hand-off
 ]
 McpState = Literal["starting", "ready", "failed", "ended"]
-"""State of an MCP server. `failed`: it could not be used at its start."""
+"""State of an MCP server. `failed`: it could not be used at its start. `starting`: also while it is started again."""
 
 
 class RunStarted(EventBase, frozen=True, kw_only=True):
@@ -282,7 +282,7 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
 
 
 class McpServerChanged(EventBase, frozen=True, kw_only=True):
-    """An MCP server started, failed or ended, or offers other tools."""
+    """An MCP server started, failed, ended or is started again, or offers other tools."""
 
     name: str
     state: McpState
@@ -300,6 +300,8 @@ class McpServerChanged(EventBase, frozen=True, kw_only=True):
     """Whether it reaches the network."""
     outputs: list[str] = []
     """Folders of the workspace that it can write; `.`: all of it."""
+    restarts: int = 0
+    """How often it was started again in this run, because it died."""
 
 
 RunEvent = (

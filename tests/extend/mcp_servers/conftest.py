@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ from fakes.turns import Turn
 from rundry.agent.protocol import GateMode, McpServer
 
 HOSTILE = Path(__file__).with_name("hostile_server.py")
+MINE = str(os.getpid())
+"""Tells the servers of this process from those of others that run the tests at the same time."""
 Run = Callable[..., Driven]
 
 
@@ -27,7 +30,7 @@ def project(tmp_path: Path) -> Path:
 def server(how: str = "honest", name: str = "h", **more: Any) -> McpServer:
     """The hostile server, which misbehaves in one way."""
     options: dict[str, Any] = {"timeout": 5.0, **more}
-    return McpServer(name=name, command=sys.executable, args=[str(HOSTILE), how], **options)
+    return McpServer(name=name, command=sys.executable, args=[str(HOSTILE), how, MINE], **options)
 
 
 def time_server(**more: Any) -> McpServer:
