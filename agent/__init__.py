@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .protocol.tools.traits import TOOL_TRAITS
     from .protocol.version import VERSION
     from .run.client.run_session import Session
+    from .run.client.runner_process import RunnerProcess
     from .run.client.start_request import ResumeChanges
     from .run.commands.rewind_preview import FileBack, RewindPreview, preview_rewind
     from .run.end.after_end import verify_run

@@ -16,6 +16,7 @@ from rundry.agent import (
     Command,
     Journal,
     RunLine,
+    RunnerProcess,
     RunSpec,
     Session,
     UserError,
@@ -39,8 +40,8 @@ _ID = re.compile(r"[0-9a-z][0-9a-z-]{0,80}")
 class EditorLink(Session):
     """A view that knows whether the runner has answered all its commands."""
 
-    def __init__(self, journal: Journal | None, name: str, log: Path | None = None) -> None:
-        super().__init__(journal, name, log)
+    def __init__(self, journal: Journal | None, name: str, runner: RunnerProcess | None = None) -> None:
+        super().__init__(journal, name, runner)
         self.sent: set[int] = set()
         """Ids of the commands that this view sent."""
 

@@ -31,7 +31,7 @@ from acp.schema import (
     SseMcpServer,
 )
 
-from rundry.agent import VERSION, GateMode, RundryError, candidates, list_runs
+from rundry.agent import VERSION, GateMode, RundryError, RunnerProcess, candidates, list_runs
 
 from ..control.run_controller import RunController
 from ..start.new_run import Setup
@@ -102,7 +102,7 @@ class AcpServer:
         try:
             setup = EditorSetup(self._flags, cwd)
             setup.require_model()
-            link = EditorLink.new(setup.folder / "runner.log")
+            link = EditorLink.new(RunnerProcess(setup.folder / "runner.log"))
             link.start_runner()
         except RundryError as error:
             raise _failed(error) from None

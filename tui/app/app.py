@@ -23,10 +23,10 @@ from ..keys.keymap import LEAVES
 from ..keys.lookup import ACTIONS, READ_ONLY_ACTIONS
 from ..keys.screen_keymap import keymap_of, set_keymap
 from ..start.remaps import check_keys, one_line_about
+from ..text.first_frame import Typed
 from ..text.show_text import one_line
 from ..theme.colour_depth import TRUE_COLOR, Depth
 from ..theme.live_themes import ThemeLoaded, Themes
-from .first_frame import Typed
 from .main_screen import MainScreen
 from .notify import Notifier
 from .terminal_driver import with_enter_keys, with_known_widths, with_quiet_input

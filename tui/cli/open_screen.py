@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from rundry.agent import quick_imports
 
 from ..app.exit_report import report_crash, report_exit, report_review
-from ..app.first_frame import FirstFrame, Typed, default_colors, write_to_terminal
+from ..text.first_frame import FirstFrame, Typed, default_colors, take_early, write_to_terminal
 
 if TYPE_CHECKING:
-    from rundry.agent import ResumeChanges, Session, Settings
+    from rundry.agent import ResumeChanges, RunnerProcess, Session, Settings
 
     from ..app.app import RundryApp
     from ..app.notify import Notifier
@@ -47,13 +47,15 @@ def _open_drafted(
     set_up: Callable[[Mapping[str, object]], Setup] | None = None,
 ) -> int:
     frame = _first_frame(title, flags, command)
+    runner = None
     try:
+        runner = _early_runner(frame, flags, starts=bool(title))
         from rundry.agent import Session
 
         task, flags = options()
         setup = (set_up or _set_up)(flags)
         setup.announce_defaults()
-        session = Session.new(setup.folder / "runner.log")
+        session = Session.new(runner)
         try:
             if task:
                 session.start_runner()
@@ -63,9 +65,26 @@ def _open_drafted(
             raise
     except BaseException:
         frame.abandon()
+        if runner is not None:
+            runner.close()
         raise
     result = _show(controller, frame, setup, flags)
     return _open_next(report_exit(controller, result, flags), result, flags)
+
+
+def _early_runner(frame: FirstFrame, flags: Mapping[str, object], *, starts: bool) -> RunnerProcess:
+    """Return a runner that starts with the first key, while the screen is still imported; `starts`: immediately."""
+    from ..start.run_folders import folder_of
+
+    with quick_imports():
+        from rundry.agent import RunnerProcess
+
+    runner = RunnerProcess(folder_of(flags) / "runner.log")
+    if starts:
+        runner.start_early()
+    else:
+        frame.when_typed(runner.start_early)
+    return runner
 
 
 def _open_next(code: int, result: ViewResult, flags: Mapping[str, object]) -> int:
@@ -130,11 +149,11 @@ def open_resumed(
     _refuse_damage(path, changes)
 
     def attach() -> RunController:
-        from rundry.agent import Session
+        from rundry.agent import RunnerProcess, Session
 
         from ..control.run_controller import RunController
 
-        session = Session.new(path.parent / "runner.log")
+        session = Session.new(RunnerProcess(path.parent / "runner.log"))
         try:
             session.resume(path, changes)
         except BaseException:
@@ -232,7 +251,10 @@ def _open(attach: Callable[[], RunController], flags: Mapping[str, object], comm
 def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstFrame:
     from ..plain.is_plain import NoFrame, is_plain
 
+    early = take_early()
     if is_plain(flags):
+        if early is not None:
+            early.abandon()
         frame = NoFrame()
         frame.open()
         return frame
@@ -249,8 +271,10 @@ def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstF
         from ..text.show_text import one_line  # 3 ms that are hardly ever needed before the first frame
 
         title, right = one_line(title), one_line(right)
-    frame = FirstFrame(title, right, default_colors())
-    frame.open()
+    frame = early or FirstFrame(default_colors())
+    frame.name(title, right)
+    if early is None:
+        frame.open()
     return frame
 
 

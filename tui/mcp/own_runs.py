@@ -15,6 +15,7 @@ from rundry.agent import (
     ResumeChanges,
     RundryError,
     RunEnded,
+    RunnerProcess,
     RunResumed,
     RunSpec,
     RunStarted,
@@ -103,7 +104,7 @@ class OwnRuns:
     async def _hand_over(self, run_id: str, hand_over: Callable[[Session], None], after: int) -> None:
         session: Session | None = None
         try:
-            session = Session.new(self._allowed.journals / "runner.log")
+            session = Session.new(RunnerProcess(self._allowed.journals / "runner.log"))
             await asyncio.to_thread(session.start_runner)
             hand_over(session)
             await asyncio.wait_for(_begun(session, after), BEGIN_SECONDS)

@@ -6,23 +6,19 @@ import os
 import sys
 from collections.abc import Mapping
 
-from ..app.first_frame import FirstFrame, FrameColors, Typed
-
-VARIABLE = "RUNDRY_PLAIN"
+from ..text.first_frame import FirstFrame, FrameColors, Typed, asks_for_lines
 
 
 def is_plain(flags: Mapping[str, object]) -> bool:
     """Return whether `--plain`, RUNDRY_PLAIN or a terminal without cursor addressing asks for lines of words."""
-    if flags.get("plain") or os.environ.get(VARIABLE, "") not in ("", "0"):
-        return True
-    return os.environ.get("TERM", "") in ("dumb", "") and sys.stdin.isatty()
+    return bool(flags.get("plain")) or asks_for_lines(os.environ, is_terminal=sys.stdin.isatty())
 
 
 class NoFrame(FirstFrame):
     """Takes the place of the first frame: paints nothing and leaves the terminal as it is."""
 
     def __init__(self) -> None:
-        super().__init__("", "", FrameColors())
+        super().__init__(FrameColors())
 
     def open(self) -> None:
         """Print that rundry starts, because that takes a second."""

@@ -6,11 +6,14 @@ import errno
 import shlex
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from .standard_streams import drop_output
+
+if TYPE_CHECKING:
+    from rundry.agent import RundryError
 
 _OF_THE_PATH = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EROFS)
 """Errors of a path that the user can correct."""
@@ -22,16 +25,8 @@ LATER = 75
 
 def guarded(work: Callable[[], int]) -> NoReturn:
     """Run `work` and end the process. A mistake of the user becomes one line on stderr and exit code 2."""
-    from rundry.agent import JournalUnwritable, NotTrusted, RundryError
-
     try:
         code = work()
-    except JournalUnwritable as error:
-        fail(str(error), LATER)
-    except NotTrusted as error:
-        fail(f"{error} {_trusting_line()}")
-    except RundryError as error:
-        fail(str(error))
     except BrokenPipeError:  # the reader has gone
         drop_output()
         code = 141
@@ -42,7 +37,20 @@ def guarded(work: Callable[[], int]) -> NoReturn:
         fail(f"{error.filename} cannot be used: {error.strerror}{fix}")
     except KeyboardInterrupt:
         code = 130
+    except Exception as error:
+        from rundry.agent import RundryError  # 25 ms, which a screen needs only after its first frame
+
+        if not isinstance(error, RundryError):
+            raise
+        _refuse(error)
     sys.exit(code)
+
+
+def _refuse(error: RundryError) -> NoReturn:
+    from rundry.agent import JournalUnwritable, NotTrusted
+
+    more = f" {_trusting_line()}" if isinstance(error, NotTrusted) else ""
+    fail(f"{error}{more}", LATER if isinstance(error, JournalUnwritable) else 2)
 
 
 def _trusting_line() -> str:

@@ -8,6 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from .first_frame import close_early
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
@@ -22,6 +24,7 @@ class _Output(io.FileIO):
     """Standard output. Its errors have a type of their own, unlike those of files that the command writes."""
 
     def write(self, data: Buffer, /) -> int | None:
+        close_early()
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -34,6 +37,7 @@ class _Errors(io.FileIO):
     """Standard error. What cannot be written there is dropped, because there is no other place to report it."""
 
     def write(self, data: Buffer, /) -> int | None:
+        close_early()
         try:
             return super().write(data)
         except OSError:
@@ -43,6 +47,7 @@ class _Errors(io.FileIO):
 def prepare_streams() -> None:
     """Make text that the terminal cannot show visible, and errors of the streams distinct.
 
+    What is printed closes a frame that was opened before the command line was parsed, so that it is not printed there.
     A closed stream is opened on the null device, so that no file of a run takes its number. Raises OutputFailed if
     standard output was closed.
     """

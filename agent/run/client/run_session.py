@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
-import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -40,6 +38,7 @@ from ...state.reports.deciding_chat import CHAT_DECIDES, deciding_chat
 from ...state.view.reading_progress import report_reading_progress
 from ...state.view.stored_views import stored_view
 from ...state.view.transcript import IN_MEMORY
+from .runner_process import RunnerProcess, start_module
 from .start_request import Check, Expected, Order, Reply, ResumeChanges
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ _TIDY_EVENTS = 5_000
 """Number of events after which a view returns freed memory to the system."""
 LOOK_SECONDS = 1 / 60
 """Seconds between two reads of new events while the journal is being written."""
-_REPLY_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +63,10 @@ class _Draft:
 class Session:
     """A view that is attached to at most one run."""
 
-    def __init__(self, journal: Journal | None, name: str, log: Path | None = None) -> None:
-        """`log`: the file for the output of a runner that this view starts; None to use the journal's folder."""
+    def __init__(self, journal: Journal | None, name: str, runner: RunnerProcess | None = None) -> None:
+        """`runner`: may have been started already; without one, `resume` starts one."""
         self.journal = journal
-        self._runner: subprocess.Popen[bytes] | None = None
-        self._log = log
+        self._runner = runner or RunnerProcess(None)
         self._view = process_name(name)
         self._presence: _Presence | None = None
         self._after = self._resumed_at = self._tidied_at = 0
@@ -77,19 +74,18 @@ class Session:
         self._ended = False
         self._draft: _Draft | None = None
         """A run that the runner is checking; it has no journal yet."""
-        self._replies: _Replies | None = None
         self.said = ""
         """What the user waits for before the run begins, for the screen."""
         self.writes = WriteWatch(LOOK_SECONDS)
         """Reports when `new_events` should be called."""
 
     @classmethod
-    def new(cls, log: Path) -> Self:
+    def new(cls, runner: RunnerProcess) -> Self:
         """Return a view without a run. Its runner starts with `preload`, `start_runner`, `begin` or `resume`.
 
         The runner exits if this view closes before a run begins.
         """
-        return cls(None, "view", log)
+        return cls(None, "view", runner)
 
     @classmethod
     def attach(cls, path: Path) -> Self:
@@ -117,7 +113,7 @@ class Session:
         try:
             if chat := deciding_chat(journal.spec):
                 raise JournalError(CHAT_DECIDES.format(chat=chat))
-            self._log = path.parent / "runner.log"
+            self._runner.log = path.parent / "runner.log"
             self.start_runner()
         except JournalError:
             if self.journal is None:
@@ -136,7 +132,7 @@ class Session:
 
         Until the user types, no runner is started for a model that takes no seconds to load.
         """
-        if self.journal is not None or (self._runner is None and not is_typing and _loads_quickly(model)):
+        if self.journal is not None or (not self._runner.is_started and not is_typing and _loads_quickly(model)):
             return
         with contextlib.suppress(OSError, JournalError):  # `begin` starts it again and reports why it cannot
             self.start_runner()
@@ -165,7 +161,9 @@ class Session:
         number = self.put(command)
         assert self.journal is not None  # otherwise nothing was put
         path = self.journal.path
-        helper = _start("rundry.agent.run.commands.undo_after_end", path.parent / "runner.log", os.environ, str(path))
+        helper = start_module(
+            "rundry.agent.run.commands.undo_after_end", path.parent / "runner.log", os.environ, str(path)
+        )
         assert helper.stdin is not None
         helper.stdin.close()
         threading.Thread(target=helper.wait, daemon=True).start()
@@ -212,7 +210,7 @@ class Session:
 
     def runner_state(self) -> str:
         """Return `warming`, `running`, `ended`, or `gone` if the runner died before the run ended."""
-        if self._runner is not None and self._runner.poll() is None:
+        if self._runner.is_alive:
             return "ended" if self._ended else "running" if self._after > self._resumed_at else "warming"
         if self._ended:
             return "ended"
@@ -230,34 +228,18 @@ class Session:
             if self._presence is not None:
                 self._presence.end(lapses=stays)
             self.journal.close()
-        if self._runner is not None and self._runner.stdin is not None:
-            self._runner.stdin.close()
-        if self._replies is not None:
-            self._replies.close()
+        self._runner.close()
 
     def start_runner(self) -> None:
         """Start a runner without a run, unless this view has one. Raises JournalError."""
-        if self._is_warm():
-            return
-        if self._replies is not None:
-            self._replies.close()
-        self._replies = _Replies()
-        assert self._log is not None  # a view of an existing journal starts one only in `resume`
-        try:
-            told = self._replies.writing
-            self._runner = _start("rundry.agent.run", self._log, os.environ, str(told), keep=told)
-        except OSError as error:
-            raise JournalError(f"the runner process cannot start ({error.strerror}); its log is {self._log}") from error
-        finally:
-            self._replies.close_writing()
+        self._runner.start()
 
     def _read_replies(self) -> None:
         """Act on the runner's replies: remember what it waits for, raise a refusal, or create the journal."""
-        if self._replies is None:
-            return
         if self._draft is not None:
             self.writes.wake()  # a reply does not change the journal, so nothing else wakes the view
-        for reply in self._replies.read():
+        for line in self._runner.read():
+            reply = msgspec.json.decode(line, type=Reply)
             self.said = reply.said
             if reply.refused:
                 self._draft = None
@@ -269,7 +251,7 @@ class Session:
                     self.store_image(data)
                 self._greet()
                 self._hand_over(Order(journal=str(draft.path), notes=draft.notes))
-        if self._draft is not None and self._runner is not None and self._runner.poll() is not None:
+        if self._draft is not None and not self._runner.is_alive:
             self._draft = None
             raise Refusal("the runner process has exited: read runner.log in the folder of the journals")
 
@@ -287,81 +269,14 @@ class Session:
         self.start_runner()
         self._send(order)
 
-    def _is_warm(self) -> bool:
-        """Return whether this view has started a runner that is still running."""
-        return self._runner is not None and self._runner.stdin is not None and self._runner.poll() is None
-
     def _send(self, line: Order | Check | Expected) -> None:
-        assert self._runner is not None and self._runner.stdin is not None  # the caller checked that it is warm
-        self._runner.stdin.write(msgspec.json.encode(line) + b"\n")
-        self._runner.stdin.flush()
+        self._runner.send(msgspec.json.encode(line))
 
 
 def _loads_quickly(model: ModelSpec) -> bool:
     from ...models.endpoint import is_direct  # a view of an existing run does not need it
 
     return model.api_base is not None or is_direct(model.name)
-
-
-def _start(
-    module: str, log: Path, env: Mapping[str, str], *words: str, keep: int | None = None
-) -> subprocess.Popen[bytes]:
-    """Start a process that outlives this one and never imports files of the workspace.
-
-    `keep`: a file descriptor that it inherits.
-    """
-    clean = {k: v for k, v in env.items() if not k.startswith("PYTHON")}
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", module, *words],
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-            env=clean,
-            start_new_session=True,
-            pass_fds=() if keep is None else (keep,),
-        )
-
-
-class _Replies:
-    """Both ends of the pipe for `Reply` lines from the runner, which is read without blocking.
-
-    The view closes the writing end once the runner has inherited it.
-    """
-
-    def __init__(self) -> None:
-        self._reading, self.writing = os.pipe()
-        os.set_blocking(self._reading, False)
-        self._rest = b""
-        self._open = {self._reading, self.writing}
-
-    def read(self) -> list[Reply]:
-        """Return the replies that arrived since the last call."""
-        if self._reading not in self._open:
-            return []
-        try:
-            data = os.read(self._reading, _REPLY_BYTES)
-        except BlockingIOError:
-            return []
-        if not data:
-            self.close()
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        return [msgspec.json.decode(line, type=Reply) for line in lines]
-
-    def close_writing(self) -> None:
-        """Close the writing end, after the runner has inherited it."""
-        self._close(self.writing)
-
-    def close(self) -> None:
-        """Close both ends, if they are open."""
-        self._close(self._reading)
-        self._close(self.writing)
-
-    def _close(self, descriptor: int) -> None:
-        if descriptor in self._open:
-            self._open.discard(descriptor)
-            os.close(descriptor)
 
 
 class _Presence:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pyte
 
-from rundry.tui.app.first_frame import FrameColors, Typed, draw
+from rundry.tui.text.first_frame import FrameColors, Typed, draw
 
 
 def test_keys_before_the_app_are_kept_as_text():

@@ -6,7 +6,7 @@ from fakes.screens import PlayedStart, Stage
 from textual import events
 
 from rundry.tui.app.app import RundryApp
-from rundry.tui.app.first_frame import Typed
+from rundry.tui.text.first_frame import Typed
 
 
 def app_with_draft(tmp_path, draft: str) -> tuple[Stage, RundryApp]:

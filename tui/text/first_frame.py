@@ -1,35 +1,37 @@
-"""Draw the first frame by hand before textual is imported (0.2 to 0.6 s), and keep the keys typed meanwhile.
+"""Draw the first frame by hand before anything else is imported (0.3 to 0.6 s), and keep the keys typed meanwhile.
 
 Header and message box have the place that they will have on the real screen. Typed text is echoed and handed to it.
+Imports only what Python has loaded when it starts, or what takes less than a millisecond.
 """
 
 from __future__ import annotations
 
 import codecs
-import contextlib
 import os
 import select
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TextIO
 
 ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 _ESCAPE = 0x1B
 
 
-@dataclass(slots=True)
 class Typed:
     """Text that the person types before the app runs: Enter sends, Backspace deletes, ctrl+j inserts a line."""
 
-    sent: list[str] = field(default_factory=list[str])
-    draft: str = ""
-    begun_with: str = ""
-    """The first message, if the run began with it already."""
-    _sequence: str = ""
-    _decoder: codecs.IncrementalDecoder = field(default_factory=codecs.getincrementaldecoder("utf-8"))
-    _pasting: bool = False
+    def __init__(self, sent: Sequence[str] = (), draft: str = "") -> None:
+        self.sent = list(sent)
+        self.draft = draft
+        self.begun_with = ""
+        """The first message, if the run began with it already."""
+        self._sequence = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._pasting = False
 
     def feed(self, data: bytes) -> None:
         """Take in bytes of the terminal. Escape sequences (arrows, mouse) are skipped; a bracketed paste is text."""
@@ -90,14 +92,11 @@ class Typed:
         self._sequence = ""
 
 
-@dataclass(frozen=True, slots=True)
 class FrameColors:
     """Colours of the first frame as SGR parameters (`38;2;213;217;224`), or empty texts for the terminal's own."""
 
-    ground: str = ""
-    bright: str = ""
-    dim: str = ""
-    accent: str = ""
+    def __init__(self, *, ground: str = "", bright: str = "", dim: str = "", accent: str = "") -> None:
+        self.ground, self.bright, self.dim, self.accent = ground, bright, dim, accent
 
 
 def default_colors() -> FrameColors:
@@ -147,12 +146,16 @@ def draw(title: str, right: str, typed: Typed, size: tuple[int, int], colors: Fr
 class FirstFrame:
     """Owns the terminal from the first output until the app takes it over."""
 
-    def __init__(self, title: str, right: str, colors: FrameColors) -> None:
+    def __init__(self, colors: FrameColors) -> None:
         self.typed = Typed()
-        self._draw: Callable[[], str] = lambda: draw(title, right, self.typed, _size(), colors)
+        self._colors = colors
+        self._title = self._right = ""
         self._stop_read, self._stop_write = os.pipe()
         self._thread = threading.Thread(target=self._listen, name="first-frame", daemon=True)
         self._before: list[Any] | None = None
+        self._when_typed: Callable[[], None] | None = None
+        self._lock = threading.Lock()
+        """Held while the frame is drawn, and while it changes what a key does."""
 
     def open(self) -> None:
         """Draw the frame, and read keys."""
@@ -165,8 +168,27 @@ class FirstFrame:
         mode[0] &= ~(termios.ICRNL | termios.IXON)
         mode[3] &= ~(termios.ICANON | termios.ECHO)
         termios.tcsetattr(fd, termios.TCSANOW, mode)
-        write_to_terminal(ENTER_SCREEN + self._draw())
+        write_to_terminal(ENTER_SCREEN + self._drawn())
         self._thread.start()
+
+    def name(self, title: str, right: str) -> None:
+        """Show the task and the model in the header. They must not contain control characters."""
+        with self._lock:
+            is_shown = self._before is not None and (title, right) != (self._title, self._right)
+            self._title, self._right = title, right
+            if is_shown:
+                write_to_terminal(self._drawn())
+
+    def when_typed(self, action: Callable[[], None]) -> None:
+        """Call the action once, with the first text that is typed, or immediately if there is some.
+
+        Another thread may call it. What it raises ends that thread, so it must handle its own errors.
+        """
+        with self._lock:
+            if not self.typed.is_used:
+                self._when_typed = action
+                return
+        action()
 
     def hand_over(self) -> Typed:
         """Stop reading. The mode of the terminal is kept, so that keys for the app are neither echoed nor lost."""
@@ -186,9 +208,14 @@ class FirstFrame:
         import termios
 
         if self._before is not None:
-            with contextlib.suppress(termios.error):  # the terminal may be gone
+            from contextlib import suppress  # 1 ms, when there is time
+
+            with suppress(termios.error):  # the terminal may be gone
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._before)
             self._before = None
+
+    def _drawn(self) -> str:
+        return draw(self._title, self._right, self.typed, _size(), self._colors)
 
     def _listen(self) -> None:
         fd = sys.stdin.fileno()
@@ -199,17 +226,82 @@ class FirstFrame:
             data = os.read(fd, 4096)
             if not data:
                 return
-            self.typed.feed(data)
-            write_to_terminal(self._draw())
+            action = None
+            with self._lock:
+                self.typed.feed(data)
+                write_to_terminal(self._drawn())
+                if self.typed.is_used:
+                    action, self._when_typed = self._when_typed, None
+            if action is not None:
+                action()
+
+
+_early: list[FirstFrame] = []
+"""The frame that was opened before the command line was parsed, until the screen takes it; at most one."""
+_NO_SCREEN = {"--plain", "--headless", "--json", "--print", "--help", "--version"}
+"""Options that show that no screen follows."""
+_NO_SCREEN_LETTERS = {"p", "h", "V"}
+
+
+def open_early(words: Sequence[str]) -> None:
+    """Open the frame of a session whose command line is not parsed yet, if it surely opens a screen.
+
+    `words`: the arguments. The name of a command, a file or a recipe leaves it to the command: some ask or print.
+    """
+    if _opens_screen(words):
+        frame = FirstFrame(default_colors())
+        _early.append(frame)  # before it is open: Ctrl+C may come at any time
+        frame.open()
+
+
+def take_early() -> FirstFrame | None:
+    """Return the frame that is open already, which the caller then owns."""
+    return _early.pop() if _early else None
+
+
+def close_early() -> None:
+    """Restore the previous screen if it turned out that no screen follows: an option is wrong, for example."""
+    if frame := take_early():
+        frame.abandon()
+
+
+def _opens_screen(words: Sequence[str]) -> bool:
+    if "_RUNDRY_COMPLETE" in os.environ or asks_for_lines(os.environ, is_terminal=True):
+        return False
+    if not (_is_terminal(sys.__stdin__) and _is_terminal(sys.__stderr__)):
+        return False
+    if words and not words[0].startswith("-") and " " not in words[0]:
+        return False
+    return not any(_shows_no_screen(word) for word in words)
+
+
+def _shows_no_screen(word: str) -> bool:
+    if word.startswith("--"):
+        return word in _NO_SCREEN
+    is_letters = word.startswith("-") and len(word) > 1
+    return word == "-" or word.endswith(".toml") or (is_letters and not _NO_SCREEN_LETTERS.isdisjoint(word))
+
+
+def asks_for_lines(env: Mapping[str, str], *, is_terminal: bool) -> bool:
+    """Return whether RUNDRY_PLAIN, or a terminal without cursor addressing, asks for lines of words."""
+    if env.get("RUNDRY_PLAIN", "") not in ("", "0"):
+        return True
+    return is_terminal and env.get("TERM", "") in ("dumb", "")
 
 
 def write_to_terminal(text: str) -> None:
     """Write immediately to the stream to which the app draws. A closed terminal is ignored."""
     terminal = sys.__stderr__  # the stream to which textual draws as well
     if terminal is not None and text:
-        with contextlib.suppress(OSError):
+        try:
             terminal.write(text)
             terminal.flush()
+        except OSError:
+            return
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and not stream.closed and stream.isatty()
 
 
 def _paint(text: str, colors: FrameColors, color: str, *, bold: bool = False) -> str:
