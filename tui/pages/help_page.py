@@ -61,9 +61,14 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
     HelpScreen #foot { padding: 0 1; height: 1; background: $surface; color: $dim; }
     """
 
-    def __init__(self, remaps: Mapping[str, str], *, is_read_only: bool = False) -> None:
-        """`remaps`: the user's keys by the name of their action. `is_read_only`: leave out what the view refuses."""
+    def __init__(self, remaps: Mapping[str, str], focused: str = "", *, is_read_only: bool = False) -> None:
+        """`remaps`: the user's keys by the name of their action. `is_read_only`: leave out what the view refuses.
+
+        `focused`: the part of the screen that had the focus, whose keys stand first (see `Areas.focused`).
+        """
         super().__init__()
+        part = focused.partition(":")[0]
+        self._places = sorted(TITLES, key=lambda place: place != part)
         self._is_read_only = is_read_only
         self._keymap = Keymap(remaps)
         self._rows, self._foot = Static("", markup=False), Static("", id="foot", markup=False)
@@ -87,7 +92,7 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         is_wide = self.size.width > _WIDEST + 4  # else it takes the whole width, without a strip of the screen below
         width = _WIDEST if is_wide else self.size.width
         rows: list[Content] = []
-        for place in TITLES:
+        for place in self._places:
             section = [*self._section(place, width - 3)]
             rows += [Content(""), *section] if rows and section else section
             if place == "main":

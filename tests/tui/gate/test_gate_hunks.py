@@ -223,3 +223,12 @@ async def test_the_key_for_two_columns_names_what_it_does_next(stage: GateStage)
         await shows(pilot, "v unified")
         await press(pilot, "v")
         await shows(pilot, "v side by side")
+
+
+async def test_the_help_begins_with_the_keys_of_the_gate(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await press(pilot, "question_mark")
+        screen = await shows(pilot, "At the gate")
+        titles = [line.strip() for line in screen.splitlines() if line.strip() in ("At the gate", "Anywhere")]
+        assert titles[0] == "At the gate"

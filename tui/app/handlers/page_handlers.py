@@ -71,7 +71,8 @@ class DialogHandlers:
     def _help(self, _argument: str) -> None:
         from ...pages.help_page import HelpScreen
 
-        self._services.open(HelpScreen(self._keymap, is_read_only=self._controller.is_read_only))
+        reads = self._controller.is_read_only
+        self._services.open(HelpScreen(self._keymap, self._areas.focused, is_read_only=reads))
 
     def handoff(self, _argument: str) -> None:
         """Open the page of the hand-off. Raises RundryError if the run has none."""
