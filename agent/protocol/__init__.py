@@ -205,6 +205,7 @@ from .events.person import (
     BY_DIGEST as BY_DIGEST,
     CLIENT as CLIENT,
     PERSON as PERSON,
+    PROGRAM as PROGRAM,
     CommandRefused as CommandRefused,
     CommandTaken as CommandTaken,
     ConversationCut as ConversationCut,

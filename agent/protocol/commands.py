@@ -26,7 +26,7 @@ JudgeVerdict = Literal["confirmed", "refuted", "evidence"]
 
 class _Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=snake):
     by: str = PERSON
-    """The sender: `person`, or an MCP client (`mcp:NAME`), which can only send `OF_CLIENTS`."""
+    """The sender: `person`, or a client (`mcp:NAME`, `python:NAME`), which can only send `OF_CLIENTS`."""
 
 
 class Say(_Command, frozen=True, kw_only=True):

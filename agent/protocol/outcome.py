@@ -157,7 +157,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     ended_jobs: list[EndedJob] = []
     """Background commands that still ran at the end, and were ended with the run."""
     approved_by: list[str] = []
-    """MCP clients (`mcp:NAME`) that approved changes or commands in place of a person."""
+    """Clients (`mcp:NAME`, `python:NAME`) that approved changes or commands in place of a person."""
     journal: str = ""
     undone_since: int = 0
     """Number of changes that were undone after the end, so that the outcome does not hold. 0 in the recorded event."""

@@ -14,7 +14,6 @@ from rundry.agent import (
     BY_DIGEST,
     Applied,
     Decide,
-    EntryChoice,
     RundryError,
     UserError,
     drop_all_left,
@@ -27,6 +26,7 @@ from rundry.agent import (
 )
 
 from ..control.review_words import LEFT_STAGED, NOT_APPLIED, applied_lines, exit_code_of
+from ..control.stage_decision import accepts, unprotected
 from ..plain.is_plain import is_plain
 from ..plain.plain_proposals import decision, effects_lines, entry_diff_lines, parse_verdict
 from ..start.resuming import find_any_own
@@ -179,7 +179,7 @@ def _how_to_apply(review: StageReview) -> str:
     chosen, command = unprotected(review.shown), f"rundry apply {review.run_id}"
     if not chosen.entries:
         return f"To apply it: {command} --digest {review.shown.digest[:_SHORTEST]}"
-    if not _accepts(review.shown, chosen):
+    if not accepts(review.shown, chosen):
         return f"A person has to approve all of it: call {command} on a terminal."
     how = f"{command} --digest {review.shown.digest[:_SHORTEST]}"
     return f"To apply all but protected files and commits, which stay staged: {how}"
@@ -259,7 +259,7 @@ async def _by_digest(review: StageReview, digest: str) -> Applied:
     shown = review.shown
     _refuse_other(digest, shown, "staged", f"rundry apply {review.run_id}")
     chosen = unprotected(shown)
-    if chosen.entries and not _accepts(shown, chosen):
+    if chosen.entries and not accepts(shown, chosen):
         return Applied(lines=[_ONLY_PROTECTED], is_over=False, skipped=True)
     return await review.apply(chosen)
 
@@ -272,27 +272,6 @@ def _refuse_other(digest: str, shown: ProposalOpened, what: str, command: str) -
 
 _SHORTEST = 12
 """Characters of a digest that have to be given."""
-
-
-def unprotected(shown: ProposalOpened) -> Decide:
-    """Return the decision that accepts all but what a person has to see."""
-    entries = [] if shown.effects is None else shown.effects.entries
-    unseen = EntryChoice(skip=True, reason="a digest does not accept what a person has to see")
-    skipped = {at: unseen for at, entry in enumerate(entries) if entry.danger}
-    return Decide(
-        proposal_id=shown.proposal_id,
-        digest=shown.digest,
-        verdict="part" if skipped else "approve",
-        entries=skipped,
-        channel=BY_DIGEST,
-    )
-
-
-def _accepts(shown: ProposalOpened, chosen: Decide) -> bool:
-    """Return whether a decision that skips entries accepts others. git goes with its files."""
-    entries = [] if shown.effects is None else shown.effects.entries
-    left = (entry for at, entry in enumerate(entries) if at not in chosen.entries)
-    return any(entry.kind != "git" and not entry.conflict for entry in left)
 
 
 def _done(review: _Review, applied: Applied, *, as_json: bool) -> int:

@@ -13,8 +13,6 @@ import msgspec
 from rundry.agent import (
     Budget,
     Command,
-    CommandRefused,
-    CommandTaken,
     Decide,
     Journal,
     Judge,
@@ -40,6 +38,7 @@ from rundry.agent import (
 from ..control.asked_proposal import Declined
 from ..control.end_words import outcome_line
 from ..control.resume_command import raised, way_on
+from ..control.waiting import NoAnswer, blocking, until_answered
 from ..start.attach_images import with_images
 from ..start.run_folders import folder_of, workspace_of
 from ..text.json_out import print_json
@@ -48,8 +47,6 @@ from .verbs import QUEUED, STAGE, VERBS, Given, commands_of, near, verb_of
 
 ANSWER_SECONDS = 5.0
 """Seconds within which a runner must take a command out of the inbox."""
-DOING_SECONDS = 60.0
-"""Seconds within which a command that was taken must be done, such as a check of a model, or an undo of files."""
 LOOK_SECONDS = 0.01
 ALONE = ("undo", "judge", "merge")
 """Verbs that also work for a run without a runner."""
@@ -261,32 +258,16 @@ def _put(session: Session, path: Path, commands: Sequence[Command], verb: str) -
             if is_alone and isinstance(command, Undo | Judge | Merge)
             else session.put(command)
         )
-        why = _answer_to(journal, number, after, is_alone=is_alone)
+        try:
+            why = blocking(
+                until_answered(journal, number, after, seconds=ANSWER_SECONDS, is_alone=is_alone), LOOK_SECONDS
+            )
+        except NoAnswer as silent:
+            why = str(silent)
         if why is not None:
             break
     seconds = round(time.monotonic() - began, 3)
     return Answered(run_id=journal.spec.run_id, verb=verb, taken=why is None, why=why, seconds=seconds)
-
-
-def _answer_to(journal: Journal, number: int, after: int, *, is_alone: bool) -> str | None:
-    """Return None if the command was accepted; otherwise why not, also if nobody answered."""
-    began = time.monotonic()
-    while True:
-        if journal.changed():
-            for stamped in journal.read(after):
-                after = stamped.seq
-                if isinstance(stamped.event, CommandTaken) and stamped.event.command_id == number:
-                    return None
-                if isinstance(stamped.event, CommandRefused) and stamped.event.command_id == number:
-                    return stamped.event.why
-        waited = time.monotonic() - began
-        is_waiting = any(command_id == number for command_id, _ in journal.inbox.untaken())
-        if is_waiting and not is_alone and waited > 1.0 and holder(journal.path) is None:
-            return f"its runner is gone: rundry resume {journal.spec.run_id}"
-        if waited > (ANSWER_SECONDS if is_waiting and not is_alone else DOING_SECONDS):
-            state = "it is still in the inbox" if is_waiting else "accepted, but not done yet"
-            return f"no answer within {waited:.0f} s: {state}"
-        time.sleep(LOOK_SECONDS)
 
 
 def _nobody_drives(journal: Journal, state: RunState, flags: Mapping[str, object]) -> str:

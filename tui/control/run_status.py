@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rundry.agent import LoopKind, ViewState, holder
 
 if TYPE_CHECKING:
     from .run_link import Link
+
+
+StatusWord = Literal["starting", "working", "waiting", "paused", "sleeping", "ended", "interrupted"]
+"""What a run does, for programs."""
+
+
+def status_word(state: ViewState, *, is_held: bool) -> StatusWord:
+    """Return what a run does in one word. `is_held`: a process has the run."""
+    if state.outcome is not None:
+        return "ended"
+    if not is_held:
+        return "interrupted" if state.last_seq else "starting"
+    if state.proposals or state.question is not None or state.waiting or state.awaits_person:
+        return "waiting"
+    if state.paused:
+        return "paused"
+    if state.sleeping is not None or state.awaits:
+        return "sleeping"
+    return "working" if state.step is not None else "starting"
 
 
 @dataclass(frozen=True, slots=True)

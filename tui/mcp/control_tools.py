@@ -11,12 +11,9 @@ from contextlib import asynccontextmanager
 from rundry.agent import (
     Answer,
     Command,
-    CommandRefused,
-    CommandTaken,
     Decide,
     Journal,
     Pause,
-    ProposalDecided,
     ProposalOpened,
     ResumeChanges,
     Say,
@@ -30,6 +27,7 @@ from rundry.agent import (
 
 from ..control.asked_proposal import what_of
 from ..control.picked_answer import picked_option
+from ..control.waiting import NoAnswer, awaiting, until_answered, until_recorded
 from ..text.show_text import one_line
 from .allowed_runs import Allowed
 from .mcp_access import open_run, require_control
@@ -143,7 +141,7 @@ class Control:
                 require_limits(self._allowed, followed.state, {})
                 after = followed.state.last_seq
                 await self._own.resume(followed.journal, ResumeChanges(decision=command, by=wanted.by))
-                await _require_recorded(followed.journal, command, after)
+                await awaiting(until_recorded(followed.journal, command, after, seconds=_ANSWER_SECONDS))
         return Done(run=run, done=f"{'approved' if wanted.verdict == 'approve' else 'rejected'} {what_of(opened)}")
 
     @asynccontextmanager
@@ -179,20 +177,6 @@ def _open(state: ViewState, wanted: Decide) -> ProposalOpened:
     return found
 
 
-async def _require_recorded(journal: Journal, command: Decide, after: int) -> None:
-    """Wait until the resumed run records the decision. Raises UserError if somebody else decided, or nobody."""
-    began = time.monotonic()
-    while time.monotonic() - began < _ANSWER_SECONDS:
-        for stamped in journal.read(after):
-            after, event = stamped.seq, stamped.event
-            if isinstance(event, ProposalDecided) and event.proposal_id == command.proposal_id:
-                if (event.decision, event.by) != (command.verdict, command.by):
-                    raise UserError(f"somebody else decided first: {event.decision} by {one_line(event.by)}")
-                return
-        await asyncio.sleep(_LOOK_SECONDS)
-    raise UserError("the run was resumed, but has not recorded the decision: read it before you decide again")
-
-
 def _require_live(followed: Follower, instead: str) -> None:
     if followed.state.outcome is not None or holder(followed.journal.path) is None:
         raise UserError(f"{followed.journal.spec.run_id} does not run ({followed.status}): {instead}")
@@ -200,19 +184,13 @@ def _require_live(followed: Follower, instead: str) -> None:
 
 async def _send(journal: Journal, command: Command) -> None:
     """Send a command to the runner of this run. Raises UserError if the runner refuses it or does not answer."""
-    after, began = journal.last_seq(), time.monotonic()
+    after = journal.last_seq()
     number = journal.inbox.put(command)
-    while time.monotonic() - began < _ANSWER_SECONDS:
-        await asyncio.sleep(_LOOK_SECONDS)
-        for stamped in journal.read(after):
-            after = stamped.seq
-            match stamped.event:
-                case CommandTaken(command_id=command_id) if command_id == number:
-                    return
-                case CommandRefused(command_id=command_id, why=why) if command_id == number:
-                    raise UserError(f"refused: {why}")
-                case _:
-                    pass
-        if holder(journal.path) is None:
-            raise UserError("the process of the run is gone: use resume_run")
-    raise UserError(f"no answer within {_ANSWER_SECONDS:.0f} s: read the run before you repeat it")
+    try:
+        why = await awaiting(until_answered(journal, number, after, seconds=_ANSWER_SECONDS))
+    except NoAnswer as silent:
+        if silent.is_gone:
+            raise UserError("the process of the run is gone: use resume_run") from None
+        raise UserError(f"{silent}: read the run before you repeat it") from None
+    if why is not None:
+        raise UserError(f"refused: {why}")

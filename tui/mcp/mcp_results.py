@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-Status = Literal["starting", "working", "waiting", "paused", "sleeping", "ended", "interrupted"]
-"""`waiting`: somebody has to decide or answer. `interrupted`: its process is gone; it can be resumed."""
+from ..control.run_status import StatusWord
 
 
 class _Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +101,7 @@ class RunView(_Result, frozen=True, kw_only=True):
     run: str
     seq: int
     """Number of the newest event, for `seen` of wait_for_run."""
-    status: Status
+    status: StatusWord
     waits_for: str = ""
     """What it waits for: a decision at the gate, an answer, a message."""
     task: str = ""

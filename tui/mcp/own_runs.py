@@ -11,24 +11,21 @@ from typing import TYPE_CHECKING
 from rundry.agent import (
     Journal,
     JournalError,
-    Refusal,
     ResumeChanges,
     RundryError,
     RunEnded,
     RunnerProcess,
-    RunResumed,
     RunSpec,
-    RunStarted,
     Session,
     Stop,
     UserError,
 )
 
+from ..control.waiting import awaiting, begins, until_begun
+
 if TYPE_CHECKING:
     from .allowed_runs import Allowed
 
-BEGIN_SECONDS = 120.0
-"""Seconds within which a run must begin; servers with models may have to load them first."""
 STOP_SECONDS = 8.0
 """Seconds that stopping runs get at the exit of the server."""
 _BEAT_SECONDS = 4.0
@@ -107,10 +104,9 @@ class OwnRuns:
             session = Session.new(RunnerProcess(self._allowed.journals / "runner.log"))
             await asyncio.to_thread(session.start_runner)
             hand_over(session)
-            await asyncio.wait_for(_begun(session, after), BEGIN_SECONDS)
-        except TimeoutError:
-            _close(session)
-            raise Refusal(f"the run did not begin within {BEGIN_SECONDS:.0f} s: read runner.log") from None
+            if session.journal is not None:
+                session.stored_state()  # so that only the newest events are read
+            await awaiting(until_begun(session, lambda: begins(session.new_events(), after)))
         except BaseException:
             _close(session)
             raise
@@ -135,19 +131,6 @@ class OwnRuns:
         finally:
             if self._live.pop(run_id, None) is not None:
                 session.close()
-
-
-async def _begun(session: Session, after: int) -> None:
-    """Return once the run has begun or continues after that event. Raises Refusal."""
-    if session.journal is not None:
-        session.stored_state()  # so that only the newest events are read
-    while True:
-        for stamped in session.new_events():
-            if stamped.seq > after and isinstance(stamped.event, RunStarted | RunResumed):
-                return
-        if session.journal is not None and session.runner_state() == "gone":
-            raise Refusal("the process of the run has exited: read runner.log in the folder of the journals")
-        await asyncio.sleep(1 / 30)
 
 
 def _close(session: Session | None) -> None:

@@ -27,8 +27,9 @@ from rundry.agent import (
 )
 
 from ..control.end_words import ended_jobs_words
+from ..control.run_status import StatusWord, status_word
 from ..text.show_text import one_line, path_line
-from .mcp_results import Ended, Entry, Limit, Piece, Proposal, RunView, Status
+from .mcp_results import Ended, Entry, Limit, Piece, Proposal, RunView
 from .mcp_text import cut
 
 _BATCH = 2_000
@@ -62,20 +63,9 @@ class Follower:
         return self.state.last_seq != before
 
     @property
-    def status(self) -> Status:
+    def status(self) -> StatusWord:
         """The state of the run in one word."""
-        state = self.state
-        if state.outcome is not None:
-            return "ended"
-        if holder(self.journal.path) is None:
-            return "interrupted" if state.last_seq else "starting"
-        if state.proposals or state.question is not None or state.waiting or state.awaits_person:
-            return "waiting"
-        if state.paused:
-            return "paused"
-        if state.sleeping is not None or state.awaits:
-            return "sleeping"
-        return "working" if state.step is not None else "starting"
+        return status_word(self.state, is_held=holder(self.journal.path) is not None)
 
     @property
     def needs_attention(self) -> bool:
@@ -160,7 +150,7 @@ def piece_of_proposal(followed: Follower, digest: str, offset: int) -> Piece:
     return Piece(text=cut(text, PIECE), total=len(whole), next_offset=end if end < len(whole) else None)
 
 
-def _waits_for(state: ViewState, status: Status) -> str:
+def _waits_for(state: ViewState, status: StatusWord) -> str:
     if status == "paused":
         return "resume_run"
     if status == "interrupted":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -87,7 +87,9 @@ def findings_of(journal: Journal) -> Findings:
     if state.finder is None:
         raise UserError(f"run {state.run_id} is not a search: it has no findings to export")
     pages = _linking_pages(journal, state.finder)
-    rows = [_row(finding, state.workspace, pages) for finding in state.finder.findings.values()]
+    rows = [
+        found_row(finding, state.workspace, pages.get(finding.key, ())) for finding in state.finder.findings.values()
+    ]
     rows.sort(key=lambda row: ORDER.index(row.state))
     return Findings(state, state.finder, float(journal.meta("created") or 0), rows)
 
@@ -119,7 +121,8 @@ def _relative_start(place: str, workspace: str) -> str:
     return place.removeprefix(workspace.rstrip(os.sep) + os.sep) if workspace else place
 
 
-def _row(finding: Finding, workspace: str, pages: dict[str, list[str]]) -> FoundRow:
+def found_row(finding: Finding, workspace: str, pages: Sequence[str] = ()) -> FoundRow:
+    """Return the row of a finding. `pages`: those that link to it."""
     cited = cited_line(finding.evidence)
     return FoundRow(
         finding,
@@ -127,7 +130,7 @@ def _row(finding: Finding, workspace: str, pages: dict[str, list[str]]) -> Found
         _relative(cited.path, workspace) if cited is not None else "",
         cited.line if cited is not None else None,
         cited.last if cited is not None else None,
-        tuple(pages.get(finding.key, ())),
+        tuple(pages),
         fingerprint(finding.key, workspace),
     )
 

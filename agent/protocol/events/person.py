@@ -11,10 +11,12 @@ from .base import EventBase
 DecidedAs = Literal["approve", "reject", "part"]
 """The decision on a proposal; `part`: not all of its hunks or entries, or not as they were proposed."""
 DecidedBy = str
-"""`policy`, `person`, or a client that the user allowed to decide: `mcp:NAME`."""
+"""`policy`, `person`, or a client that the user allowed to decide: `mcp:NAME`, `python:NAME`."""
 PERSON = "person"
 CLIENT = "mcp:"
 """How the name of an MCP client begins wherever an event says who acted."""
+PROGRAM = "python:"
+"""How the name of a Python program begins there."""
 BY_DIGEST = "digest"
 """Channel of a decision that names a digest: nobody saw a diff."""
 SaidKind = Literal["task", "say", "steer"]
@@ -188,7 +190,7 @@ class Said(EventBase, frozen=True, kw_only=True):
     """The id of the command that sent the message, if the message was queued."""
     images: list[ImageRef] = []
     by: str = PERSON
-    """The sender: `person`, or an MCP client (`mcp:NAME`)."""
+    """The sender: `person`, or a client (`mcp:NAME`, `python:NAME`)."""
 
 
 class Queued(EventBase, frozen=True, kw_only=True):
@@ -261,8 +263,8 @@ class ConversationCut(EventBase, frozen=True, kw_only=True):
 
 
 def is_client(by: str) -> bool:
-    """Return whether an MCP client acted, and not a person or the program."""
-    return by.startswith(CLIENT)
+    """Return whether an MCP client or a Python program acted, and not a person or rundry itself."""
+    return by.startswith((CLIENT, PROGRAM))
 
 
 PersonEvent = (

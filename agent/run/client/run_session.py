@@ -63,9 +63,22 @@ class _Draft:
 class Session:
     """A view that is attached to at most one run."""
 
-    def __init__(self, journal: Journal | None, name: str, runner: RunnerProcess | None = None) -> None:
-        """`runner`: may have been started already; without one, `resume` starts one."""
+    def __init__(
+        self,
+        journal: Journal | None,
+        name: str,
+        runner: RunnerProcess | None = None,
+        *,
+        attends: bool = True,
+        lingers: bool = True,
+    ) -> None:
+        """`runner`: may have been started already; without one, `resume` starts one.
+
+        `attends`: somebody looks at the view, so proposals wait for it. `lingers`: a runner that this view starts
+        stays after the end while somebody looks at the run.
+        """
         self.journal = journal
+        self._attends, self._lingers = attends, lingers
         self._runner = runner or RunnerProcess(None)
         self._view = process_name(name)
         self._presence: _Presence | None = None
@@ -80,17 +93,19 @@ class Session:
         """Reports when `new_events` should be called."""
 
     @classmethod
-    def new(cls, runner: RunnerProcess) -> Self:
+    def new(cls, runner: RunnerProcess, *, attends: bool = True, lingers: bool = True) -> Self:
         """Return a view without a run. Its runner starts with `preload`, `start_runner`, `begin` or `resume`.
 
         The runner exits if this view closes before a run begins.
         """
-        return cls(None, "view", runner)
+        return cls(None, "view", runner, attends=attends, lingers=lingers)
 
     @classmethod
-    def attach(cls, path: Path) -> Self:
-        """Attach to an existing journal, live or ended. Raises JournalError."""
-        session = cls(Journal.open(path), "watch")
+    def attach(
+        cls, path: Path, runner: RunnerProcess | None = None, *, attends: bool = True, lingers: bool = True
+    ) -> Self:
+        """Attach to an existing journal, live or ended. Raises JournalError. `runner`: the one that `resume` starts."""
+        session = cls(Journal.open(path), "watch", runner, attends=attends, lingers=lingers)
         session._greet()
         return session
 
@@ -125,7 +140,7 @@ class Session:
             self._greet()
         stale = [command_id for command_id, _ in self.journal.inbox.untaken()]
         self._ended, self._resumed_at = False, self._after
-        self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
+        self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale, linger=self._lingers))
 
     def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
         """Let a runner without a run load what the first call of this model needs, see `Expected`.
@@ -250,7 +265,7 @@ class Session:
                 for data in draft.blobs:
                     self.store_image(data)
                 self._greet()
-                self._hand_over(Order(journal=str(draft.path), notes=draft.notes))
+                self._hand_over(Order(journal=str(draft.path), notes=draft.notes, linger=self._lingers))
         if self._draft is not None and not self._runner.is_alive:
             self._draft = None
             raise Refusal("the runner process has exited: read runner.log in the folder of the journals")
@@ -259,7 +274,8 @@ class Session:
         if self.journal is not None:
             report_reading_progress(self.journal, self._say)
             self.journal.use_little_memory()
-            self._presence = _Presence(self._view, self.journal)
+            if self._attends:
+                self._presence = _Presence(self._view, self.journal)
             self.writes.follow(self.journal.path)
 
     def _say(self, line: str) -> None:

@@ -74,6 +74,23 @@ class RunnerProcess:
         """Return the lines that it sent since the last call, without waiting."""
         return [] if self._replies is None else self._replies.read()
 
+    def wait_for_exit(self, seconds: float) -> bool:
+        """Wait for its exit, and return whether none is left. Afterwards nothing can be sent to it."""
+        if self._process is None:
+            return True
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def reap_later(self) -> None:
+        """Let a thread wait for its exit, so that it is never a zombie."""
+        if self._process is not None and self._process.poll() is None:
+            threading.Thread(target=self._process.wait, daemon=True).start()
+
     def close(self) -> None:
         """Close its standard input, which ends it unless a run has begun, and the pipe."""
         if self._process is not None and self._process.stdin is not None:

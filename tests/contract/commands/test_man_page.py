@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from fakes.building import build
 from fakes.rundry import Home
 
 REPOSITORY = Path(__file__).parents[3]
@@ -36,9 +35,7 @@ def test_the_page_names_every_command_and_option_and_groff_accepts_it(home: Home
 
 
 def test_the_wheel_holds_the_page_the_themes_and_the_tables(home: Home, project: Path, tmp_path: Path):
-    wheels = tmp_path / "wheels"
-    subprocess.run([*_bare_hatchling(tmp_path / "build"), "-d", str(wheels)], cwd=REPOSITORY, env=home.env, check=True)
-    with zipfile.ZipFile(next(wheels.glob("*.whl"))) as wheel:
+    with zipfile.ZipFile(build(tmp_path, "wheel", env=home.env)) as wheel:
         names = wheel.namelist()
         (page,) = [name for name in names if name.endswith("share/man/man1/rundry.1")]
         assert wheel.read(page).decode() == home.run("man", cwd=project).stdout
@@ -46,17 +43,3 @@ def test_the_wheel_holds_the_page_the_themes_and_the_tables(home: Home, project:
     for folder, ending in (("themes", "*.toml"), ("tui", "*.tcss"), ("agent", "*.json"), ("agent", "*.toml")):
         for path in (REPOSITORY / folder).rglob(ending):
             assert str(path.relative_to(REPOSITORY)) in held
-
-
-def _bare_hatchling(folder: Path) -> list[str]:
-    """Return the command that builds a wheel where only hatchling is installed, as `pipx install` and `uv` do."""
-    folder.mkdir()
-    for name in ("hatchling", "packaging", "pathspec", "pluggy", "trove_classifiers"):
-        found = importlib.util.find_spec(name)
-        assert found is not None and found.origin is not None
-        place = Path(found.origin)
-        (folder / (name if place.name == "__init__.py" else place.name)).symlink_to(
-            place.parent if place.name == "__init__.py" else place
-        )
-    start = f"import sys; sys.path.insert(0, {str(folder)!r}); from hatchling.cli import hatchling; hatchling()"
-    return [sys.executable, "-I", "-S", "-c", start, "build", "-t", "wheel"]
