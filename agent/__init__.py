@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from .protocol.text.shorten_text import end_cut, first_line, line_cut, middle_cut, noted_cut, title_of
     from .protocol.tools.traits import TOOL_TRAITS
     from .protocol.version import VERSION
+    from .repo.review_diff import WantedDiff
+    from .run.children.fix_target import check_fields, target_of
     from .run.client.run_session import Session
     from .run.client.runner_process import RunnerProcess
     from .run.client.start_request import ResumeChanges
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from .run.start.fork import fork as fork_run
     from .run.start.refresh import refresh_proposals
     from .run.start.small_window import check_context
+    from .run.start.take_review import TakenReview, take_review
     from .run.start.validate_spec import validate_spec
     from .run.start.variables_of_run import variables_left_out
     from .sandbox.hidden_places import HideRules, expand_home
@@ -99,6 +102,7 @@ if TYPE_CHECKING:
     from .settings.remembered import GATE_IS_EFFECTS, is_new_to_user, remember_model
     from .settings.scope_globs import scope_problem
     from .settings.search.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
+    from .settings.search.review_lenses import review_request
     from .settings.search.search_file import read_finder
     from .settings.search.search_recipes import SearchRequest, migration_concurrency, search_request, with_search_limits
     from .settings.settings import Setting, Settings, config_file, load_settings
@@ -139,7 +143,7 @@ if TYPE_CHECKING:
     from .state.reports.sent_messages import SentMessage, sent_messages
     from .state.reports.void_runs import as_of_now, newest_as_of_now
     from .state.reports.waiting_runs import PendingProposal, SuspectResult, pending, suspect_result
-    from .state.search.cited_line import CitedLine, cited_line, is_address
+    from .state.search.cited_line import CitedLine, cited_line, is_address, path_in
     from .state.search.cited_place import line_of_place
     from .state.search.finder_facts import FinderFacts, pool_size
     from .state.search.finding_facts import Finding, Flight, LensFacts
@@ -148,6 +152,7 @@ if TYPE_CHECKING:
     from .state.view.reading_progress import reading_progress
     from .state.view.reduce import reduce, reduce_all
     from .state.view.search_progress import Bars, Progress, downsampled, failure_kind
+    from .state.view.show.review_words import diff_words, relation_words
     from .state.view.show.short_numbers import clock, held_words, money, short
     from .state.view.show.shortening import shortening_lines, trim_words
     from .state.view.show.show_answers import answer_words

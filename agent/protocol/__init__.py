@@ -144,6 +144,7 @@ from .events.finder import (
     ClusterWorker as ClusterWorker,
     CriticHalf as CriticHalf,
     CriticSpoke as CriticSpoke,
+    DiffCut as DiffCut,
     EvidenceAdded as EvidenceAdded,
     FindingJudged as FindingJudged,
     FindingReopened as FindingReopened,
@@ -382,6 +383,7 @@ from .finder import (
     Lens as Lens,
     Recipe as Recipe,
     RepeatSpec as RepeatSpec,
+    ReviewLoopSpec as ReviewLoopSpec,
     Seed as Seed,
     WorkerSpec as WorkerSpec,
     recipe_traits as recipe_traits,
@@ -453,6 +455,16 @@ from .outcome import (
     Outcome as Outcome,
     Reason as Reason,
     exit_code as exit_code,
+)
+from .review import (
+    EXIT_FOUND as EXIT_FOUND,
+    DiffFile as DiffFile,
+    DiffHunk as DiffHunk,
+    FailOn as FailOn,
+    Relation as Relation,
+    RepairResult as RepairResult,
+    ReviewedDiff as ReviewedDiff,
+    ReviewSpec as ReviewSpec,
 )
 from .spec import (
     AUTO_FORMAT as AUTO_FORMAT,

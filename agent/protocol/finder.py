@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import msgspec
 
 from .budget import Budget
+from .review import ReviewSpec
 
 ItemKind = Literal["url", "file", "value"]
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
@@ -20,6 +21,7 @@ class Recipe(StrEnum):
     CRAWL = "crawl"
     MIGRATE = "migrate"
     RESEARCH = "research"
+    REVIEW = "review"
 
 
 class RecipeTraits(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +45,7 @@ def recipe_traits(recipe: Recipe | None) -> RecipeTraits:
             return RecipeTraits(options=options, fetches_pages=True, has_findings=False)
         case Recipe.MIGRATE:
             return RecipeTraits(options=("check", "parallel"), changes_files=True, has_findings=False)
-        case Recipe.RESEARCH | None:
+        case Recipe.RESEARCH | Recipe.REVIEW | None:
             return RecipeTraits()
 
 
@@ -108,6 +110,8 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A model may propose another lens before the run accepts that passes find nothing new."""
     paths: list[str] = []
     """research: the folders to search, relative to the workspace."""
+    review: ReviewSpec | None = None
+    """review: the diff that is searched."""
     check: str | None = None
     """migrate: a command that contains `{file}`; exit code 0 means that the file needs no change."""
     globs: list[str] = []
@@ -138,6 +142,19 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     def digest_words(self) -> tuple[object, ...]:
         """Return what identifies a spec: `find ... --resume` looks for a run with the same values."""
         return (self.recipe, self.lenses, self.seeds, self.worker, self.paths, self.check, self.globs)
+
+
+class ReviewLoopSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of a review run: a search, a repair of each finding that counts, a search, until one leaves nothing."""
+
+    task: str
+    """The task of each search."""
+    finder: FinderSpec
+    """The search, with the diff as it was when the run began."""
+    base: str
+    """The commit since which the working tree is reviewed. Empty if there was none."""
+    until: list[str]
+    """The checks of each repair, with the fields of a finding (`{file}`)."""
 
 
 class RepeatSpec(msgspec.Struct, frozen=True, kw_only=True):

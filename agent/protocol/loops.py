@@ -63,6 +63,7 @@ class LoopKind(StrEnum):
     IMPROVE = "improve"
     FIX = "fix"
     REPEAT = "repeat"
+    REVIEW = "review"
     PLAN = "plan"
 
     @property
@@ -140,7 +141,7 @@ def loop_traits(kind: LoopKind) -> LoopTraits:
                 option="score",
                 option_hint="say what prints the number, with --score CMD",
             )
-        case LoopKind.FIX | LoopKind.REPEAT:
+        case LoopKind.FIX | LoopKind.REPEAT | LoopKind.REVIEW:
             traits = LoopTraits(has_children=True, is_chosen=False)
         case LoopKind.PLAN:
             traits = LoopTraits(

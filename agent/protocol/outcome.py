@@ -10,6 +10,7 @@ import msgspec
 from .budget import Held, LimitName, Tokens
 from .coverage import Coverage, Estimate
 from .evidence import Evidence
+from .review import EXIT_FOUND
 
 
 class Reason(StrEnum):
@@ -62,13 +63,16 @@ ALWAYS_COMPLETE = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU})
 """With these reasons the work is always complete. With `dry` it can be; with all others it never is."""
 
 
-def exit_code(reason: Reason, *, complete: bool, retryable: bool = False) -> int:
-    """Return the process exit code. A dry run that is not complete gives 6, a retryable error 75."""
+def exit_code(reason: Reason, *, complete: bool, retryable: bool = False, has_found: bool = False) -> int:
+    """Return the process exit code. A dry run that is not complete gives 6, a retryable error 75.
+
+    `has_found`: it is a review with findings that count.
+    """
     match reason:
         case Reason.DONE | Reason.ANSWERED | Reason.PLATEAU:
             return 0
         case Reason.DRY:
-            return 0 if complete else 6
+            return (EXIT_FOUND if has_found else 0) if complete else 6
         case Reason.CLAIMED | Reason.PARTIAL:
             return 6
         case Reason.BUDGET:

@@ -10,7 +10,7 @@ import msgspec
 from .budget import Budget
 from .extensions.hooks import Hook
 from .extensions.skills import Skill
-from .finder import FinderSpec, RepeatSpec
+from .finder import FinderSpec, RepeatSpec, ReviewLoopSpec
 from .loops import FixSpec, GoalTries, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
 from .messages import ImageRef
 from .tools.mcp import McpServer
@@ -313,6 +313,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the run in which that plan was accepted."""
     repeat: RepeatSpec | None = None
     """Settings of a `repeat` run."""
+    review: ReviewLoopSpec | None = None
+    """Settings of a `review` run."""
     parent: ParentRef | None = None
     """The run that started this one. None means that a person or a script did."""
     needs_finish: bool = False
@@ -366,8 +368,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def home(self) -> str:
-        """The user's folder: the workspace, or the folder that the workspace is a worktree of."""
-        passes = self.interval or self.improve
+        """The user's folder: the workspace, or the folder that the workspace is a worktree or a copy of."""
+        passes, search = self.interval or self.improve, self.finder
+        if search is not None and search.review is not None and search.review.home:
+            return search.review.home
         return (passes.branch.worktree_of if passes is not None else None) or self.workspace
 
 

@@ -30,6 +30,7 @@ from .lenses.lens_files import LensScope
 from .lenses.lens_prompt import MOST_LEADS, sendable
 from .lenses.model_work import ModelWork
 from .migrate import Migrate
+from .review.reviewed import Reviewed
 from .search_state import FinderState, is_pass_over, lenses_of_next_pass, lenses_to_retry, streak_after
 
 if TYPE_CHECKING:
@@ -61,11 +62,12 @@ class Finder:
     ) -> None:
         self.ctx = ctx
         self.frontier = Frontier(ctx.journal)
-        self.intake = ItemIntake(ctx, self.frontier, ctx.workspace.root)
+        self._review = Reviewed.of(ctx, spec)
+        self.intake = ItemIntake(ctx, self.frontier, ctx.workspace.root, self._review)
         self.leads = Leads(ctx, spec, self.frontier)
         self.has_model = has_model
-        self._scope = LensScope(ctx.workspace, spec)
-        self._model_work = ModelWork(ctx, spec, self.intake, self.leads.listed)
+        self._scope = LensScope(ctx.workspace, spec.paths if self._review is None else self._review.paths, spec.seeds)
+        self._model_work = ModelWork(ctx, spec, self.intake, self.leads.listed, self._review)
         self._items = ItemWorks(ctx, self.intake, worker, self._model_work)
         self._worker = worker
         self._trees = trees
@@ -88,6 +90,8 @@ class Finder:
         seeds = [Candidate(seed.kind, seed.value) for seed in self.spec.seeds]
         with self.ctx.events.together():
             self.intake.add_items(seeds, "seed", self.ctx.events, reason="seed")
+            if self._review is not None:
+                self._review.begin(self.ctx.models.current.window, self.ctx.events)
 
     def resume(self, *, after_end: bool = False) -> None:
         """Queue again what a dead runner was working on, and queue the seeds that it did not reach.
@@ -162,7 +166,11 @@ class Finder:
 
     def answer(self) -> str | None:
         """Return the confirmed findings as a text, or None if there is nothing to report."""
-        return answer_of(self.facts.findings.values())
+        found = answer_of(self.facts.findings.values())
+        cut = self.facts.cut
+        if cut is None or not cut.left_out:
+            return found
+        return "\n\n".join(part for part in (found, "Not looked at:\n" + "\n".join(map(_item, cut.left_out))) if part)
 
     def failed_items(self) -> Sequence[str]:
         """Return the keys of the items that failed permanently."""
@@ -304,6 +312,10 @@ class Finder:
                 number=facts.pass_number, new=facts.pass_new, dry_streak=streak, dry_passes=self.spec.dry_passes
             )
         )
+
+
+def _item(text: str) -> str:
+    return f"- {text}"
 
 
 class Leads:

@@ -15,6 +15,7 @@ from ..protocol import (
 )
 from .items.item_state import Candidate
 from .lenses.judge_findings import judge_finding
+from .review.reviewed import further_parts
 
 if TYPE_CHECKING:
     from .finder import Finder
@@ -62,5 +63,8 @@ def _add_lens(finder: Finder, command: AddLens) -> str | None:
         return "a lens needs a name and a prompt"
     if name in finder.facts.lenses:
         return f"a lens named {name} exists already"
-    finder.ctx.events.record(LensAdded(name=name, prompt=command.prompt.strip(), by="person"))
+    prompt = command.prompt.strip()
+    finder.ctx.events.record(LensAdded(name=name, prompt=prompt, by="person"))
+    for event in further_parts(finder.facts, name, prompt, "person"):
+        finder.ctx.events.record(event)
     return None

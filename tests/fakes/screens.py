@@ -22,6 +22,7 @@ class PlayedStart:
     """Options that are as the test says."""
 
     notes: list[str] = []
+    blobs: Sequence[bytes] = ()
     found = Survey()
     runs: Sequence[RunLine] = ()
 

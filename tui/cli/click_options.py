@@ -216,6 +216,14 @@ _FINDER = (
     ),
     click.option("--host", multiple=True, metavar="HOST", help="Lenses may read pages of this host."),
 )
+_REVIEW = (
+    click.option("--diff", metavar="RANGE", help="Review A..B, A...B or A; default: what changed since HEAD."),
+    click.option("--patch", metavar="FILE", help="Review a patch on HEAD; - reads standard input."),
+    click.option("--reviewers", type=WholeNumber(1, 16), metavar="N", help="N equal reviewers instead of lenses."),
+    click.option("--fix", is_flag=True, help="Repair what is confirmed until --until passes, then review again."),
+    click.option("--fail-on", metavar="WHAT", help="Exit with 7 if a finding is confirmed (default), or not (none)."),
+    click.option("--comments", metavar="FILE", help="With --headless: write the findings as a review for GitHub."),
+)
 _LIMITS = ("quota", "window", "tool_error_rate", "tool_error_calls", "check_timeout", "command_timeout", "park")
 """Limits of every run, in addition to its budget."""
 _BUDGET = ("steps", "tokens", "usd", "time", "deadline")
@@ -301,6 +309,11 @@ def run_options(shown: Collection[str] | None = None, *, others: bool = True) ->
 def finder_options(command: Command) -> Command:
     """Add the options that define a search."""
     return search_limits(_added(list(_FINDER))(command))
+
+
+def review_options(command: Command) -> Command:
+    """Add the options that define a review."""
+    return search_limits(_added(list(_REVIEW))(command))
 
 
 def search_limits(command: Command) -> Command:

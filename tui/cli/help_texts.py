@@ -15,6 +15,7 @@ rundry                                open the screen
 rundry "fix the suite" --until "pytest -q"
 rundry run "fix the suite" --until "pytest -q" --headless --gate auto
 rundry find --recipe crawl URL        search until there are no new results
+rundry review --diff main...HEAD      review a diff until there are no new findings
 rundry demo                           run a scripted model on a sample project: no key, no network
 
 `rundry TASK` is `rundry run TASK`; options can come before or after it.
@@ -31,6 +32,7 @@ EXIT_CODES = (
     ("4", "stall: stagnation, oscillation, tool-errors"),
     ("5", "handoff: it waits for a person"),
     ("6", "claimed, or partial, or dry but not complete"),
+    ("7", "a review that is dry and complete, with confirmed findings"),
     ("75", "error, but a later retry can succeed"),
     ("130", "you stopped it"),
 )
@@ -58,6 +60,21 @@ rundry fix RUN --until "ruff check {file}" --tokens 2M --headless --gate auto
 
 Each child run has a journal and an outcome of its own, and an equal share of the budget that is left. Together they
 never pass the budget, which you must set. A stop or a pause of the run reaches the child that runs.
+"""
+REVIEW = """\
+Review a diff until there are no new findings: lenses search it, verifiers try to refute each finding.
+
+\b
+rundry review
+    what changed in the working tree since HEAD, with new files that git does not ignore
+rundry review --diff main...HEAD --headless --comments review.json
+    a branch; the findings on lines of the diff become comments for a pull request
+gh pr diff 12 | rundry review --patch - --headless
+    a patch on HEAD; it is applied in a copy, never in the workspace
+rundry review --fix --until "pytest -q" --usd 5
+    repairs each confirmed finding in a layer, then reviews again, until nothing is left
+rundry review my-lenses.toml
+    with the lenses of a spec file or a recipe of yours
 """
 SPEC_FILE = """\
 task = "Find every place where user input reaches SQL"

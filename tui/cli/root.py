@@ -24,11 +24,12 @@ from .click_options import (
     SEARCHED,
     finder_options,
     headless_options,
+    review_options,
     run_options,
     search_limits,
     set_option,
 )
-from .help_texts import ABOUT, FIND, FIX, FindCommand, RunCommand, Usage, line_of
+from .help_texts import ABOUT, FIND, FIX, REVIEW, FindCommand, RunCommand, Usage, line_of
 from .option_kinds import WholeNumber, Words
 from .recipe_commands import about_recipes
 from .run_commands import beside_a_run
@@ -76,6 +77,17 @@ def find(words: tuple[str, ...], resume: bool, output: Output | None, **flags: o
 def fix(run_: tuple[str, ...], output: Output | None, **flags: object) -> None:
     """Fix each confirmed finding of a search."""
     _guarded(lambda: _fix(run_, flags, output))
+
+
+@cli.command(cls=RunCommand, help=REVIEW, short_help="Review a diff until there are no new findings.")
+@click.argument("words", nargs=-1, metavar="[FILE.toml | RECIPE]")
+@set_option
+@review_options
+@run_options(FIXED, others=False)
+@headless_options
+def review(words: tuple[str, ...], output: Output | None, **flags: object) -> None:
+    """Review a diff until there are no new findings."""
+    _guarded(lambda: _review(words, flags, output))
 
 
 @cli.command(short_help="Run a scripted model on a sample project.")
@@ -288,6 +300,19 @@ def _fix(words: Sequence[str], flags: Mapping[str, object], output: Output | Non
         task_of(["fix", *words], (), adds_input=False)
     setup = FixSetup(source_of(words[0], flags), flags, headless=output is not None)
     return _drive_or_open(setup, setup.task, flags, output, "fix")
+
+
+def _review(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> int:
+    from ..start.review_setup import comments_file, review_setup
+
+    comments = comments_file(flags, headless=output is not None)
+    setup = review_setup(words, flags, headless=output is not None)
+    code = _drive_or_open(setup, setup.task, flags, output, "review")
+    if comments is not None:
+        from ..export.writing import write_comments
+
+        write_comments(setup.journal, comments)
+    return code
 
 
 def _drive_or_open(setup: Setup, task: str, flags: Mapping[str, object], output: Output | None, command: str) -> int:

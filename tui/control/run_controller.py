@@ -290,7 +290,7 @@ class RunController:
         if self.start is None:
             raise RundryError("this view cannot start a run: use `rundry`")
         spec, blobs = images_of_task(self.start.spec(task), self.start.workspace, typed)
-        self.link.begin(spec, self.start.folder, self.start.notes, blobs)
+        self.link.begin(spec, self.start.folder, self.start.notes, [*self.start.blobs, *blobs])
         self.begun, self.draft, self.is_commanded = True, task, commanded
         self.sent += 1
         if self.state.last_seq == 0:

@@ -108,6 +108,11 @@ class Start(Protocol):
         ...
 
     @property
+    def blobs(self) -> Sequence[bytes]:
+        """Contents that the journal stores before the run begins."""
+        ...
+
+    @property
     def extensions(self) -> Extensions:
         """The skills and slash commands of the user and of the workspace."""
         ...

@@ -17,5 +17,7 @@ class ExportFormat(StrEnum):
     """The findings of a search, for a spreadsheet."""
     FINDINGS = "findings-md"
     """The findings of a search, for people."""
+    COMMENTS = "comments-json"
+    """The findings of a review, as the body with which GitHub's API creates a review of a pull request."""
     OTLP = "otlp"
     """The spans of the run, for a collector of OpenTelemetry."""

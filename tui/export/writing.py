@@ -15,6 +15,7 @@ from rundry.agent import Journal, UserError, exported, exported_lines, otlp_line
 from ..start.confirmed_findings import findings_of
 from .findings.findings_as_csv import as_csv
 from .findings.findings_as_markdown import as_markdown
+from .findings.review_comments import as_comments
 from .findings.sarif import as_sarif
 from .formats import ExportFormat
 from .page.run_page import run_page
@@ -25,6 +26,15 @@ from .run_as_markdown import markdown_lines
 def write_export(journal: Journal, kind: ExportFormat, path: Path, *, content: bool = False) -> None:
     """Write a new file that only its owner can read, because it holds what the run read. Raises RundryError."""
     write_new(path, chunks(journal, kind, content=content))
+
+
+def write_comments(path: Path, target: Path) -> None:
+    """Write the comments of an ended review into a new file. Raises RundryError."""
+    journal = Journal.open_for_reading(path)
+    try:
+        write_new(target, chunks(journal, ExportFormat.COMMENTS), option="--comments")
+    finally:
+        journal.close()
 
 
 def export_next_to(journal: Journal, kind: ExportFormat) -> Path:
@@ -71,6 +81,8 @@ def chunks(journal: Journal, kind: ExportFormat, *, content: bool = False) -> It
             return _encoded(as_csv(findings_of(journal)))
         case ExportFormat.FINDINGS:
             return _encoded(as_markdown(findings_of(journal)))
+        case ExportFormat.COMMENTS:
+            return _encoded(as_comments(journal, findings_of(journal)))
         case ExportFormat.OTLP:
             return otlp_lines(journal.spec, exported(journal), with_content=content)
 

@@ -14,6 +14,7 @@ from rundry.agent import (
     ViewState,
     cited_line,
     exported,
+    path_in,
     reduce,
 )
 
@@ -114,7 +115,7 @@ def place_of(finding: Finding, workspace: str) -> str:
     cited = cited_line(finding.evidence)
     if cited is None:
         return finding.evidence or _relative_start(finding.place, workspace)
-    return f"{_relative(cited.path, workspace)}:{cited.line}"
+    return f"{path_in(cited.path, workspace)}:{cited.line}"
 
 
 def _relative_start(place: str, workspace: str) -> str:
@@ -127,18 +128,12 @@ def found_row(finding: Finding, workspace: str, pages: Sequence[str] = ()) -> Fo
     return FoundRow(
         finding,
         state_of(finding),
-        _relative(cited.path, workspace) if cited is not None else "",
+        path_in(cited.path, workspace) if cited is not None else "",
         cited.line if cited is not None else None,
         cited.last if cited is not None else None,
         tuple(pages),
         fingerprint(finding.key, workspace),
     )
-
-
-def _relative(path: str, workspace: str) -> str:
-    whole = os.path.normpath(os.path.join(workspace, path))  # noqa: PTH118 - the path is text, and may not exist
-    inside = whole.startswith(workspace.rstrip(os.sep) + os.sep)
-    return os.path.relpath(whole, workspace) if inside else whole
 
 
 def _linking_pages(journal: Journal, facts: FinderFacts) -> dict[str, list[str]]:

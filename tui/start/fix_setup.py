@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from rundry.agent import (
     LoopKind,
     ModelSpec,
     RunSpec,
-    Target,
     UserError,
     budget_is_set,
     budget_of,
@@ -22,21 +20,13 @@ from rundry.agent import (
     holder,
     last_end,
     plural,
-    quoted_at,
     require_own_journal,
+    target_of,
 )
 
 from .confirmed_findings import FoundRow, findings_of
 from .new_run import Setup
 from .run_folders import folder_of
-
-FIELDS = ("{file}", "{line}", "{key}", "{title}")
-"""Fields of a finding that `--until` may contain. Their values are quoted for the shell."""
-_FIELD = re.compile("(" + "|".join(map(re.escape, FIELDS)) + ")")
-_TASK = """\
-Fix: {title}
-
-{body}It is a finding of an earlier search ("{search}"). Fix it, and nothing else."""
 
 
 class FixSetup(Setup):
@@ -77,21 +67,12 @@ class FixSetup(Setup):
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
         """Return the run with one child for each finding. The predicates are those of the children."""
         spec = super()._spec(task, model)
-        targets = [self._target(row, spec.predicates.until) for row in self._rows]
+        targets = [
+            target_of(row.finding, spec.predicates.until, self._source.task, self._source.workspace)
+            for row in self._rows
+        ]
         fix = FixSpec(source=self._source.run_id, targets=targets)
         return msgspec.structs.replace(spec, loop=LoopKind.FIX, budget=budget_of(self.settings, LoopKind.FIX), fix=fix)
-
-    def _target(self, row: FoundRow, until: list[str]) -> Target:
-        finding = row.finding
-        body = "\n".join(part for part in (finding.detail, finding.evidence and f"Place: {finding.evidence}") if part)
-        values = (row.file, "" if row.line is None else str(row.line), finding.key, finding.title)
-        return Target(
-            key=finding.key,
-            title=finding.title,
-            task=_TASK.format(title=finding.title, body=f"{body}\n\n" if body else "", search=self._source.task),
-            until=[_filled(command, values) for command in until],
-            files=[row.file] if row.file else [],
-        )
 
 
 def source_of(ref: str, flags: Mapping[str, object]) -> Path:
@@ -114,18 +95,3 @@ def _finished_search(journal: Journal) -> RunSpec:
 
 def _is_confirmed(row: FoundRow) -> bool:
     return row.state in ("confirmed", "unverified")
-
-
-def _filled(command: str, values: tuple[str, ...]) -> str:
-    """Return the check of one finding. Each field is filled once, so no value can contain another field.
-
-    Values come from a model. Raises UserError for a field in a place where quotes do not protect from its value.
-    """
-    by_field = dict(zip(FIELDS, values, strict=True))
-    whole = ""
-    for part in _FIELD.split(command):
-        try:
-            whole += quoted_at(by_field[part], whole) if part in by_field else part
-        except UserError as e:
-            raise UserError(f"--until {command!r}: {part} cannot be used there: {e}") from e
-    return whole

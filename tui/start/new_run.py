@@ -54,6 +54,8 @@ _CONDITIONS = ("until", "until_file", "until_py", "schema", "require")
 class Setup:
     """The options of one call, and the choices made on the screen before the run."""
 
+    blobs: Sequence[bytes] = ()
+    """Contents that the journal stores before the run begins, next to the images of its task."""
     _has_default_gate = True
     """Whether a chat or a goal run gets a mode of the gate of its own if nobody chose one."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from ..budget import Budget, LimitName, Spent
-from ..loops import LoopKind
+from ..loops import LoopKind, Target
 from ..outcome import Reason
+from ..review import RepairResult
 from .base import EventBase, WaitsFor
 
 
@@ -67,6 +68,10 @@ class ChildFinished(EventBase, frozen=True, kw_only=True):
     """What the child says that it did, on one line."""
     new: list[NewFinding] | None = None
     """In a repeat run: the findings that no earlier search had; None in other runs."""
+    targets: list[Target] | None = None
+    """In a review run, of a search: what its findings need as repairs; None in other runs."""
+    repair: RepairResult = ""
+    """In a review run, of a repair: what became of its changes."""
 
 
 ChildrenEvent = ChildStarted | ChildSpent | ChildWaiting | ChildFinished

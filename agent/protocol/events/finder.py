@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..finder import ItemKind
+from ..review import Relation
 from .base import EventBase
 
 WorkKind = Literal[
@@ -163,6 +164,8 @@ class FindingReported(EventBase, frozen=True, kw_only=True):
     """The cited line, its file and the surrounding lines. Empty means the evidence cites no line."""
     may_repeat: str | None = None
     """Key of a finding with another title at the same place. This one counts only after it is judged distinct."""
+    relation: Relation = ""
+    """In a review: whether the diff changed the place, affects it, or neither."""
 
 
 class VoteCast(EventBase, frozen=True, kw_only=True):
@@ -213,6 +216,8 @@ class LensAdded(EventBase, frozen=True, kw_only=True):
     model: str | None = None
     once: bool = False
     """The lens runs in one pass only."""
+    part: int = 1
+    """In a review: the part of the diff that it gets, from 1."""
 
 
 class CriticSpoke(EventBase, frozen=True, kw_only=True):
@@ -250,6 +255,19 @@ class ReadsPlaced(EventBase, frozen=True, kw_only=True):
     """Path as the lens named it to the path of the file in scope. Empty means that the file is not in scope."""
 
 
+class DiffCut(EventBase, frozen=True, kw_only=True):
+    """The diff of a review was cut into parts that fit the model's window. Each lens gets each part."""
+
+    what: str
+    files: int
+    """Number of files that are shown."""
+    parts: int
+    characters: int
+    """Maximum number of characters of a part."""
+    left_out: list[str] = []
+    """Files that are not shown, each with the reason."""
+
+
 FinderEvent = (
     WorkStarted
     | WorkFinished
@@ -268,5 +286,6 @@ FinderEvent = (
     | ScopeCounted
     | ReadsPlaced
     | WorkersSeen
+    | DiffCut
 )
 """The events of this module."""

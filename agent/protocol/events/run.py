@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ..budget import Budget, Held, LimitName, Tokens
 from ..coverage import Coverage, Estimate
 from ..evidence import Evidence
-from ..finder import FinderSpec, RepeatSpec
+from ..finder import FinderSpec, RepeatSpec, ReviewLoopSpec
 from ..handoff import HandoffRecord
 from ..loops import FixSpec, ImproveSpec, IntervalSpec, PacedSpec, ParentRef
 from ..outcome import ChildOutcome, EndedJob, FindingCounts, Reason
@@ -63,6 +63,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     """Settings of a fix run: what its children work on."""
     repeat: RepeatSpec | None = None
     """Settings of a repeat run: the search and its clock."""
+    review: ReviewLoopSpec | None = None
+    """Settings of a review run: its searches and the checks of its repairs."""
     parent: ParentRef | None = None
     """The run that started this one. None means that a person or a script did."""
     interval: IntervalSpec | None = None

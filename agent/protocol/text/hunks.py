@@ -111,7 +111,7 @@ def apply_hunks(parts: Split, chosen: Collection[int]) -> str:
 def hunk_text(parts: Split, only: Collection[int] | None = None) -> str:
     """Return the `@@` sections: all of them, or only the given ones."""
     wanted = [hunk for hunk in parts.hunks if only is None or hunk.index in only]
-    return "".join(line for hunk in wanted for line in _hunk_lines(parts, hunk))
+    return "".join(line for hunk in wanted for line in hunk_lines(parts, hunk))
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -121,7 +121,8 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(text.splitlines(keepends=True))  # twice as fast: saves 60 ms for 50,000 hunks
 
 
-def _hunk_lines(parts: Split, hunk: Hunk) -> Iterator[str]:
+def hunk_lines(parts: Split, hunk: Hunk) -> Iterator[str]:
+    """Yield the lines of one section with their marks and line feeds, the one with `@@` first."""
     first, last = hunk.changes[0], hunk.changes[-1]
     a1, a2 = hunk.around(len(parts.old))
     b1 = max(0, first.b1 - (first.a1 - a1))

@@ -17,13 +17,20 @@ from ...protocol import (
     LoopKind,
     NewFinding,
     ParentRef,
+    Predicates,
+    ReviewLoopSpec,
     RunSpec,
 )
+from ...state.search.finder_facts import FINDER_EVENTS, FinderFacts
+from ..loops.review import rounds_of
 from ..units.pass_texts import first_message
+from .called_child import gate_of_child
+from .fix_target import target_of
 from .share import least_of, share_of
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
+    from ...protocol import Target
     from ...state.common.child_facts import Child
     from ...state.facts.pass_facts import PassFacts
     from ...state.facts.run_facts import RunFacts
@@ -36,6 +43,8 @@ def share_of_child(facts: RunFacts) -> Budget:
         return least_of(share_of(facts.budget, facts.spent, 1), repeat.budget)
     if improve is not None:
         return _share_of_pass(facts, improve)
+    if facts.spec.review is not None:
+        return _share_of_review(facts)
     assert fix is not None  # the other loop with children
     ended = sum(not child.is_open for child in facts.common.children.by_number.values())
     return share_of(facts.budget, facts.spent, len(fix.targets) - ended)
@@ -48,6 +57,8 @@ def start_of_child(facts: RunFacts, number: int, run_id: str, journal: Path, sha
         loop, about, title = LoopKind.UNTIL_DRY, "", repeat.task
     elif improve is not None:
         loop, about, title = improve.pass_loop or LoopKind.GOAL, "", facts.spec.task
+    elif facts.spec.review is not None:
+        loop, about, title = _of_review(facts, number)
     else:
         assert fix is not None  # the other loop with children
         target = fix.targets[number - 1]
@@ -57,8 +68,8 @@ def start_of_child(facts: RunFacts, number: int, run_id: str, journal: Path, sha
     )
 
 
-def spec_of_child(facts: RunFacts, child: Child, journal: Path) -> RunSpec:
-    """Return the spec of a child run. `journal`: that of its parent."""
+def spec_of_child(facts: RunFacts, child: Child, journal: Path, diff: str | None = None) -> RunSpec:
+    """Return the spec of a child run. `journal`: that of its parent. `diff`: hash of a diff that was taken for it."""
     spec = msgspec.structs.replace(
         facts.spec,
         run_id=child.run_id,
@@ -69,8 +80,11 @@ def spec_of_child(facts: RunFacts, child: Child, journal: Path) -> RunSpec:
         notify=None,
         fix=None,
         repeat=None,
+        review=None,
         parent=ParentRef(run_id=facts.spec.run_id, journal=str(journal), number=child.number),
     )
+    if facts.spec.review is not None:
+        return _in_review(spec, facts, facts.spec.review, child, diff)
     if facts.spec.repeat is not None:
         return searching(spec, facts.spec)
     if facts.spec.improve is not None:
@@ -103,6 +117,66 @@ def _of_pass(spec: RunSpec, facts: RunFacts, improve: ImproveSpec, number: int) 
         guarded_commands=[improve.score],
         commit_hooks=False,
     )
+
+
+def _share_of_review(facts: RunFacts) -> Budget:
+    """Return the budget of the next child of a review: half of what is left for a search, else an equal share."""
+    open_child, pending = facts.common.children.open, len(rounds_of(facts.common.children).pending)
+    if open_child is not None:
+        pending += bool(open_child.about)
+    return share_of(facts.budget, facts.spent, pending + 1 if pending else 2)
+
+
+def _of_review(facts: RunFacts, number: int) -> tuple[LoopKind, str, str]:
+    """Return loop, key and title of a child of a review: that of a known one, or of the next one."""
+    known, review = facts.common.children.by_number.get(number), facts.spec.review
+    assert review is not None  # only review runs
+    if known is not None:
+        return LoopKind.GOAL if known.about else LoopKind.UNTIL_DRY, known.about, known.title
+    pending = rounds_of(facts.common.children).pending
+    if pending:
+        return LoopKind.GOAL, pending[0].key, pending[0].title
+    return LoopKind.UNTIL_DRY, "", review.task
+
+
+def _in_review(spec: RunSpec, facts: RunFacts, review: ReviewLoopSpec, child: Child, diff: str | None) -> RunSpec:
+    """Return the spec of a search or of a repair. A repair works in a stage, whose result its parent decides on."""
+    if not child.about:
+        finder, given = review.finder, review.finder.review
+        if diff is not None and given is not None:
+            finder = msgspec.structs.replace(finder, review=msgspec.structs.replace(given, diff=diff))
+        kept = Predicates(guard=spec.predicates.guard, scope=spec.predicates.scope, timeout=spec.predicates.timeout)
+        return msgspec.structs.replace(spec, loop=LoopKind.UNTIL_DRY, task=review.task, finder=finder, predicates=kept)
+    target = target_of_review(facts, child.about)
+    assert spec.parent is not None  # set for each child
+    return msgspec.structs.replace(
+        spec,
+        loop=LoopKind.GOAL,
+        task=target.task,
+        gate=msgspec.structs.replace(spec.gate, mode=gate_of_child(facts.gate_mode), falls_back=False),
+        predicates=msgspec.structs.replace(spec.predicates, until=target.until, about=target.files),
+        parent=msgspec.structs.replace(spec.parent, stages=True),
+        needs_finish=True,
+    )
+
+
+def target_of_review(facts: RunFacts, key: str) -> Target:
+    """Return what a repair works on, as the newest search that found it says."""
+    ended = (child.finished for child in reversed(facts.common.children.by_number.values()))
+    found = (target for each in ended if each is not None for target in each.targets or ())
+    return next(target for target in found if target.key == key)
+
+
+def targets_in(facts: RunFacts, child: Child, journal: Journal) -> list[Target] | None:
+    """Return what the findings of a search need as repairs, or None if the child is not a search of a review."""
+    review = facts.spec.review
+    if review is None or child.about:
+        return None
+    search = FinderFacts.of(review.finder)
+    for stamped in journal.read_types(FINDER_EVENTS):
+        search.apply(stamped)
+    counting = (finding for finding in search.findings.values() if finding.counts_in_review)
+    return [target_of(finding, review.until, review.task, facts.spec.workspace) for finding in counting]
 
 
 def _pass_facts(facts: RunFacts) -> PassFacts:

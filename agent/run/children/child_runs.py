@@ -7,6 +7,7 @@ the other, or in a chat the model with `start_child`, also several at the same t
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from ...protocol import (
     ChildStarted,
     ChildWaiting,
     Command,
+    Fault,
     GateMode,
     GateModeChanged,
     HandoffClosed,
@@ -39,12 +41,15 @@ from ...protocol import (
     ProposalDecided,
     QuestionAnswered,
     Reason,
+    RepairResult,
     RuleAdded,
     RuleRemoved,
     RundryError,
     RunEnded,
     RunResumed,
     SetGateMode,
+    StageBegan,
+    StageEnded,
     Stamped,
     Stop,
     StopHow,
@@ -55,12 +60,14 @@ from ...protocol import (
     WorkResult,
     child_name,
 )
+from ...sandbox.command_environment import OWN_GIT, command_env
 from ...state.facts.checkpoint import last_end
 from ...state.reports.run_files import journal_path, new_run_id
 from ...step.resources.activity import CommandEnded, PersonInterrupted
 from ...tools.tool_result import ToolResult, failure
 from ..client.start_request import Order, ResumeChanges
 from ..end.undecided import note_at_end
+from ..start.take_review import take_again
 from .called_child import (
     can_change,
     failed_child,
@@ -76,7 +83,7 @@ from .called_child import (
     tools_of_child,
     why_only_reads,
 )
-from .child_kinds import new_findings, share_of_child, spec_of_child, start_of_child
+from .child_kinds import new_findings, share_of_child, spec_of_child, start_of_child, targets_in
 from .review_child import review_child
 from .share import raised_limits
 
@@ -129,8 +136,9 @@ class ChildRuns:
             return  # it ends the step, and so the child runs of its calls
         for child in self._running.values():
             journal = child.journal
-            if self._is_chat and isinstance(command, SetGateMode):
-                if journal.spec.parent is not None and journal.spec.parent.stages:
+            above = journal.spec.parent
+            if isinstance(command, SetGateMode) and (self._is_chat or (above is not None and above.stages)):
+                if above is not None and above.stages:
                     journal.inbox.put(msgspec.structs.replace(command, mode=gate_of_child(command.mode)))
             else:
                 journal.inbox.put(command)
@@ -168,6 +176,8 @@ class ChildRuns:
                 continue
             self._note_spent(child, found.ledger)
             ended = found.ended
+            if self._ctx.facts.spec.review is not None:
+                continue  # an open one is continued, and what a repair staged is decided on then
             if ended is not None and ended.complete and not (child.finished is not None and child.finished.complete):
                 event = msgspec.structs.replace(finished_child(child, ended), new=found.new)
                 self._ctx.events.record(event, work=child_name(child.number))
@@ -338,15 +348,49 @@ class ChildRuns:
         self._ctx.events.record(started, work=child_name(number), durable=True)
 
     async def _drive(self, child: Child, work: Work) -> WorkResult:
-        journal = self._opened(child, lambda: spec_of_child(self._ctx.facts, child, self._ctx.journal.path))
+        diff = await self._diff_of(child)
+        journal = self._opened(child, lambda: spec_of_child(self._ctx.facts, child, self._ctx.journal.path, diff))
         try:
             ended = last_end(journal)
             continues = _CONTINUES if self._ctx.facts.spec.improve is None else _CONTINUES_PASS
             if ended is None or ended.reason in continues:  # else the parent was killed before it recorded it
                 await self._run(child, journal, ended)
-            return self._note_end(child, journal, last_end(journal), work)
+            ended = last_end(journal)
+            try:
+                repair = await self._repair(child, journal, ended, work)
+            except PersonInterrupted:  # it is asked about when the run is resumed
+                return WorkResult(work=work.work, interrupted=True)
+            if repair is None:
+                return WorkResult(work=work.work, handoff=_waits_words(child, self._ctx.facts.spec.run_id))
+            return self._note_end(child, journal, ended, work, repair)
         finally:
             journal.close()
+
+    async def _diff_of(self, child: Child) -> str | None:
+        """Return the hash of the diff for a later search of a review, as it is now, or None if it needs no new one."""
+        review, path = self._ctx.facts.spec.review, Path(child.journal)
+        if review is None or child.about or child.number == 1 or await asyncio.to_thread(path.exists):
+            return None
+        runs, env = self._ctx.journal.path.parent, command_env(os.environ, more=OWN_GIT)
+        return self._ctx.journal.blobs.keep(await take_again(self._ctx.facts.spec, review.base, env, runs))
+
+    async def _repair(self, child: Child, journal: Journal, ended: RunEnded | None, work: Work) -> RepairResult | None:
+        """Decide on what a repair of a review staged. Returns None if it waits for somebody to decide.
+
+        Raises PersonInterrupted.
+        """
+        is_repair = self._ctx.facts.spec.review is not None and bool(child.about)
+        if not is_repair or ended is None or ended.reason is not Reason.DONE:
+            return ""
+        before = next(reversed(journal.read_types((StageBegan, StageEnded))), None)
+        if before is not None and isinstance(before.event, StageEnded):  # `rundry apply` decided
+            return "" if before.event.how == "lost" else before.event.how
+        events = self._ctx.events.bound(None, work.work)
+        reviewed = await self._reviewed(child, journal, ended, events)
+        if reviewed.stays:
+            self._ctx.events.record(Fault(kind="program", text=reviewed.stays))
+            return None
+        return reviewed.how or ""
 
     async def _run(self, child: Child, journal: Journal, ended: RunEnded | None) -> None:
         """Start or resume a child run, and drive it until its runner exits. `ended`: how it ended before."""
@@ -389,8 +433,9 @@ class ChildRuns:
         spec = spec_of()
         journal = Journal.create_unnamed(path, spec, self._ctx.clock.now)
         try:
-            for image in spec.images:
-                journal.blobs.keep(self._ctx.journal.blobs.load(image.sha))
+            review = [] if spec.finder is None or spec.finder.review is None else [spec.finder.review.diff]
+            for sha in [*(image.sha for image in spec.images), *review]:
+                journal.blobs.keep(self._ctx.journal.blobs.load(sha))
         finally:
             journal.close()
         rename_complete(journal.path, path)
@@ -420,10 +465,10 @@ class ChildRuns:
         facts = self._ctx.facts
         if facts.common.children.gate_changed_at <= since:
             return None
-        if not self._is_chat:
-            return facts.gate_mode
         above = journal.spec.parent
-        return gate_of_child(facts.gate_mode) if above is not None and above.stages else None
+        if above is not None and above.stages:
+            return gate_of_child(facts.gate_mode)
+        return None if self._is_chat else facts.gate_mode
 
     def _changes(self, child: Child, ended: RunEnded | None) -> ResumeChanges:
         """Return the changes for the resume of a child run: after an exhausted budget, it gets a new share."""
@@ -449,13 +494,18 @@ class ChildRuns:
             waits = ChildWaiting(number=child.number, run_id=child.run_id, why=why)
             self._ctx.events.record(waits, work=child_name(child.number))
 
-    def _note_end(self, child: Child, journal: Journal, ended: RunEnded | None, work: Work) -> WorkResult:
+    def _note_end(
+        self, child: Child, journal: Journal, ended: RunEnded | None, work: Work, repair: RepairResult
+    ) -> WorkResult:
         """Record how the child run ended. Without an end it waits for a person, so the result is a hand-off."""
         if ended is None:
             return WorkResult(work=work.work, handoff=f"the child run {child.run_id} waits for a person")
         event = finished_child(child, ended, resumes=self._resumes(ended))
         new = new_findings(self._ctx.facts, child, journal)
-        self._ctx.events.record(msgspec.structs.replace(event, new=new), work=work.work, durable=True)
+        event = msgspec.structs.replace(
+            event, new=new, targets=targets_in(self._ctx.facts, child, journal), repair=repair
+        )
+        self._ctx.events.record(event, work=work.work, durable=True)
         spec = self._ctx.facts.spec
         if spec.repeat is None and ended.reason in (Reason.ERROR, Reason.REFUSED):
             return WorkResult(work=work.work, fault=ended.detail, retryable=ended.retryable)
@@ -479,6 +529,11 @@ class ChildRuns:
     def _on_event(self, stamped: Stamped) -> None:
         if isinstance(stamped.event, BudgetChanged):
             self._shared.set_budget(limits_of_tree(self._ctx.facts))
+
+
+def _waits_words(child: Child, run_id: str) -> str:
+    decides = f"`rundry apply {child.run_id}` decides, `rundry resume {run_id}` continues"
+    return f"the repair of {child.title} is staged: {decides}"
 
 
 async def _until_done(task: asyncio.Task[None]) -> None:

@@ -19,7 +19,7 @@ from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.remedies import LayerRefused
 from ...layers.unit import Unit, UnitLost
-from ...protocol import EffectsAccepted, EffectsApplied, GateMode, JournalError, ProposalDecided, StageEnded
+from ...protocol import EffectsAccepted, EffectsApplied, GateMode, JournalError, LoopKind, ProposalDecided, StageEnded
 from ...step.resources.run_stage import Stage, decided_on
 from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
@@ -119,8 +119,8 @@ async def _decided(
     try:
         while outcome is None:
             listed = await asyncio.to_thread(merge_changes, staged, journal, ctx.workspace.root)
-            await _until_decidable(asking, child, listed, waiting)
             try:
+                await _until_decidable(asking, child, listed, waiting)
                 outcome = await accept_listed(
                     asking, stage.layers, stage.unit.layer, listed, child.words, events, ask=ask
                 )
@@ -226,12 +226,12 @@ async def _ask(ctx: RunContext, child: Child, events: Events, asked: _Asked, dra
 
     Raises _NobodyHere, and _Undecided if the gate refuses them without a person.
     """
-    opened, stored = ctx.facts.requests.waiting_for(child.call_id), None
+    opened, stored = ctx.facts.requests.waiting_for(child.asks_as), None
     if opened is not None and opened.digest == digest_of_draft(draft, ctx.sandbox.kind):
         stored = StoredProposal(opened)
     elif opened is not None:
         _withdraw(ctx, child, events, _MOVED)
-    ruling = await ctx.gate.propose(draft, call_id=child.call_id, events=events, can_stay_open=True, stored=stored)
+    ruling = await ctx.gate.propose(draft, call_id=child.asks_as, events=events, can_stay_open=True, stored=stored)
     if not ruling.approved and ruling.refused_by != "person":
         is_asked = ruling.refused_by == "policy" and ctx.gate.verdict(draft).action == "ask"
         raise _NobodyHere if ruling.is_left_open or is_asked else _Undecided(ruling.reason or _REFUSED)
@@ -249,7 +249,7 @@ async def _ask(ctx: RunContext, child: Child, events: Events, asked: _Asked, dra
 
 def _withdraw(ctx: RunContext, child: Child, events: Events, why: str) -> None:
     """Reject the proposal that an earlier runner left open, if there is one."""
-    opened = ctx.facts.requests.waiting_for(child.call_id)
+    opened = ctx.facts.requests.waiting_for(child.asks_as)
     if opened is not None:
         ctx.gate.postponed.pop(opened.proposal_id)
         rejected = ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=why)
@@ -257,15 +257,21 @@ def _withdraw(ctx: RunContext, child: Child, events: Events, why: str) -> None:
 
 
 async def _until_decidable(ctx: RunContext, child: Child, listed: Listed, waiting: Callable[[bool], None]) -> None:
-    """Wait until somebody is there or has decided, if somebody has to decide. Raises PersonInterrupted."""
+    """Wait until somebody is there or has decided, if somebody has to decide.
+
+    Raises PersonInterrupted, and _Undecided in a run without a screen that is not a chat: it ends as a hand-off.
+    """
     if ctx.journal.views.is_attended():
         return
     found = await asyncio.to_thread(sort_effects, ctx.gate, ctx.workspace.root, listed, ctx.guard, is_hook=False)
     if not found.can_be_decided:
         return
 
+    if ctx.headless and ctx.facts.spec.loop is not LoopKind.CHAT:
+        raise _Undecided("nobody is here to decide")
+
     def can_continue() -> bool:
-        opened = ctx.facts.requests.waiting_for(child.call_id)
+        opened = ctx.facts.requests.waiting_for(child.asks_as)
         is_decided = opened is not None and opened.proposal_id in ctx.gate.postponed.decisions
         return is_decided or ctx.journal.views.is_attended() or ctx.gate.policy.mode is GateMode.READ
 

@@ -106,7 +106,7 @@ def not_held_here(spec: RunSpec, sandbox: Sandbox) -> list[str]:
 def is_decided(spec: RunSpec) -> bool:
     """Return whether a check, another predicate or a score decides when the run is done."""
     finder_check = spec.finder is not None and spec.finder.check is not None
-    if spec.fix is not None:  # its predicates are those of its child runs
+    if spec.fix is not None or spec.review is not None:  # its predicates are those of its child runs
         return False
     return spec.predicates.exist or spec.improve is not None or finder_check
 

@@ -55,7 +55,7 @@ def outcome_of(
         reason=end.reason,
         detail=end.detail,
         complete=complete,
-        exit_code=exit_code(end.reason, complete=complete, retryable=end.retryable),
+        exit_code=exit_code(end.reason, complete=complete, retryable=end.retryable, has_found=has_found(facts)),
         retryable=end.retryable,
         limit=end.limit,
         answer=answer or facts.answer,
@@ -78,6 +78,14 @@ def outcome_of(
         children=[child.outcome for child in facts.common.children.by_number.values()],
     )
     return outcome if facts.finder is None else _of_search(outcome, facts.finder)
+
+
+def has_found(facts: RunFacts) -> bool:
+    """Return whether the run is a review whose confirmed findings decide about its exit code."""
+    search = facts.spec.finder
+    if facts.finder is None or search is None or search.review is None or search.review.fail_on == "none":
+        return False
+    return facts.finder.confirmed_of_review > 0
 
 
 def _of_search(outcome: Outcome, found: FinderFacts) -> Outcome:

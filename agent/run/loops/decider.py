@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...protocol import Decision, LoopKind
-from . import chat, fix, goal_tries, improve, interval, naive, paced, plan, repeat, until_dry
+from . import chat, fix, goal_tries, improve, interval, naive, paced, plan, repeat, review, until_dry
 
 if TYPE_CHECKING:
     from .shared.loop_state import LoopState
@@ -33,6 +33,8 @@ def decider(kind: LoopKind) -> Callable[[LoopState], Decision]:
             decide = fix.decide
         case LoopKind.REPEAT:
             decide = repeat.decide
+        case LoopKind.REVIEW:
+            decide = review.decide
         case LoopKind.PLAN:
             decide = plan.decide
     return decide

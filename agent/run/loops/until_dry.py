@@ -76,6 +76,8 @@ def _dry(finder: FinderState) -> Finish:
     if facts.unverified:
         judged = f"; {facts.confirmed - facts.unverified} confirmed, {facts.refuted} refuted"
         found = f"{facts.unverified} found and not judged{judged if len(facts.findings) > facts.unverified else ''}"
+    if outside := sum(one.relation == "outside" and one.verdict == "confirmed" for one in facts.findings.values()):
+        found += f", {outside} of them outside of the diff"
     if finder.spec.traits.fetches_pages and facts.findings:
         found = f"{_keys_seen(facts.seen)}, {plural(facts.confirmed, 'dead link')}"
     if finder.spec.check is not None:

@@ -78,6 +78,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             finder=spec.finder,
             fix=spec.fix,
             repeat=spec.repeat,
+            review=spec.review,
             parent=spec.parent,
             interval=spec.interval,
             paced=spec.paced,

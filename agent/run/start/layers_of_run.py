@@ -71,6 +71,9 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> F
     if not why and stage is not None and has_copy(stage):
         why = "the stage of this run is a copy of the workspace"
     found = FoundLayers(None, why) if why else await _layers(inputs, workspace, sandbox)
+    if spec.loop is LoopKind.REVIEW and found.layers is None:
+        lifts = found.remedy or _LIFTS
+        raise Refusal(f"a review with --fix repairs in layers, which do not work here: {found.why_none}. {lifts}")
     if found.layers is not None:
         return found._replace(units=found.layers) if spec.has_units else found
     try:
@@ -205,7 +208,7 @@ def _why_never(spec: RunSpec, sandbox: Sandbox) -> str:
         return "there is no sandbox"
     if _needs_folder(spec):
         return "each pass is a run of its own" if spec.improve is not None else "a cluster runs its checks"
-    if spec.has_units:
+    if spec.has_units or spec.loop is LoopKind.REVIEW:
         return ""
     if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL, LoopKind.PACED):
         return f"not in a run of the kind {spec.loop}"

@@ -15,6 +15,7 @@ from ...settings.default_limits import did_you_mean
 from ...settings.scope_globs import scope_problem
 from ...tools.reading.fetching import Fetcher
 from ...verdict.predicates.validate_predicates import validate_predicates
+from ..children.fix_target import check_fields
 from .offered_tools import tools_of_run
 from .usable_commands import require_usable_commands
 
@@ -23,14 +24,7 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
     """Raise UserError if a run with this spec is impossible. Reads only the spec, the workspace and the user's PATH."""
     if spec.finder is not None:
         Fetcher(spec.finder.hosts)
-    if spec.loop.traits.has_search and spec.finder is None:
-        raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml, or rundry find --recipe crawl URL")
-    if spec.loop is LoopKind.REPEAT and spec.repeat is None:
-        raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml --every 6h")
-    if spec.loop is LoopKind.PLAN and spec.then is None:
-        raise UserError(f"--loop {spec.loop}: use rundry --plan TASK")
-    if spec.loop is LoopKind.FIX and spec.fix is None:
-        raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
+    _validate_loop(spec)
     validate_predicates(spec.predicates, Path(spec.home))
     require_usable_commands(spec, env)
     _validate_globs(spec)
@@ -48,6 +42,22 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
     for tool in spec.gate.quotas:
         if tool not in TOOL_TRAITS and server_of(tool) not in servers:
             raise UserError(f"a quota for an unknown tool {tool!r}: {did_you_mean(tool, TOOL_TRAITS)}")
+
+
+def _validate_loop(spec: RunSpec) -> None:
+    """Raise UserError for a loop that a command of its own starts, if its settings are missing or cannot work."""
+    if spec.loop.traits.has_search and spec.finder is None:
+        raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml, or rundry find --recipe crawl URL")
+    if spec.loop is LoopKind.REPEAT and spec.repeat is None:
+        raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml --every 6h")
+    if spec.loop is LoopKind.PLAN and spec.then is None:
+        raise UserError(f"--loop {spec.loop}: use rundry --plan TASK")
+    if spec.loop is LoopKind.FIX and spec.fix is None:
+        raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
+    if spec.loop is LoopKind.REVIEW:
+        if spec.review is None:
+            raise UserError(f"--loop {spec.loop}: use rundry review --fix --until CMD")
+        check_fields(spec.review.until)
 
 
 def _require_mcp_sdk(servers: Sequence[McpServer]) -> None:

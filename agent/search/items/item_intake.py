@@ -30,6 +30,7 @@ from .item_state import Candidate, Item, State, Surfaced
 if TYPE_CHECKING:
     from ...state.recorder import Events
     from ...step.resources.run_context import RunContext
+    from ..review.reviewed import Reviewed
 
 LONGEST_WAIT = 600.0
 """Seconds. If a server asks to wait longer, the item fails permanently; resuming the run tries it again."""
@@ -56,11 +57,11 @@ class KeyCounts:
 class ItemIntake:
     """The only writer of the frontier. Call all methods but `add_items_in_chunks` inside of `ctx.events.together()`."""
 
-    def __init__(self, ctx: RunContext, frontier: Frontier, root: Path) -> None:
+    def __init__(self, ctx: RunContext, frontier: Frontier, root: Path, review: Reviewed | None = None) -> None:
         assert ctx.facts.finder is not None  # a run with items is a search
         self.frontier = frontier
         self._ctx, self._root, self._facts = ctx, root, ctx.facts.finder
-        self._known = KnownFindings(self._facts, ctx.journal)
+        self._known, self._review = KnownFindings(self._facts, ctx.journal), review
 
     def add_items(
         self, found: Sequence[Candidate], source: str, events: Events, *, reason: QueueReason = "new"
@@ -132,6 +133,7 @@ class ItemIntake:
                     source=source,
                     place=what.place,
                     may_repeat=match.may_repeat,
+                    relation=self._review.relation(one.evidence, one.detail) if self._review is not None else "",
                 )
             )
             new += match.may_repeat is None

@@ -204,11 +204,15 @@ def _windows(lines: Iterator[str]) -> Iterator[tuple[str, str, str]]:
 
 def answer_of(found: Collection[Finding]) -> str | None:
     """Return the confirmed findings and those without a verdict as a text, or None if there are none."""
+    outside = [f for f in found if f.relation == "outside" and f.verdict != "refuted"]
+    found = [f for f in found if f.relation != "outside"]
     confirmed = [f for f in found if f.verdict == "confirmed" and (f.by != "none" or f.is_dead_link)]
     open_ = [f for f in found if f.verdict is None or (f.by == "none" and not f.is_dead_link)]
     lines = [_listed(f) for f in confirmed]
     if open_:
         lines += ["", "Not judged:", *map(_listed, open_)]
+    if outside:
+        lines += ["", "Outside of the diff:", *map(_listed, outside)]
     return "\n".join(lines).strip() or None
 
 

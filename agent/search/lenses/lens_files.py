@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...host.file_errors import PathRefused
 from ...host.ignored_files import Ignore
-from ...protocol import FinderSpec, ReadsPlaced, ScopeCounted
+from ...protocol import ReadsPlaced, ScopeCounted, Seed
 from ..items.item_keys import file_of, item_key
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ class _Counted:
 class LensScope:
     """The scope of one search by lenses. Coverage is only reported, so what cannot be counted is left out."""
 
-    def __init__(self, workspace: Workspace, spec: FinderSpec) -> None:
-        self._workspace, self._spec = workspace, spec
+    def __init__(self, workspace: Workspace, paths: Sequence[str], seeds: Sequence[Seed]) -> None:
+        """`paths`: the files and folders that the search names."""
+        self._workspace, self._paths, self._seeds = workspace, paths, seeds
         self._counting: asyncio.Task[_Counted] | None = None
         self._stopped = False
         self._looked: set[str] = set()
@@ -100,7 +101,7 @@ class LensScope:
 
     def _starts(self) -> Sequence[str]:
         """Return the files and folders that the search names, relative to the workspace; else the whole workspace."""
-        named = [*self._spec.paths, *(seed.value for seed in self._spec.seeds if seed.kind == "file")]
+        named = [*self._paths, *(seed.value for seed in self._seeds if seed.kind == "file")]
         root = self._workspace.root
         found = list[str]()
         for path in named:

@@ -41,11 +41,14 @@ def sendable(leads: Sequence[Item]) -> list[Item]:
     return sent
 
 
-def prompt_of_lens(facts: FinderFacts, lens: LensFacts, leads: Sequence[Item], messages: Sequence[str]) -> LensPrompt:
-    """Write the prompt of the lens for the open pass."""
+def prompt_of_lens(
+    facts: FinderFacts, lens: LensFacts, leads: Sequence[Item], messages: Sequence[str], diff: str = ""
+) -> LensPrompt:
+    """Write the prompt of the lens for the open pass. `diff`: what a review looks at."""
     shown = list(facts.findings.values())[-_MOST_FINDINGS:]
     text = prompts.lens_prompt(
         None if lens.passes == 0 else facts.pass_number, shown, len(facts.findings) - len(shown), leads, messages
     )
+    text = f"{diff}\n\n{text}" if diff else text
     record = LensBriefed(name=lens.name, shown=[one.key for one in shown], leads=[lead.key for lead in leads])
     return LensPrompt(text, record)

@@ -35,6 +35,7 @@ from ...state.search.finding_facts import UNREAD_EVIDENCE
 from ...step.perform import perform
 from ...tools.tool_arguments import ReportedItem
 from ..items.item_state import Candidate, Item
+from ..review.reviewed import further_parts
 from ..workers.worker import ReportedFinding
 from . import prompts
 from .cited_places import cited_files, served_files, why_no_place
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ...state.search.finding_facts import Finding, LensFacts
     from ...step.resources.run_context import RunContext
     from ..items.item_intake import ItemIntake
+    from ..review.reviewed import Reviewed
 
 _MOST_MESSAGES = 5
 _MOST_REFUSALS = 2
@@ -67,8 +69,9 @@ class ModelWork:
         spec: FinderSpec,
         intake: ItemIntake,
         leads: Sequence[Item],
+        review: Reviewed | None = None,
     ) -> None:
-        self._ctx, self._spec, self._intake, self._leads = ctx, spec, intake, leads
+        self._ctx, self._spec, self._intake, self._leads, self._review = ctx, spec, intake, leads, review
         self._open: dict[str, tuple[Work, Item | None]] = {}
         """Work orders that have not been ended by their last call yet, by name."""
         self._refusals: dict[str, list[str]] = {}
@@ -178,7 +181,9 @@ class ModelWork:
 
     def _lens_prompt(self, work: Work) -> LensPrompt:
         messages = [m.text for m in self._ctx.facts.main.messages if m.role == "user"][1:][-_MOST_MESSAGES:]
-        return prompt_of_lens(self._facts, self._facts.lenses[work.about], self._leads, messages)
+        lens = self._facts.lenses[work.about]
+        diff = "" if self._review is None else self._review.part(lens.part)
+        return prompt_of_lens(self._facts, lens, self._leads, messages, diff)
 
     async def _ask(self, work: Work, prompt: str) -> WorkResult:
         lens = self._facts.lenses.get(work.about) if work.kind == "lens" else None
@@ -239,11 +244,14 @@ class ModelWork:
         facts = self._facts
         match work.kind:
             case "sceptic":
-                return prompts.verifier_prompt(facts.findings[work.about], facts)
+                finding = facts.findings[work.about]
+                about = "" if self._review is None else self._review.around(finding.evidence)
+                return "\n\n".join(part for part in (prompts.verifier_prompt(finding, facts), about) if part)
             case "evidence":
                 return prompts.evidence_prompt(facts.findings[work.about])
             case "critic":
-                return prompts.critic_prompt(facts)
+                about = "" if self._review is None else self._review.names()
+                return "\n\n".join(part for part in (about, prompts.critic_prompt(facts)) if part)
             case _:
                 return f"The item: {work.about}"
 
@@ -377,8 +385,13 @@ def _take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, events
         )
         return
     own = name if name not in facts.lenses else _free_name(facts, name)
-    events.record(LensAdded(name=own, prompt=prompt, by="critic", once=True))
-    events.record(CriticSpoke(half="model", lenses=[own], text=text))
+    added = [
+        LensAdded(name=own, prompt=prompt, by="critic", once=True),
+        *further_parts(facts, own, prompt, "critic", once=True),
+    ]
+    for event in added:
+        events.record(event)
+    events.record(CriticSpoke(half="model", lenses=[event.name for event in added], text=text))
 
 
 def _namesakes(lenses: Iterable[LensFacts], name: str) -> list[LensFacts]:

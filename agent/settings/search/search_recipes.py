@@ -71,6 +71,8 @@ def search_request(
             return research_request(task, words, workspace)
         case Recipe.MIGRATE:
             return migrate_request(task, check, words)
+        case Recipe.REVIEW:
+            raise UserError("review has a command of its own: use rundry review, or rundry review --diff main...HEAD")
 
 
 def crawl_request(urls: Sequence[str]) -> SearchRequest:

@@ -65,6 +65,15 @@ _BUILT_IN: Mapping[Recipe, _BuiltIn] = {
             ("PATH", "path", "src", "Where to search; default: everywhere.", False),
         ],
     ),
+    Recipe.REVIEW: _BuiltIn(
+        "Review a diff until there are no new findings (`rundry review`).",
+        [
+            ("--diff", "range", "main...HEAD", "What to review; default: what changed since HEAD.", False),
+            ("--patch", "path", "FILE", "A patch on HEAD instead; - for standard input.", False),
+            ("--reviewers", "integer", "N", "Equal reviewers instead of lenses; from 4 on with an estimate.", False),
+            ("--fix", "flag", "--until CMD", "Repair what is confirmed, then review again.", False),
+        ],
+    ),
 }
 
 

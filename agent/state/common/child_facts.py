@@ -20,6 +20,7 @@ from ...protocol import (
     Stamped,
     Unpaused,
     Woken,
+    child_name,
 )
 
 
@@ -47,6 +48,11 @@ class Child:
     def is_open(self) -> bool:
         """Whether the child has not ended."""
         return self.finished is None
+
+    @property
+    def asks_as(self) -> str:
+        """The call, or the work, that a proposal of its changes belongs to."""
+        return self.call_id or child_name(self.number)
 
     @property
     def words(self) -> str:

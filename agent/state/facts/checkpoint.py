@@ -149,7 +149,7 @@ def made_by() -> str:
     folds = (
         "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, "
         "undecided, unreviewed, costs, void, stages, approvals, refused files, look first, ledger, "
-        "accepted plan, awaits, time of checks, pages, called child runs, seen, passed first, time of children"
+        "accepted plan, awaits, time of checks, pages, called child runs, seen, passed first, time of children, reviews"
     )
     return f"{VERSION} with {folds}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import NamedTuple
 
@@ -27,6 +28,13 @@ def cited_line(evidence: str) -> CitedLine | None:
         return None
     line = int(found["line"])
     return CitedLine(found["path"], line, max(line, int(found["last"] or line)))
+
+
+def path_in(path: str, workspace: str) -> str:
+    """Return a cited path relative to the workspace if it lies inside, else the whole path."""
+    whole = os.path.normpath(os.path.join(workspace, path))  # noqa: PTH118 - the path is text, and may not exist
+    inside = whole.startswith(workspace.rstrip(os.sep) + os.sep)
+    return os.path.relpath(whole, workspace) if inside else whole
 
 
 def is_address(evidence: str) -> bool:

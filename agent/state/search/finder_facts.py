@@ -8,6 +8,7 @@ from ...protocol import (
     CheckAccepted,
     CheckFinished,
     CriticSpoke,
+    DiffCut,
     Event,
     EvidenceAdded,
     FinderSpec,
@@ -76,6 +77,8 @@ class FinderFacts(ReadingFacts):
     interrupted_flights: list[Flight] = field(default_factory=list[Flight])
     """Items whose work a dead runner did not finish, until the next work on an item starts or a hand-off is closed."""
     worktrees: WorktreeFacts = field(default_factory=WorktreeFacts)
+    cut: DiffCut | None = None
+    """review: how the diff was cut into parts."""
 
     @staticmethod
     def of(spec: FinderSpec) -> FinderFacts:
@@ -88,6 +91,11 @@ class FinderFacts(ReadingFacts):
     def judging(self) -> int:
         """Number of findings that nobody has judged yet."""
         return len(self.unjudged)
+
+    @property
+    def confirmed_of_review(self) -> int:
+        """Number of confirmed findings about the reviewed diff."""
+        return sum(finding.counts_in_review for finding in self.findings.values())
 
     @property
     def failed_lenses(self) -> dict[str, str]:
@@ -134,6 +142,8 @@ class FinderFacts(ReadingFacts):
                 self.briefed(event)
             case ToolCalled() | ToolFinished() | ScopeCounted() | ReadsPlaced():
                 self.read(stamped, event)
+            case DiffCut():
+                self.cut = event
             case Unpaused():
                 self._reset_failures(is_over=False)
             case HandoffClosed():
@@ -242,8 +252,8 @@ class FinderFacts(ReadingFacts):
 
     def _critic(self, stamped: Stamped, event: LensAdded | CriticSpoke) -> None:
         match event:
-            case LensAdded(name=name, prompt=prompt, by=by, model=model, once=once):
-                self.lenses[name] = LensFacts(name, prompt, by, model, once)
+            case LensAdded(name=name, prompt=prompt, by=by, model=model, once=once, part=part):
+                self.lenses[name] = LensFacts(name, prompt, by, model, once, part=part)
             case CriticSpoke(half=half, lenses=names):
                 self.critic = event
                 if half == "model":
@@ -287,6 +297,7 @@ FINDER_ONLY = WORKTREE_EVENTS | frozenset[type[Event]](
         CriticSpoke,
         ScopeCounted,
         ReadsPlaced,
+        DiffCut,
     )
 )
 """Events that no other part of a run's facts uses."""

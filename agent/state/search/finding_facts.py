@@ -19,6 +19,7 @@ from ...protocol import (
     LensCoverage,
     LensOrigin,
     ReadsPlaced,
+    Relation,
     ScopeCounted,
     Stamped,
     ToolCalled,
@@ -91,6 +92,8 @@ class LensFacts:
     """The journal records what the lens was shown in its newest work."""
     sampled: bool = False
     """The lens ended a pass while it was independent."""
+    part: int = 1
+    """In a review: the part of the diff that it gets."""
 
     def begin_pass(self, at: float) -> None:
         """Record the start of the lens's work."""
@@ -159,6 +162,8 @@ class Finding:
     """Number of the pass in which it counted."""
     caught_by: list[str] = field(default_factory=list[str])
     """Lenses that reported it before they were shown a finding of another lens."""
+    relation: Relation = ""
+    """In a review: whether the diff changed its place, affects it, or neither."""
 
     @property
     def is_distinct(self) -> bool:
@@ -169,6 +174,11 @@ class Finding:
     def is_dead_link(self) -> bool:
         """Whether a crawl reported it for a link whose page does not exist. Its source is the URL."""
         return self.key.startswith(DEAD_LINK)
+
+    @property
+    def counts_in_review(self) -> bool:
+        """Whether it is confirmed, no duplicate, and about the reviewed diff."""
+        return self.verdict == "confirmed" and self.duplicate_of is None and self.relation in ("changed", "affected")
 
     @property
     def stands_alone(self) -> bool:
@@ -256,7 +266,7 @@ class FindingFacts(ItemCounts):
         lenses that look for different things find different things, however few there are, which the estimate takes for
         many that nobody found.
         """
-        if len({_kind(lens.prompt) for lens in self.lenses.values() if lens.by != "critic"}) != 1:
+        if len({(_kind(lens.prompt), lens.part) for lens in self.lenses.values() if lens.by != "critic"}) != 1:
             return None
         lenses = sum(lens.sampled for lens in self.lenses.values())
         caught: dict[str, set[str]] = {}
@@ -293,7 +303,7 @@ class FindingFacts(ItemCounts):
         finding = self.findings[event.key] = Finding(
             event.key, event.title, event.detail, event.evidence, event.source, stamped.seq, self.pass_number
         )
-        finding.place, finding.may_repeat = event.place, event.may_repeat
+        finding.place, finding.may_repeat, finding.relation = event.place, event.may_repeat, event.relation
         self.unjudged[event.key] = True
         if event.place:
             self.places.setdefault(event.place, event.key)

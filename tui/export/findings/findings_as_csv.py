@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "state", "title", "file", "line", "evidence", "lens", "pass", "judged_by", "stands", "votes", "reasons", "detail",
-    "duplicate_of", "linked_from", "key", "fingerprint",
+    "duplicate_of", "linked_from", "key", "fingerprint", "relation",
 )  # fmt: skip
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 """First characters of a cell that a spreadsheet may calculate (OWASP, CSV Injection)."""
@@ -51,6 +51,7 @@ def _cells(row: FoundRow) -> list[str]:
         "\n".join(map(one_line, row.linked_from)),
         one_line(finding.key),
         row.fingerprint,
+        finding.relation,
     ]
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rundry.agent import coverage_words, end_word, estimate_words, plural, title_of
+from rundry.agent import coverage_words, end_word, estimate_words, plural, relation_words, title_of
 
 from ...start.confirmed_findings import ORDER
 from ..markup import as_code, as_fence
@@ -79,6 +79,8 @@ def _finding(row: FoundRow, number: int) -> Iterator[str]:
     if finding.evidence and not links:
         yield f"- evidence: {as_code(finding.evidence)}\n"
     yield f"- verdict: {as_code(row.verdict)}\n"
+    if finding.relation:
+        yield f"- place: {relation_words(finding.relation)}\n"
     for reason in finding.reasons:
         if reason and finding.by != "none":
             yield f"  - {as_code(reason)}\n"

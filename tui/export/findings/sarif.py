@@ -128,6 +128,7 @@ def _properties(row: FoundRow) -> dict[str, Any]:
         "votes": votes,
         "lens": one_line(finding.source),
         "pass": finding.pass_number,
+        "relation": finding.relation,
         "evidence": show(finding.evidence),
         "duplicateOf": finding.duplicate_of,
         "key": one_line(finding.key),

@@ -85,7 +85,7 @@ def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Outp
     printer = _printer(output, flags)
     says = flags.get("gate") is None and output is not Output.ANSWER
     show = _Shown(printer, spec if says else None)
-    running = begin(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs)
+    running = begin(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=[*setup.blobs, *blobs])
     try:
         return show.code(asyncio.run(with_waits(running, printer.waits)))
     except Refusal as refusal:

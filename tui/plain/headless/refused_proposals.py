@@ -21,6 +21,8 @@ def expected_refusals(spec: RunSpec, mode: GateMode) -> str | None:
 
     `mode`: that of the gate when the run began.
     """
+    if spec.review is not None and mode in (GateMode.ASK, GateMode.EFFECTS):
+        return "each repair is staged, and the run ends at it: rundry apply decides; --gate auto applies repairs"
     acts = spec.changes_files or spec.has_children
     if mode is GateMode.STAGE and acts:
         return "nothing changes in the workspace: what this run changes is staged, and rundry apply decides on it"

@@ -12,6 +12,7 @@ from os.path import relpath
 from rundry.agent import (
     Block,
     CriticSpoke,
+    DiffCut,
     FindingJudged,
     FindingReported,
     ItemFailed,
@@ -25,6 +26,7 @@ from rundry.agent import (
     WorkersSeen,
     WorkFinished,
     WorkStarted,
+    diff_words,
     failure_kind,
     plural,
     tree_and_key,
@@ -96,6 +98,8 @@ class SearchLines:
                 word = "kept without verdict" if event.by == "none" else event.verdict
                 votes = "" if event.by == "none" else votes
                 yield f"{word}  {known.title if known is not None else event.key}{votes}"
+            case DiffCut():
+                yield diff_words(event)
             case LensAdded() | CriticSpoke() | WorkersSeen():
                 yield from self._joined(event)
             case Undone(by="program"):

@@ -9,6 +9,7 @@ from ....protocol import (
     CheckFinished,
     CheckStarted,
     CriticSpoke,
+    DiffCut,
     EvidenceAdded,
     FindingJudged,
     FindingReopened,
@@ -38,6 +39,7 @@ from ....protocol import (
 from ....protocol.text.counts import plural
 from ...search.suspects import work_of
 from .change_blocks import note
+from .review_words import diff_words
 from .titles import call_title
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ FinderEvent = (
     | ScopeCounted
     | ReadsPlaced
     | WorkersSeen
+    | DiffCut
 )
 FINDER: tuple[type[FinderEvent], ...] = get_args(FinderEvent)
 
@@ -97,6 +100,8 @@ def show_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
             note(state, stamped, f"sent back for evidence {event.key}", right=f"by {event.by}").detail = event.reason
         case EvidenceAdded():
             note(state, stamped, f"evidence for {event.key}", right=event.evidence).detail = event.detail
+        case DiffCut():
+            note(state, stamped, diff_words(event)).detail = "\n".join(event.left_out)
         case LensAdded():
             note(state, stamped, f"lens {event.name}", right=f"by {event.by}").detail = event.prompt
         case CriticSpoke():
