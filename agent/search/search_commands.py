@@ -65,6 +65,6 @@ def _add_lens(finder: Finder, command: AddLens) -> str | None:
         return f"a lens named {name} exists already"
     prompt = command.prompt.strip()
     finder.ctx.events.record(LensAdded(name=name, prompt=prompt, by="person"))
-    for event in further_parts(finder.facts, name, prompt, "person"):
+    for event in further_parts(finder.facts.parts, name, prompt, "person"):
         finder.ctx.events.record(event)
     return None

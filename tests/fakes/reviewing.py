@@ -17,7 +17,7 @@ _TITLE = re.compile(r"Finding `[^`]+`: (.*)")
 
 def git(folder: Path, *argv: str) -> str:
     done = subprocess.run(["git", *argv], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    return done.stdout.strip("\n")
 
 
 def committed(folder: Path, files: Mapping[str, str | bytes]) -> Path:

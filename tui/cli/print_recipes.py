@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from rundry.agent import RecipeEntry, RecipeParameter, UserError, spec_schema
+from rundry.agent import Recipe, RecipeEntry, RecipeParameter, UserError, spec_schema
 
 from ..start.find_recipe import recipes_of
 from ..text.json_out import print_json
@@ -71,6 +71,8 @@ def _lines(one: RecipeEntry) -> Iterator[str]:
 
 def _command(one: RecipeEntry) -> str:
     verb = "find" if one.kind == "find" else "run"
+    if one.name == Recipe.REVIEW and one.origin == "built-in":
+        return "rundry review"
     if one.origin == "built-in":
         words = [f"{each.name} {each.example}" if each.name.startswith("-") else each.example for each in _needed(one)]
     else:

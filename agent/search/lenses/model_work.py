@@ -387,7 +387,7 @@ def _take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, events
     own = name if name not in facts.lenses else _free_name(facts, name)
     added = [
         LensAdded(name=own, prompt=prompt, by="critic", once=True),
-        *further_parts(facts, own, prompt, "critic", once=True),
+        *further_parts(facts.parts, own, prompt, "critic", once=True),
     ]
     for event in added:
         events.record(event)

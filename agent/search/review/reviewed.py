@@ -50,18 +50,18 @@ class Reviewed:
         if self._facts.cut is not None:
             return
         characters = characters_of(window)
-        lenses = list(self._facts.lenses.values())
+        lenses, parts = list(self._facts.lenses.values()), len(parts_of(self.diff, characters))
         events.record(
             DiffCut(
                 what=self.diff.what,
                 files=len(self.diff.shown),
-                parts=len(parts_of(self.diff, characters)),
+                parts=parts,
                 characters=characters,
                 left_out=[f"{quoted_path(file.path)} ({file.left_out})" for file in self.diff.left_out],
             )
         )
         for lens in lenses:
-            for event in further_parts(self._facts, lens.name, lens.prompt, "spec", lens.model):
+            for event in further_parts(parts, lens.name, lens.prompt, "spec", lens.model):
                 events.record(event)
 
     def part(self, number: int) -> str:
@@ -113,9 +113,8 @@ class Reviewed:
 
 
 def further_parts(
-    facts: FinderFacts, name: str, prompt: str, by: LensOrigin, model: str | None = None, *, once: bool = False
+    parts: int, name: str, prompt: str, by: LensOrigin, model: str | None = None, *, once: bool = False
 ) -> Iterator[LensAdded]:
-    """Yield the lens for the second part of the diff and those after it. None in other searches."""
-    parts = facts.cut.parts if facts.cut is not None else 1
+    """Yield the lens for the second part of the diff and those after it."""
     for number in range(2, parts + 1):
         yield LensAdded(name=f"{name} {number}/{parts}", prompt=prompt, by=by, model=model, once=once, part=number)

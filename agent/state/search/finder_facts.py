@@ -93,6 +93,11 @@ class FinderFacts(ReadingFacts):
         return len(self.unjudged)
 
     @property
+    def parts(self) -> int:
+        """Number of parts of a reviewed diff; 1 in other searches."""
+        return self.cut.parts if self.cut is not None else 1
+
+    @property
     def confirmed_of_review(self) -> int:
         """Number of confirmed findings about the reviewed diff."""
         return sum(finding.counts_in_review for finding in self.findings.values())

@@ -36,7 +36,8 @@ def as_comments(journal: Journal, found: Findings) -> Iterator[str]:
         raise UserError(f"run {found.state.run_id} is not a review: it has no comments to export")
     diff = msgspec.json.decode(journal.blobs.load(search.review.diff), type=ReviewedDiff)
     rows = [row for row in found.rows if row.state in ("confirmed", "unverified")]
-    on_lines, others = list[dict[str, Any]](), list[FoundRow]()
+    on_lines: list[dict[str, Any]] = []
+    others: list[FoundRow] = []
     for row in rows:
         place = _on_line(row, diff) if row.finding.relation != "outside" else None
         if place is None:
