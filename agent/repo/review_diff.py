@@ -267,12 +267,12 @@ class _Git:
         real = self._here.folder / await self._path("index")
         if not _copied(real, self._temp / "index") and head is not None:
             await own.run_checked("read-tree", head, more=self._store)
-        listed = await own.at(self._here.folder).run_checked(
+        listed = await own.run_checked(
             "ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard", more=self._store
         )
         names = [name for name in dict.fromkeys(listed.out.split(b"\0")) if name and not name.endswith(b"/")]
         if names:
-            await own.at(self._here.folder).run_checked(
+            await own.run_checked(
                 "update-index",
                 "-z",
                 "--add",
