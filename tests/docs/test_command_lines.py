@@ -31,14 +31,16 @@ PAGES = [
 ]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.M | re.S)
 EXIT = re.compile(r"exit code (\d+)")
+APART = ("review",)
+"""Pages whose lines a test of their own runs (`test_review_page.py`)."""
 SLOW = ("sandbox",)
 """Pages whose lines take more than five seconds: `doctor` starts each sandbox."""
 NOT_OURS = ("dask", "git", "pipx", "sqlite3")
 """Programs whose lines are only parsed by the shell."""
-STARTS = ("run", "find", "demo")
+STARTS = ("run", "find", "review", "demo")
 REMOTE = re.compile(r"--model (?:openai|anthropic|ollama_chat|meta)/|gateway\.example")
 ENDLESS = re.compile(
-    r"--every|constrained|--loop paced|--score|--recipe research|--executor|find (?:search|audit)\.toml"
+    r"--every|constrained|--loop paced|--score|--recipe research|rundry review|--executor|find (?:search|audit)\.toml"
 )
 """Lines that need a clock, or a model that is not scripted: they are refused after all their values were read."""
 FILES = {
@@ -235,7 +237,7 @@ def site() -> Iterator[Site]:
         yield site
 
 
-WITH_LINES = [page for page in PAGES if lines_of(page)]
+WITH_LINES = [page for page in PAGES if lines_of(page) and page.stem not in APART]
 QUICK = [page for page in WITH_LINES if page.stem not in SLOW]
 
 
