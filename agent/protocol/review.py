@@ -13,8 +13,8 @@ Empty in other searches."""
 FailOn = Literal["confirmed", "none"]
 """With which findings a review that is dry and complete does not exit with 0."""
 RepairResult = Literal["", "applied", "dropped"]
-"""What became of the changes of a repair: they are in the workspace, or nobody accepted any. Empty: there are none, or
-they stay in its stage."""
+"""What became of the changes of a repair: they are in the workspace, or nobody accepted any of them. Empty if there are
+none, or if they stay in its stage."""
 EXIT_FOUND = 7
 """The exit code of a review that is dry and complete, with a finding that counts."""
 

@@ -59,7 +59,7 @@ def test_staged_unstaged_and_new_files_are_taken_and_nothing_in_the_repository_c
     assert state(project) == before
 
 
-def test_renames_modes_deletions_and_ends_of_lines_are_told(project: Path):
+def test_renames_modes_deletions_and_ends_of_lines_are_in_the_diff(project: Path):
     git(project, "mv", "a.py", "moved.py")
     write(project, {"crlf.txt": b"x\r\nz\r\n", "end": b"no\n"})
     (project / "sub/b.py").chmod(0o755)
@@ -212,7 +212,7 @@ def test_binary_files_of_a_patch_are_left_out_and_the_rest_is_reviewed(project: 
         (OTHER, "a.py"),
     ],
 )
-def test_a_patch_that_does_not_apply_is_said_so(project: Path, patch: str, said: str):
+def test_a_patch_that_does_not_apply_is_refused_with_the_reason(project: Path, patch: str, said: str):
     with pytest.raises(UserError, match=said):
         take(project, patch=patch)
 

@@ -45,7 +45,7 @@ class Rounds(NamedTuple):
     """How far a review is."""
 
     search: Child | None
-    """The newest search."""
+    """The search that began last."""
     searches: int
     pending: Sequence[Target]
     """Findings of that search that had no repair yet."""
