@@ -94,7 +94,7 @@ def test_a_folder_of_the_config_replaces_the_usual_one(home: Home, place: Path):
     write(home.root / "mine", audit=SEARCH)
     own(home, other=SEARCH)
     home.config_file.write_text('recipes = "~/mine"\n')
-    assert {"audit"} == listed(home, place).keys() - {"crawl", "migrate", "research"}
+    assert {"audit"} == listed(home, place).keys() - {"crawl", "migrate", "research", "review"}
 
 
 def test_recipes_of_a_project_count_while_their_content_is_trusted(home: Home, place: Path):
