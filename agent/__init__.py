@@ -92,11 +92,12 @@ if TYPE_CHECKING:
     from .search.items.frontier_view import FrontierView
     from .search.items.item_keys import item_key
     from .search.items.item_state import ItemRow, State as ItemState
+    from .settings.config_schema import config_schema
     from .settings.default_limits import read_limit
     from .settings.handoff_tiers import same_server_model
     from .settings.hook_scripts import trust_scripts
     from .settings.loop_flags import budget_is_set
-    from .settings.option_table import OPTIONS
+    from .settings.option_table import ABOUT, OPTIONS
     from .settings.option_values import parse_deadline, parse_duration, parse_money, parse_number
     from .settings.plan_spec import spec_of_planning
     from .settings.remembered import GATE_IS_EFFECTS, is_new_to_user, remember_model

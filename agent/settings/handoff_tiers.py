@@ -6,6 +6,7 @@ from typing import cast
 
 from ..protocol import HandoffTier, ModelSpec, TierKind, UserError
 from .option_values import check_amount, parse_duration, parse_price
+from .value_schema import ADDRESS, COMMAND, DURATION_OR_NONE, LINE, Node, listed, table, takes
 
 PERSON_SECONDS = 600.0
 """Default number of seconds in which a person can respond."""
@@ -13,6 +14,28 @@ _FIELDS: dict[TierKind, tuple[str, ...]] = {"person": (), "model": ("name", "api
 _FIX = 'write kind = "person", "model" (with name) or "command" (with run), each with after = "10m"'
 
 
+_MODEL: dict[str, Node] = {
+    "name": {**LINE, "description": "The model."},
+    "api_base": {**ADDRESS, "description": "The address of its server."},
+    "price": {"type": "string", "pattern": "^[^/]+/[^/]+$", "description": "USD per million tokens, input and output."},
+}
+_TIER = {
+    "anyOf": [
+        table(
+            {"kind": {"const": kind}, "after": {"anyOf": [{"type": "number", "minimum": 0}, DURATION_OR_NONE]}, **own},
+            "kind",
+            *needed,
+        )
+        for kind, own, needed in (
+            ("person", {}, ()),
+            ("model", _MODEL, ("name",)),
+            ("command", {"run": {**COMMAND, "description": "The command line."}}, ("run",)),
+        )
+    ]
+}
+
+
+@takes({"anyOf": [LINE, table(_MODEL, "name")]})
 def read_model(value: object, now: float) -> ModelSpec:
     """Parse a model: a name, or a table with name, api_base and price."""
     del now
@@ -25,6 +48,7 @@ def read_model(value: object, now: float) -> ModelSpec:
     return _model(fields)
 
 
+@takes(listed(_TIER))
 def read_tiers(value: object, now: float) -> list[HandoffTier]:
     """Parse the rows of `[[handoff.tier]]`, in order."""
     del now

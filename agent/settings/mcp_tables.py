@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from ..protocol import McpServer, UserError
 from ..protocol.tools.mcp import is_server_name
 from .option_values import parse_duration
+from .value_schema import ADDRESS, DURATION, FLAG, LINE, schema_of, table, takes
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
@@ -55,12 +56,14 @@ def _read(name: str, row: object) -> McpServer | None:
     return McpServer(name=name, **fields) if is_enabled else None  # type: ignore[arg-type]
 
 
+@takes(LINE)
 def _text(value: object) -> str:
     if isinstance(value, str) and value.strip() and value.isprintable():
         return value.strip()
     raise UserError(f"{value!r} is not a text in one line: write it in quotes")
 
 
+@takes({"type": "string"})
 def _argument(value: object) -> str:
     if isinstance(value, str) and "\0" not in value:
         return value
@@ -68,6 +71,7 @@ def _argument(value: object) -> str:
 
 
 def _list(read: Callable[[object], str]) -> Callable[[object], list[str]]:
+    @takes({"type": "array", "items": schema_of(read)})
     def read_all(value: object) -> list[str]:
         if not isinstance(value, list):
             raise UserError(f"{value!r} is not a list: write it in brackets")
@@ -76,6 +80,7 @@ def _list(read: Callable[[object], str]) -> Callable[[object], list[str]]:
     return read_all
 
 
+@takes({"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*(=|$)"})
 def _variable(value: object) -> str:
     text = _argument(value)
     name, is_set, _ = text.partition("=")
@@ -86,12 +91,14 @@ def _variable(value: object) -> str:
     raise UserError(f'{value!r} is not a variable: write its name, such as "GITHUB_TOKEN", or "NAME=value"')
 
 
+@takes(FLAG)
 def _flag(value: object) -> bool:
     if isinstance(value, bool):
         return value
     raise UserError(f"{value!r} is neither true nor false")
 
 
+@takes({"anyOf": [{"type": "number", "minimum": 1, "maximum": _LONGEST_SECONDS}, DURATION]})
 def _seconds(value: object) -> float:
     seconds = parse_duration(value) if isinstance(value, str) else value
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 1 <= seconds <= _LONGEST_SECONDS:
@@ -99,6 +106,7 @@ def _seconds(value: object) -> float:
     return float(seconds)
 
 
+@takes(ADDRESS)
 def _url(value: object) -> str:
     url = _text(value)
     try:
@@ -124,6 +132,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+@takes({"type": "object", "propertyNames": {"pattern": f"^{_HEADER.pattern}$"}, "additionalProperties": LINE})
 def _headers(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise UserError(f"{value!r} is not a table of headers")
@@ -148,3 +157,11 @@ _FIELDS: dict[str, Callable[[object], object]] = {
     "network": _flag,
     "write": _flag,
 }
+_SERVER = {
+    **table({name: schema_of(read) for name, read in _FIELDS.items()} | {"enabled": FLAG}),
+    "oneOf": [
+        {"required": ["command"], "properties": dict.fromkeys(_HTTP, False)},
+        {"required": ["url"], "properties": dict.fromkeys(_STDIO, False)},
+    ],
+}
+takes({"type": "object", "additionalProperties": _SERVER})(read_servers)

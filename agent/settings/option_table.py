@@ -46,10 +46,20 @@ from .option_values import (
 )
 from .read_hooks import read_hooks
 from .request_params import read_headers, read_params
+from .value_schema import COMMAND, DURATION, FLAG, LINE, Node, listed, schema_of, table, takes
 
 Read = Callable[[object, float], object]
 """Converts a given value (text of a flag, or a TOML value) at the given time. Raises UserError."""
 
+_NONE = r"^\s*[Nn][Oo][Nn][Ee]\s*$"
+_DIGITS = r"^[\s0-9._,]*[0-9][\s0-9._,]*"
+_TEXTS: dict[Callable[[str], float | None], str] = {
+    parse_number: _DIGITS + r"[kmgKMG]?\s*$",
+    parse_money: r"^\s*\$?" + _DIGITS.removeprefix("^") + "$",
+    parse_real: r"^[\s0-9._,eE+-]*[0-9][\s0-9._,eE+-]*$",
+    parse_duration: str(DURATION["pattern"]),
+}
+"""What a text for a number can look like. The parser decides about the rest."""
 _VARIABLE = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z_*][A-Za-z0-9_*]*", re.ASCII)
 
 
@@ -69,6 +79,7 @@ class Option:
     """Whether a command-line option has its name."""
 
 
+@takes(LINE)
 def _text(value: object, now: float) -> str:
     del now
     if not isinstance(value, str):
@@ -78,6 +89,7 @@ def _text(value: object, now: float) -> str:
     return value.strip()
 
 
+@takes(COMMAND)
 def _command_text(value: object, now: float) -> str:
     """Parse a command, which may have several lines."""
     if isinstance(value, str) and value.strip() and "\0" not in value:
@@ -86,6 +98,7 @@ def _command_text(value: object, now: float) -> str:
 
 
 def _many(read: Callable[[object, float], str]) -> Read:
+    @takes(listed(schema_of(read)))
     def read_all(value: object, now: float) -> list[str]:
         values = list(cast("Sequence[object]", value)) if isinstance(value, (list, tuple)) else [value]
         return [read(one, now) for one in values]
@@ -96,6 +109,7 @@ def _many(read: Callable[[object, float], str]) -> Read:
 def _choice(kind: type[Better | GateMode | LoopKind | Verify] | tuple[str, ...]) -> Read:
     words = [str(word) for word in kind]
 
+    @takes({"enum": words})
     def read(value: object, now: float) -> str:
         del now
         if value not in words:
@@ -114,6 +128,11 @@ def _amount(
     limit: float = inf,
     needed: bool = False,
 ) -> Read:
+    number: Node = {"type": "integer" if whole else "number", "minimum": least}
+    number |= {} if limit == inf else {"maximum": limit}
+    texts = {"type": "string", "pattern": _TEXTS[parse] if needed else f"{_TEXTS[parse]}|{_NONE}"}
+
+    @takes({"anyOf": [number, texts]})
     def read(value: object, now: float) -> float | None:
         del now
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
@@ -134,6 +153,7 @@ def _amount(
     return read
 
 
+@takes({"anyOf": [FLAG, {"enum": ["true", "yes", "1", "false", "no", "0", 1, 0]}]})
 def _yes_or_no(value: object, now: float) -> bool:
     del now
     if isinstance(value, bool):
@@ -144,6 +164,7 @@ def _yes_or_no(value: object, now: float) -> bool:
     raise UserError(f"{value!r} is neither true nor false")
 
 
+@takes({"type": "string", "pattern": r"[0-9]|^\s*none\s*$"})
 def _deadline(value: object, now: float) -> float | None:
     if isinstance(value, (date, datetime, time)):
         value = value.isoformat()[:16] if isinstance(value, datetime) and value.tzinfo is None else value.isoformat()
@@ -153,6 +174,17 @@ def _deadline(value: object, now: float) -> float | None:
     return parse_deadline(value, now)
 
 
+_AMOUNT: Node = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}
+
+
+@takes(
+    {
+        "anyOf": [
+            {"type": "string", "pattern": "^[^/]+/[^/]+$"},
+            {"type": "array", "items": _AMOUNT, "minItems": 2, "maxItems": 2},
+        ]
+    }
+)
 def _price(value: object, now: float) -> tuple[float, float]:
     del now
     if isinstance(value, list) and len(cast("list[object]", value)) == 2:
@@ -160,12 +192,21 @@ def _price(value: object, now: float) -> tuple[float, float]:
     return parse_price(value if isinstance(value, str) else repr(cast("object", value)))
 
 
+@takes({"type": "object", "additionalProperties": LINE})
 def _table(value: object, now: float) -> dict[str, str]:
     if not isinstance(value, dict):
         raise UserError(f"{value!r} is not a table")
     return {name: _text(text, now) for name, text in cast("dict[str, object]", value).items()}
 
 
+@takes(
+    {
+        "anyOf": [
+            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            {"type": "string", "pattern": r"^\s*[0-9.eE+-]+\s*%?\s*$"},
+        ]
+    }
+)
 def _share(value: object, now: float) -> float:
     del now
     text = str(value).strip()
@@ -178,6 +219,17 @@ def _share(value: object, now: float) -> float:
     return share
 
 
+_RATE = r"\s*\d+\s*/\s*(second|min|minute|hour|day|run)\s*"
+
+
+@takes(
+    {
+        "anyOf": [
+            {"type": "object", "additionalProperties": {"type": "string", "pattern": rf"^(none|{_RATE})$"}},
+            *listed({"type": "string", "pattern": rf"^[^=]*=(none|{_RATE})$"})["anyOf"],
+        ]
+    }
+)
 def _quotas(value: object, now: float) -> dict[str, str]:
     """Parse quotas: a table of tools, or texts `TOOL=RATE`."""
     if isinstance(value, (str, list, tuple)):
@@ -191,11 +243,25 @@ def _quotas(value: object, now: float) -> dict[str, str]:
 
 def read_rate(tool: str, rate: str) -> str:
     """Return the rate of a tool's quota, or `none`, which removes one that was set elsewhere. Raises UserError."""
-    if rate == "none" or re.fullmatch(r"\s*\d+\s*/\s*(second|min|minute|hour|day|run)\s*", rate, re.ASCII):
+    if rate == "none" or re.fullmatch(_RATE, rate, re.ASCII):
         return rate
     raise UserError(f"{tool} = {rate!r} is not a rate: write a number and a span, such as 30/min or 20/run")
 
 
+_RULE = table(
+    {
+        "verdict": {
+            "enum": ["allow", "ask", "deny"],
+            "description": "`deny` overrides `ask`, `ask` overrides `allow`.",
+        },
+        **dict.fromkeys(("tool", "path", "command", "host"), LINE),
+    },
+    "verdict",
+    least=2,
+)
+
+
+@takes(listed(_RULE))
 def _rules(value: object, now: float) -> list[Rule]:
     rows = cast("list[object]", value) if isinstance(value, list) else [value]
     return [_rule(row, now) for row in rows]
@@ -216,6 +282,7 @@ def _rule(row: object, now: float) -> Rule:
     return msgspec.convert(fields, Rule)
 
 
+@takes({"type": "string", "pattern": r"^\s*[A-Za-z_*][A-Za-z0-9_*]*\s*$"})
 def _variable(value: object, now: float) -> str:
     """Parse the name of a variable, in which `*` matches any characters. Raises UserError."""
     del now
@@ -224,6 +291,7 @@ def _variable(value: object, now: float) -> str:
     raise UserError(f'{value!r} is not the name of a variable: write a name or a pattern, such as "MYAPP_*"')
 
 
+@takes({"type": "string", "pattern": r"\S"})
 def _host(value: object, now: float) -> str:
     """Parse a host, as a list of hosts has it. Raises UserError."""
     del now
@@ -233,6 +301,7 @@ def _host(value: object, now: float) -> str:
         raise UserError(str(error)) from None
 
 
+@takes({"type": "string", "pattern": r"^\s*(~\s*$|~/|/+[^/\s])"})
 def _path(value: object, now: float) -> str:
     """Parse an absolute path, or one that begins with `~`. Raises UserError."""
     del now
@@ -242,6 +311,7 @@ def _path(value: object, now: float) -> str:
     raise UserError(f'{value!r} is not a path of this machine: write it like "~/.secrets" or "/etc/keys"')
 
 
+@takes({"type": "string", "pattern": r"^\s*[^/\s]"})
 def _folder(value: object, now: float) -> str:
     """Parse a folder inside the workspace, relative to it. Raises UserError."""
     del now
@@ -353,3 +423,29 @@ TOP_LEVEL_KEYS = {"model": "model.name", "gate": "gate.mode", "api_base": "model
     name: f"model.{name}" for name in ("price", "context", "effort")
 }
 """Keys that may also be written at the top level of a config file, with the full key of each."""
+ABOUT = {
+    "params": "Fields that are added to each request to the model, such as `temperature`.",
+    "max_output": "Limit of tokens of one answer.",
+    "headers": "Headers that are added to each request to the model. `${NAME}` stands for an environment variable.",
+    "key_from": "Name of the environment variable that holds the key.",
+    "hooks": "Commands that run on events, as `[[hooks]]` tables: `on`, `command`, `match`, `timeout`. "
+    "See the how-to about hooks.",
+    "rules": "Rules of the gate: `{ verdict, tool, path, command }`; `deny` overrides `ask`, `ask` overrides `allow`.",
+    "sandbox_hide": "Paths that commands cannot read.",
+    "sandbox_show": "Paths that commands can read although the sandbox hides them.",
+    "layers_live": "Folders of the workspace in which background commands and MCP servers can write, in "
+    "addition to ignored build output.",
+    "mcp": "MCP servers whose tools the model can call: `[mcp.servers.NAME]` with `command` or `url` "
+    "(docs/how-to/mcp.md).",
+    "tiers": "The order in which a hand-off asks: `[[handoff.tier]]` with `kind`, `after`, and `name` or `run`.",
+    "notify": "A command that notifies you, with `RUNDRY_WHY` and `RUNDRY_TEXT`; `none` turns notifications off.",
+    "recipes": "The folder of your recipes.",
+    "search_provider": "Provider of the tool `web_search`.",
+    "search_api_base": "Address of its server; for `searxng` that of your instance. The other providers have a "
+    "usual one.",
+    "search_key_from": "The environment variable with its key. Default: `BRAVE_API_KEY` or `TAVILY_API_KEY`.",
+    "otel_endpoint": "Address of an OpenTelemetry collector that receives the spans of runs.",
+    "theme": "Colours of the screen; `/theme` changes them in the session.",
+    "keys": "Keys of actions: `[keys]` maps the name of an action to its keys.",
+}
+"""The meaning of each option that no command-line option has."""

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from ..protocol import UserError
+from .value_schema import ADDRESS, takes
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _SPAN = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|d|h|m|s))+", re.ASCII)
@@ -125,6 +126,7 @@ def is_address(text: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and text.isprintable()
 
 
+@takes(ADDRESS)
 def read_address(value: object, now: float) -> str:
     """Read the address of a model server."""
     del now
@@ -133,6 +135,7 @@ def read_address(value: object, now: float) -> str:
     return value.strip()
 
 
+@takes(ADDRESS)
 def read_search_server(value: object, now: float) -> str:
     """Read the address of a search provider. Raises UserError."""
     del now
@@ -144,6 +147,7 @@ def read_search_server(value: object, now: float) -> str:
     return address
 
 
+@takes(ADDRESS)
 def read_collector(value: object, now: float) -> str:
     """Read the address of a collector of spans. Raises UserError."""
     del now

@@ -8,6 +8,7 @@ from ..protocol import HOOK_POINTS, Hook, HookPoint, UserError
 from ..protocol.tools.mcp import server_of
 from ..protocol.tools.traits import TOOL_TRAITS
 from .option_values import check_amount, parse_duration
+from .value_schema import COMMAND, DURATION, LINE, listed, table, takes
 
 MOST_HOOKS = 50
 _LONGEST_COMMAND = 10_000
@@ -16,6 +17,23 @@ _DEFAULT_SECONDS = 10.0
 _FIX = 'write on = "before-tool", command = "...", and if needed match = {tool = ["run_command"]}, timeout = 10'
 
 
+_SECONDS = {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": _MOST_SECONDS}, DURATION]}
+_HOOK = table(
+    {
+        "on": {"enum": list(HOOK_POINTS), "description": "The event."},
+        "command": {**COMMAND, "maxLength": _LONGEST_COMMAND, "description": "The command line."},
+        "match": {
+            **table({"tool": listed(LINE), "path": listed(LINE)}),
+            "description": "Only for these tools and paths, with `before-tool` and `after-edit`.",
+        },
+        "timeout": {**_SECONDS, "description": "Seconds, or a duration such as `30s`. Default: 10."},
+    },
+    "on",
+    "command",
+)
+
+
+@takes({"anyOf": [_HOOK, {"type": "array", "items": _HOOK, "maxItems": MOST_HOOKS}]})
 def read_hooks(value: object, now: float) -> list[Hook]:
     """Parse the hooks, in order. Raises UserError."""
     del now

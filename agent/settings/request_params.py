@@ -7,6 +7,7 @@ import re
 from typing import cast
 
 from ..protocol import UserError
+from .value_schema import takes
 
 RESERVED = frozenset({
     # fields of the request itself
@@ -47,6 +48,7 @@ _OWN_HEADERS = frozenset({
 """Headers that the HTTP client sets, or that would change what a request is or where it goes."""
 
 
+@takes({"type": "object", "propertyNames": {"not": {"enum": sorted(RESERVED)}}})
 def read_params(value: object, now: float) -> dict[str, object]:
     """Parse a table of JSON values. Raises UserError for a field that rundry sets or accounts for."""
     del now
@@ -77,6 +79,13 @@ def refuse_account_fields(params: dict[str, object]) -> None:
             raise UserError(f"{name} selects an account or a location: set it in your own config")
 
 
+@takes(
+    {
+        "type": "object",
+        "propertyNames": {"pattern": f"^{_HEADER_NAME.pattern}$"},
+        "additionalProperties": {"type": "string", "pattern": r"^[\x20-\x7e]*[\x21-\x7e][\x20-\x7e]*$"},
+    }
+)
 def read_headers(value: object, now: float) -> dict[str, str]:
     """Parse a table of texts. `${NAME}` stands for an environment variable. Raises UserError."""
     del now

@@ -8,15 +8,16 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-import click
-
 from rundry.agent.protocol import LoopKind
 from rundry.agent.settings.default_limits import FIELDS, default_budget
 from rundry.agent.settings.option_table import BY_CONFIG_KEY, OPTIONS, TOP_LEVEL_KEYS, Option
+from rundry.tui.cli.option_meanings import option_meanings
 from rundry.tui.cli.root import cli
 
 from .markdown import code, page, table
 from .words import WORDS, head
+
+MEANINGS = option_meanings(cli)
 
 
 def pages() -> dict[str, str]:
@@ -35,24 +36,13 @@ def _row(place: str, name: str) -> tuple[str, ...]:
     option = OPTIONS[name]
     return (
         code(place.rpartition(".")[2]),
-        _meaning(name, option),
+        MEANINGS[name],
         type_of(option.read),
         _default(name, option),
         code(f"--{name.replace('_', '-')}") if option.flag else "",
         code(f"RUNDRY_{name.upper()}") if option.from_env else "",
         "yes" if option.user_only else "",
     )
-
-
-def _meaning(name: str, option: Option) -> str:
-    if name in WORDS["meanings"]:
-        return WORDS["meanings"][name]
-    flag = f"--{name.replace('_', '-')}"
-    for command in cli.commands.values():
-        for param in command.params:
-            if isinstance(param, click.Option) and flag in param.opts and param.help:
-                return param.help
-    raise LookupError(f"no text for {option.config_key}: add {name} to [meanings] in tests/reference/words.toml")
 
 
 def type_of(read: Any) -> str:

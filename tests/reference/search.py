@@ -12,6 +12,8 @@ from rundry.agent.settings.search.search_tables import TABLES
 from rundry.agent.settings.spec_files.goal_tables import GOAL_TABLES
 from rundry.agent.settings.spec_files.spec_schema import spec_schema
 from rundry.agent.settings.spec_files.toml_values import ParameterTable, Table
+from rundry.tui.cli.print_recipes import SCHEMA_KINDS, schema_of_kind
+from rundry.tui.cli.root import cli
 
 from .markdown import code, page, table
 from .words import head
@@ -32,8 +34,7 @@ def pages() -> dict[str, str]:
 
 def schemas() -> dict[str, str]:
     """Map the file of each schema to its text, which is what `rundry schema` prints."""
-    kinds: tuple[Literal["find", "goal"], ...] = ("find", "goal")
-    return {f"{kind}.schema.json": json.dumps(spec_schema(kind), indent=2) + "\n" for kind in kinds}
+    return {f"{kind}.schema.json": json.dumps(schema_of_kind(kind, cli), indent=2) + "\n" for kind in SCHEMA_KINDS}
 
 
 def _page(kind: Literal["find", "goal"], tables: Mapping[str, type[Table]]) -> str:

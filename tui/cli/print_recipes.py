@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
-from rundry.agent import Recipe, RecipeEntry, RecipeParameter, UserError, spec_schema
+from rundry.agent import Recipe, RecipeEntry, RecipeParameter, UserError, config_schema, spec_schema
 
 from ..start.find_recipe import recipes_of
 from ..text.json_out import print_json
 from ..text.show_text import one_line, show
+from .option_meanings import option_meanings
 
+if TYPE_CHECKING:
+    import click
+
+SchemaKind = Literal["find", "goal", "config", "project"]
+SCHEMA_KINDS: tuple[SchemaKind, ...] = get_args(SchemaKind)
 _ORIGINS = {"user": "yours", "project": "project", "built-in": "built-in"}
 
 
@@ -51,10 +57,15 @@ def print_recipe(name: str, flags: Mapping[str, object], *, as_json: bool) -> in
     return 0
 
 
-def print_schema(kind: Literal["find", "goal"]) -> int:
-    """Print the schema of a kind of spec file. Return 0."""
-    print(show(json.dumps(spec_schema(kind), indent=2)))
+def print_schema(kind: SchemaKind, cli: click.Group) -> int:
+    """Print the schema of a kind of file. Return 0. `cli`: has the help of the options."""
+    print(show(json.dumps(schema_of_kind(kind, cli), indent=2)))
     return 0
+
+
+def schema_of_kind(kind: SchemaKind, cli: click.Group) -> Mapping[str, object]:
+    """Return the schema of a kind of spec file, or of the config of the user or of a project."""
+    return spec_schema(kind) if kind in ("find", "goal") else config_schema(kind, option_meanings(cli))
 
 
 def _lines(one: RecipeEntry) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import click
 
 from ..text.end_command import guarded
@@ -38,10 +40,15 @@ def recipes(words: tuple[str, ...], as_json: bool, **flags: object) -> None:
     guarded(lambda: print_recipes(flags, as_json=as_json))
 
 
-@click.command(short_help="Print the JSON Schema of spec files.")
-@click.argument("kind", type=Words(["find", "goal"]))
-def schema(kind: str) -> None:
-    """Print the JSON Schema of the spec files of searches or of goal runs, with which an editor can check them."""
-    from .print_recipes import print_schema
+@click.command(short_help="Print the JSON Schema of spec and config files.")
+@click.argument("kind", type=Words(["find", "goal", "config", "project"]))
+@click.pass_context
+def schema(ctx: click.Context, kind: str) -> None:
+    """Print the JSON Schema with which an editor checks and completes a file.
 
-    guarded(lambda: print_schema("goal" if kind == "goal" else "find"))
+    find and goal are spec files of searches and of goal runs, config is your config.toml, project a .rundry.toml.
+    """
+    from .print_recipes import SCHEMA_KINDS, print_schema
+
+    cli = cast("click.Group", ctx.find_root().command)
+    guarded(lambda: print_schema(next(known for known in SCHEMA_KINDS if known == kind), cli))
