@@ -295,8 +295,10 @@ def _variable(value: object, now: float) -> str:
 def _host(value: object, now: float) -> str:
     """Parse a host, as a list of hosts has it. Raises UserError."""
     del now
+    if not isinstance(value, str):
+        raise UserError(f'{value!r} is not a host: write a text, such as "example.org"')
     try:
-        return read_host(value if isinstance(value, str) else repr(value))
+        return read_host(value)
     except ValueError as error:
         raise UserError(str(error)) from None
 
