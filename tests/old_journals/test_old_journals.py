@@ -17,7 +17,7 @@ from old_journals.opening import NAMES, Recorded, moved, unpack
 from sampling import sampled
 
 KILLED = [name for name in NAMES if name not in ("done", "handoff")]
-FORMATS = ("jsonl", "md", "html", "otlp")
+FORMATS = ("jsonl", "md", "html", "otlp", "atif")
 FIXED_ADD = CORE.replace("a - b", "a + b")
 FIXED = CORE.replace("a - b", "a + b").replace("(len(values) + 1)", "len(values)")
 

@@ -257,7 +257,7 @@ def export(run_: str | None, kind: str, output: str | None, content: bool, **fla
     """Write RUN (default: this folder's newest) for a person or a program. Keys are hidden.
 
     The formats jsonl, md and html hold the whole run; sarif, csv and findings-md the findings of a search; otlp its
-    spans for OpenTelemetry.
+    spans for OpenTelemetry; atif its trajectory for programs that evaluate agents.
     """
     guarded(lambda: _export(run_, flags, kind=ExportFormat(kind), output=output, content=content))
 

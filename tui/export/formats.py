@@ -21,3 +21,5 @@ class ExportFormat(StrEnum):
     """The findings of a review, as the body with which GitHub's API creates a review of a pull request."""
     OTLP = "otlp"
     """The spans of the run, for a collector of OpenTelemetry."""
+    ATIF = "atif"
+    """The trajectory of the run, for Harbor and other programs that evaluate agents."""

@@ -1,4 +1,4 @@
-"""Write a run as JSON Lines, Markdown or HTML, or its findings as SARIF, CSV or Markdown.
+"""Write a run as JSON Lines, Markdown, HTML or ATIF, or its findings as SARIF, CSV or Markdown.
 
 Text of models, files and tools stays text there.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from rundry.agent import Journal, UserError, exported, exported_lines, otlp_lines
 
 from ..start.confirmed_findings import findings_of
+from .atif import atif_lines
 from .findings.findings_as_csv import as_csv
 from .findings.findings_as_markdown import as_markdown
 from .findings.review_comments import as_comments
@@ -85,6 +86,8 @@ def chunks(journal: Journal, kind: ExportFormat, *, content: bool = False) -> It
             return _encoded(as_comments(journal, findings_of(journal)))
         case ExportFormat.OTLP:
             return otlp_lines(journal.spec, exported(journal), with_content=content)
+        case ExportFormat.ATIF:
+            return as_bytes(atif_lines(exported(journal)))
 
 
 def _encoded(parts: Iterable[str]) -> Iterator[bytes]:
