@@ -33,7 +33,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.M | re.S)
 EXIT = re.compile(r"exit code (\d+)")
 APART = ("review",)
 """Pages whose lines a test of their own runs (`test_review_page.py`)."""
-SLOW = ("sandbox",)
+SLOW = ("container", "sandbox")
 """Pages whose lines take more than five seconds: `doctor` starts each sandbox."""
 NOT_OURS = ("dask", "git", "pipx", "sqlite3")
 """Programs whose lines are only parsed by the shell."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rundry.agent import (
     VERSION,
@@ -135,7 +135,8 @@ def _metrics(charged: Charged) -> Json:
 
 
 def _call(called: ToolCalled) -> Json:
-    arguments = called.arguments if isinstance(called.arguments, dict) else {"text": called.arguments}
+    given: object = called.arguments
+    arguments = cast("Json", given) if isinstance(given, dict) else {"text": given}
     return {"tool_call_id": called.call_id, "function_name": called.tool, "arguments": arguments}
 
 
