@@ -25,6 +25,7 @@ RUN python3 -m venv /opt/rundry && /opt/rundry/bin/pip install --no-cache-dir --
 COPY pyproject.toml README.md LICENSE CHANGELOG.md ./
 COPY docs/reference/rundry.1 docs/reference/rundry.1
 COPY agent agent
+COPY package package
 COPY tui tui
 COPY themes themes
 RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
