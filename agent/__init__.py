@@ -13,6 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .extend.mcp.connect import log_in, log_out
+    from .extend.mcp.own_servers import OwnServers
     from .extend.skills.find_skills import FoundSkill, find_skills, load_skill, skill_body, unused_notes
     from .extend.skills.folder_content import BadSkill
     from .extend.skills.slash_commands import SlashCommand, find_commands
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from .protocol.text.plan_lines import PlanStep, StepState, plan_steps, plan_summary
     from .protocol.text.plan_text import Plan, plan_text, read_plan
     from .protocol.text.shorten_text import end_cut, first_line, line_cut, middle_cut, noted_cut, title_of
+    from .protocol.tools.mcp import downloads_program
     from .protocol.tools.traits import TOOL_TRAITS
     from .protocol.version import VERSION
     from .repo.review_diff import WantedDiff
@@ -97,6 +100,7 @@ if TYPE_CHECKING:
     from .settings.handoff_tiers import same_server_model
     from .settings.hook_scripts import trust_scripts
     from .settings.loop_flags import budget_is_set
+    from .settings.mcp_json import JsonServer, read_json_servers
     from .settings.option_table import ABOUT, OPTIONS
     from .settings.option_values import parse_deadline, parse_duration, parse_money, parse_number
     from .settings.plan_spec import spec_of_planning
@@ -114,7 +118,7 @@ if TYPE_CHECKING:
     from .settings.spec_files.recipe_library import RecipeEntry, RecipeParameter, Recipes, is_name
     from .settings.spec_files.spec_schema import spec_schema
     from .settings.spec_of_settings import budget_of, to_spec, with_default_gate
-    from .settings.trust import Trust
+    from .settings.trust import PROJECT_FILE, PROJECT_SERVERS, Trust
     from .settings.trusted_choices import FileTrust, file_trust, is_own_journal, require_own_journal
     from .state.common.await_facts import Await
     from .state.common.manual_facts import Background

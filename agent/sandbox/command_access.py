@@ -84,13 +84,18 @@ def npm_cache(access: Access, temp: Path) -> dict[str, str]:
     return {} if is_writable else {"npm_config_cache": str(temp / ".npm")}
 
 
+def _packages_of_node(program: Path) -> list[Path]:
+    """Return the `node_modules` that a program of npm is a part of: it loads its other packages from there."""
+    return [place for place in reversed(program.parents) if place.name == "node_modules"][:1]
+
+
 def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:
     """Return the folders of the programs that a command of the user names by absolute paths.
 
-    The result includes the installation of each program, such as a virtual environment, and that of the program to
-    which a link leads. For a program directly in the home folder, or above it, it includes the program alone. It omits
-    the workspace and programs directly in a temp folder: commands have their own temp folder, in which a check such as
-    `cc -o /tmp/p p.c && /tmp/p` creates the program. `command`: a command line or an argument list.
+    The result includes the installation of each program, such as a virtual environment or a `node_modules`, and that of
+    the program to which a link leads. For a program directly in the home folder, or above it, it includes the program
+    alone. It omits the workspace and programs directly in a temp folder: commands have their own temp folder, in which
+    a check such as `cc -o /tmp/p p.c && /tmp/p` creates the program. `command`: a command line or an argument list.
     """
     try:
         words = shlex.split(command) if isinstance(command, str) else command
@@ -101,5 +106,5 @@ def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:
     ]
     shown = [path if Path.home().is_relative_to(path.parent) else path.parent for path in files]
     for path in files:
-        shown += installations_of(path)
+        shown += [*installations_of(path), *_packages_of_node(real_path(path))]
     return [place for place in shown if not real_path(place).is_relative_to(real_path(ws))]

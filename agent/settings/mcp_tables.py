@@ -15,10 +15,12 @@ from .value_schema import ADDRESS, DURATION, FLAG, LINE, schema_of, table, takes
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
-_SECRET_HEADER = re.compile(r"authorization|cookie|.*(key|token|secret).*", re.IGNORECASE)
-_SECRET_NAME = re.compile(r".*(auth|credential|key|passw|secret|token).*", re.IGNORECASE)
+SECRET_HEADER = re.compile(r"authorization|cookie|.*(key|token|secret).*", re.IGNORECASE)
+SECRET_NAME = re.compile(r".*(auth|credential|key|passw|secret|token).*", re.IGNORECASE)
+"""Names of variables and options whose values are secrets."""
 _LONGEST_SECONDS = 3_600.0
 _STDIO = ("command", "args", "env", "cwd", "network", "write")
+"""Keys of a server with a command alone."""
 _HTTP = ("url", "headers")
 
 
@@ -33,14 +35,17 @@ def read_servers(value: object, now: float) -> list[McpServer]:
 
 def _server(name: str, row: object) -> McpServer | None:
     if not is_server_name(name):
-        raise UserError(f"{name!r} is not a name of a server: use up to 20 letters, digits and -, a letter first")
+        raise UserError(
+            f"{name!r} is not a name of a server: use up to 40 letters, digits, - and single _, a letter first"
+        )
     try:
-        return _read(name, row)
+        return read_server(name, row)
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
 
 
-def _read(name: str, row: object) -> McpServer | None:
+def read_server(name: str, row: object) -> McpServer | None:
+    """Read the table of one server, or None if it is not enabled. Raises UserError without its name."""
     if not isinstance(row, dict):
         raise UserError(f'{row!r} is not a table: write command = "PROGRAM" or url = "https://..."')
     table = cast("dict[str, object]", row)
@@ -84,7 +89,7 @@ def _list(read: Callable[[object], str]) -> Callable[[object], list[str]]:
 def _variable(value: object) -> str:
     text = _argument(value)
     name, is_set, _ = text.partition("=")
-    if is_set and _SECRET_NAME.fullmatch(name):
+    if is_set and SECRET_NAME.fullmatch(name):
         raise UserError(f"{name} holds a secret: write its name alone, and set the variable where you start rundry")
     if _VARIABLE.fullmatch(name):
         return text
@@ -107,7 +112,8 @@ def _seconds(value: object) -> float:
 
 
 @takes(ADDRESS)
-def _url(value: object) -> str:
+def read_url(value: object) -> str:
+    """Return the address of a server: `https://`, or `http://` on this machine. Raises UserError."""
     url = _text(value)
     try:
         parts = urlsplit(url)
@@ -140,7 +146,7 @@ def _headers(value: object) -> dict[str, str]:
     for name, text in found.items():
         if not _HEADER.fullmatch(name):
             raise UserError(f"{name!r} is not the name of a header")
-        if _SECRET_HEADER.fullmatch(name) and "${" not in text:
+        if SECRET_HEADER.fullmatch(name) and "${" not in text:
             raise UserError(f"the header {name} holds a secret: name a variable instead, such as ${{MY_TOKEN}}")
     return found
 
@@ -150,7 +156,7 @@ _FIELDS: dict[str, Callable[[object], object]] = {
     "args": _list(_argument),
     "env": _list(_variable),
     "cwd": _text,
-    "url": _url,
+    "url": read_url,
     "headers": _headers,
     "tools": _list(_text),
     "timeout": _seconds,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
+from ..host.extras import mcp_sdk_missing
 from ..host.plain_files import read_plain
 from ..protocol import (
     EFFORTS,
@@ -29,11 +30,12 @@ from ..protocol import (
 )
 from .default_limits import FIELDS, default_budget, option_suggestion
 from .hook_scripts import with_scripts
+from .mcp_json import SERVERS_FILE, JsonServer, read_json_servers
 from .mcp_tables import is_loopback
 from .option_table import BY_CONFIG_KEY, GROUPS, OPTIONS, TOP_LEVEL_KEYS
 from .remembered import remembered_model
 from .request_params import refuse_account_fields
-from .trust import PROJECT_FILE, Content, Trust
+from .trust import PROJECT_FILE, PROJECT_SERVERS, Content, Trust
 from .user_folders import user_folder
 
 Kind = TypeVar("Kind")
@@ -239,13 +241,13 @@ def load_settings(
     notes: list[str] = []
     content = Content(cwd)
     project: dict[str, Setting] = {}
-    if PROJECT_FILE in content.files:
-        if trust or Trust(env=env).trusted(cwd, content):
-            project = _from_file(cwd / PROJECT_FILE, content.files[PROJECT_FILE], "project", now)
-        else:
-            notes.append(
-                f"ignored {PROJECT_FILE}: this folder is not trusted yet (--trust: for this call, /trust: from now on)"
-            )
+    files = [name for name in (PROJECT_FILE, PROJECT_SERVERS) if name in content.files]
+    is_trusted = bool(files) and (trust or Trust(env=env).trusted(cwd, content))
+    if files and not is_trusted:
+        named = " and ".join(files)
+        notes.append(f"ignored {named}: this folder is not trusted yet (--trust: for this call, /trust: from now on)")
+    if is_trusted and PROJECT_FILE in files:
+        project = _from_file(cwd / PROJECT_FILE, content.files[PROJECT_FILE], "project", now)
     user = _from_user(env, now)
     given = _from_flags(flags, now)
     found = {**user, **project, **_from_env(env, now), **given}
@@ -257,10 +259,73 @@ def load_settings(
         if len(set_in) > 1:
             value = reduce(_joined, (setting.value for setting in set_in))
             found[name] = Setting(value, "several", " and ".join(setting.origin for setting in set_in))
+    of_project = content.files.get(PROJECT_SERVERS) if is_trusted else None
+    if servers := _json_servers(found.get("mcp"), env, of_project, notes):
+        found["mcp"] = servers
     if "hooks" in found:
         hooks = with_scripts(cast("list[Hook]", found["hooks"].value), cwd, env, notes, trust=trust)
         found["hooks"] = replace(found["hooks"], value=hooks)
     return Settings({**_last_choice(found, env), **found}, notes, given)
+
+
+def _json_servers(
+    configured: Setting | None, env: Mapping[str, str], of_project: bytes | None, notes: list[str]
+) -> Setting | None:
+    """Return the servers of config files, with those of the user's and the project's JSON files, or None without any.
+
+    What cannot be used in such a file is left out with a note, because rundry found the file by itself.
+    """
+    own = own_servers_file(env)
+    try:
+        of_user = read_plain(own)
+    except (FileNotFoundError, NotADirectoryError):
+        of_user = None
+    except OSError as error:
+        raise ConfigError(f"{own} cannot be read: {error.strerror}") from error
+    servers = list(cast("list[McpServer]", configured.value)) if configured is not None else []
+    origins = [configured.origin] if configured is not None else []
+    for label, data in ((f"your {SERVERS_FILE}", of_user), (PROJECT_SERVERS, of_project)):
+        more = _from_json(label, data, {server.name for server in servers}, notes) if data is not None else []
+        servers += more
+        origins += [label] if more else []
+    if len(servers) == len(cast("list[McpServer]", configured.value) if configured is not None else []):
+        return configured
+    return Setting(servers, "several", " and ".join(origins))
+
+
+def _from_json(label: str, data: bytes, taken: set[str], notes: list[str]) -> list[McpServer]:
+    """Return the usable servers of a JSON file. `taken`: names of servers that are used instead."""
+    try:
+        found = read_json_servers(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        found = ["it is not UTF-8"]
+    except UserError as error:
+        found = [str(error)]
+    servers: list[McpServer] = []
+    for one in found:
+        server = one.server if isinstance(one, JsonServer) else None
+        if isinstance(one, str):
+            notes.append(f"not used of {label}: {one}")
+        elif one.secrets:
+            names = ", ".join(f"${{{name}}}" for name in one.secrets)
+            notes.append(
+                f"not used of {label}: {one.name} has a secret in the file. Write {names} there and set the variable, "
+                "or store it with: rundry mcp import FILE"
+            )
+        elif one.name in taken:
+            notes.append(f"not used of {label}: {one.name}, because another server has this name")
+        elif server is not None:
+            servers.append(server)
+            notes += [f"{label}: {note}" for note in one.notes]
+    if servers and (missing := mcp_sdk_missing()) is not None:
+        notes.append(f"not used of {label}: the MCP SDK is not installed; {missing}")
+        return []
+    return servers
+
+
+def own_servers_file(env: Mapping[str, str]) -> Path:
+    """Return the path of the user's own JSON file of MCP servers, which may not exist."""
+    return user_folder("config", env) / SERVERS_FILE
 
 
 def _no_key(server: object, origin: str) -> str:

@@ -14,8 +14,10 @@ from ..protocol import ConfigError
 from .user_folders import Store, user_folder
 
 PROJECT_FILE = ".rundry.toml"
+PROJECT_SERVERS = ".mcp.json"
+"""MCP servers of a project, in the form that several clients read."""
 PROJECT_RECIPES = ".rundry/recipes"
-_PARTS = (PROJECT_FILE, ".env", ".rundry/hooks", PROJECT_RECIPES, ".git/hooks")
+_PARTS = (PROJECT_FILE, PROJECT_SERVERS, ".env", ".rundry/hooks", PROJECT_RECIPES, ".git/hooks")
 _LARGEST = 1 << 20
 """Maximum size in bytes of one file. A larger file is not a config."""
 _MOST_FOLDERS = 5_000

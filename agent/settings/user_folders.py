@@ -17,14 +17,19 @@ from ..protocol.text.broken_json import BROKEN_JSON
 Value = TypeVar("Value")
 
 
-def user_folder(kind: Literal["config", "data"], env: Mapping[str, str]) -> Path:
-    """Return rundry's folder of this kind: below XDG_CONFIG_HOME or XDG_DATA_HOME, otherwise the system's default."""
+def user_folder(kind: Literal["config", "data", "state"], env: Mapping[str, str]) -> Path:
+    """Return rundry's folder of this kind: below XDG_CONFIG_HOME and the like, otherwise the system's default."""
     given = env.get(f"XDG_{kind.upper()}_HOME", "")
     if Path(given).is_absolute():
         return Path(given) / "rundry"
     import platformdirs  # costs 10 ms
 
-    return Path(platformdirs.user_config_dir("rundry") if kind == "config" else platformdirs.user_data_dir("rundry"))
+    defaults = {
+        "config": platformdirs.user_config_dir,
+        "data": platformdirs.user_data_dir,
+        "state": platformdirs.user_state_dir,
+    }
+    return Path(defaults[kind]("rundry"))
 
 
 @contextmanager
@@ -63,6 +68,18 @@ class Store(Generic[Value]):
         try:
             with locked(self.path.with_suffix(".lock")):
                 self._save({**self.load(), **values})
+        except OSError as error:
+            raise ConfigError(f"{self.path} cannot be written: {error.strerror}") from error
+
+    def remove(self, name: str) -> bool:
+        """Remove a value. Returns whether there was one. Raises ConfigError."""
+        try:
+            with locked(self.path.with_suffix(".lock")):
+                values = self.load()
+                if values.pop(name, None) is None:
+                    return False
+                self._save(values)
+                return True
         except OSError as error:
             raise ConfigError(f"{self.path} cannot be written: {error.strerror}") from error
 

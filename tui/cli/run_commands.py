@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from ..export.formats import ExportFormat
 from ..text.end_command import guarded
@@ -303,7 +304,25 @@ def report(days: float, as_json: bool, html: str | None, **flags: object) -> Non
     guarded(lambda: print_report(flags, days=days, as_json=as_json, html=html))
 
 
-@click.command(short_help="Serve runs to an MCP client.")
+class _Mcp(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs."""
+        from .mcp_verbs import VERBS
+
+        del ctx
+        with formatter.section("Verbs, for the servers that your runs use"):
+            formatter.write_dl([(f"{name} {takes}".strip(), about) for name, (takes, about) in VERBS.items()])
+
+
+@click.command(cls=_Mcp, short_help="Serve runs to an MCP client; add and list MCP servers.")
+@click.argument("words", nargs=-1, metavar="[VERB ...]")
+@click.option("-t", "--transport", type=Words(["stdio", "http"]), help="add: how the server is reached.")
+@click.option("-e", "--env", multiple=True, metavar="NAME[=VALUE]", help="add: a variable of the command.")
+@click.option("-H", "--header", multiple=True, metavar="NAME:VALUE", help="add: a header of each request.")
+@click.option("--network", is_flag=True, help="add, import: the command may use the network.")
+@click.option("--write", is_flag=True, help="add, import: the command may write to the workspace.")
+@click.option("--json", "as_json", is_flag=True, help="list: print JSON.")
+@click.option("--no-browser", is_flag=True, help="login: only print the address.")
 @click.option(
     "--folder", "folders", multiple=True, metavar="DIR", help="Runs below it; default: here. May be repeated."
 )
@@ -323,15 +342,33 @@ def report(days: float, as_json: bool, html: str | None, **flags: object) -> Non
 @click.option("--allow-approve", is_flag=True, help="The client may approve and reject proposals, by digest.")
 @click.option("--any-run", is_flag=True, help="The client may also control runs that no MCP client started.")
 @click.option("--stop-on-exit", is_flag=True, help="Stop the server's runs when it exits; default: they continue.")
-def mcp(folders: tuple[str, ...], **flags: object) -> None:
+@click.pass_context
+def mcp(ctx: click.Context, words: tuple[str, ...], folders: tuple[str, ...], **flags: object) -> None:
     """Serve the Model Context Protocol on standard input and output: start runs, read, control and wait for them.
 
     The client sees runs below the folders only. It cannot approve anything without --allow-approve, and never what
     needs a person: guarded files, suspect checks, more than the sandbox allows.
-    """
+
+    With a verb, it serves nothing: it adds, lists or removes MCP servers that your runs use.
+
+    \b
+    rundry mcp add time -- mcp-server-time
+    rundry mcp add --transport http docs https://docs.example.org/mcp
+    rundry mcp import servers.json
+    """  # noqa: D301 - click reads the escape
+    given = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    of_verbs = {"transport", "env", "header", "network", "write", "as_json", "no_browser"}
+    misplaced = given - {"words"} - of_verbs if words else given & of_verbs
+    if misplaced:
+        option = next(param.opts[-1] for param in ctx.command.params if param.name in misplaced)
+        raise click.UsageError(f"{option} {'is for serving' if words else 'needs a verb'}: see rundry mcp --help")
+    if words:
+        from .mcp_verbs import carry_out
+
+        guarded(lambda: carry_out(words, flags))
     from ..mcp.mcp_command import serve
 
-    guarded(lambda: serve(flags, folders))
+    guarded(lambda: serve({name: value for name, value in flags.items() if name not in of_verbs}, folders))
 
 
 class _Check(click.Command):

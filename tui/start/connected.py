@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rundry.agent import (
+    PROJECT_FILE,
+    PROJECT_SERVERS,
     FoundSkill,
     Hook,
     McpServer,
@@ -21,7 +23,7 @@ from rundry.agent import (
 if TYPE_CHECKING:
     from .new_run import Setup
 
-NOT_TRUSTED = "not trusted: it is in .rundry.toml; read it, then /trust on the screen"
+NOT_TRUSTED = "not trusted: it is in {}; read it, then /trust on the screen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +84,19 @@ def surroundings_of(setup: Setup) -> Surroundings:
         missing.append(str(error))
     ours = [_key(hook) for hook in used.hooks]
     hooks = [_hook(hook) for hook in used.hooks]
-    hooks += [Connected(hook.on, hook.command, False, NOT_TRUSTED) for hook in found.hooks if _key(hook) not in ours]
+    not_trusted = NOT_TRUSTED.format(PROJECT_FILE)
+    hooks += [Connected(hook.on, hook.command, False, not_trusted) for hook in found.hooks if _key(hook) not in ours]
     return Surroundings(servers, hooks, setup.extensions.skills, otel, missing)
 
 
 def _server(server: McpServer, workspace: Path, is_trusted: bool) -> Connected:
-    problem = _program_problem(server, workspace) if is_trusted else NOT_TRUSTED
+    file = PROJECT_SERVERS if server.expands else PROJECT_FILE  # the user's own files are trusted
+    problem = _program_problem(server, workspace) if is_trusted else NOT_TRUSTED.format(file)
     return Connected(server.name, server.place, is_trusted, problem)
 
 
 def _program_problem(server: McpServer, workspace: Path) -> str:
-    if server.command is None:
+    if server.command is None or "${" in server.command:
         return ""
     program, folder = str(Path(server.command).expanduser()), workspace / Path(server.cwd or "").expanduser()
     if not folder.is_dir():

@@ -7,10 +7,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .call_results import CallText, call_text
-from .failed import McpFailed, McpGone
+from .failed import McpFailed, McpGone, leaves_of
 from .tool_listing import Listing, McpTool, clean, read_listing
 from .traffic import Traffic
 
@@ -273,23 +273,16 @@ async def _first_of(*events: asyncio.Event) -> None:
 
 def _is_gone(error: BaseException) -> bool:
     """Return whether a server ended, and did nothing that it may not do."""
-    inner = [one for one in _leaves(error) if isinstance(one, McpFailed)]
+    inner = [one for one in leaves_of(error) if isinstance(one, McpFailed)]
     return bool(inner) and all(isinstance(one, McpGone) for one in inner)
 
 
 def _words(error: BaseException) -> str:
     """Return what went wrong, of the first McpFailed in a group, else of the first error."""
-    inner = list(_leaves(error))
+    inner = list(leaves_of(error))
     known = next((one for one in inner if isinstance(one, McpFailed)), None)
     if known is not None:
         return str(known)
     first = inner[0] if inner else error
     text = clean(str(first)).strip().partition("\n")[0]
     return f"{type(first).__name__}: {text}" if text else type(first).__name__
-
-
-def _leaves(error: BaseException) -> list[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
-        return [leaf for one in inner for leaf in _leaves(one)]
-    return [error]

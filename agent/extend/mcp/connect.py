@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...protocol import UserError
 from ...sandbox.command_access import Access, programs_of_user
 from ...sandbox.command_environment import command_env
+from ...settings.mcp_tables import read_url
 from .client import Connect, McpClient
 from .failed import McpFailed, McpGone
+from .fill_variables import Variables
+from .private_files import logins_of, secrets_of, server_folder
 from .process import ServerProcess
 
 if TYPE_CHECKING:
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from .traffic import Traffic
 
 _USUAL = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "NO_COLOR", "CI")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def client_of(
@@ -41,46 +43,59 @@ def client_of(
     if server.url is not None:
         return McpClient(server, _http(server, env, keys))
     held = sandbox.for_server()
-    connect = _stdio(server, held, workspace, server_env(server, env, keys, held), live)
     may_write = server.write or held.kind is None
     outputs = ["."] if may_write else [place.relative_to(workspace).as_posix() for place in live]
-    return McpClient(server, connect, may_write=may_write, outputs=outputs)
+    return McpClient(server, _stdio(server, held, workspace, env, keys, live), may_write=may_write, outputs=outputs)
 
 
-def server_env(server: McpServer, env: Mapping[str, str], keys: Iterable[str], sandbox: Sandbox) -> dict[str, str]:
-    """Return the environment of a server's command: a few usual variables, the listed ones, and a home of its own."""
+def _environment(server: McpServer, env: Mapping[str, str], keys: frozenset[str], own: Variables) -> dict[str, str]:
+    """Return the environment of a server's command: a few usual variables, and the listed ones."""
     given = {entry.partition("=")[0]: entry.partition("=")[2] for entry in server.env if "=" in entry}
     names = [entry for entry in server.env if "=" not in entry]
     passing = command_env(env, provider_key_names=keys, more=names)
-    home = sandbox.temp / "home"
-    home.mkdir(exist_ok=True)
-    seen = "/tmp" if sandbox.kind == "bubblewrap" else str(sandbox.temp)
     return {
         **{name: value for name, value in passing.items() if name in _USUAL or name in names},
-        **given,
-        "HOME": f"{seen}/home",
-        "TMPDIR": seen,
+        **{name: own.fill_if_expanded(value, "env") for name, value in given.items()},
     }
 
 
-def _stdio(
-    server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[str, str], live: Sequence[Path]
-) -> Connect:
-    argv = [str(Path(server.command or "").expanduser()), *server.args]
-    access = Access(
-        network=server.network,
-        keeps_workspace=not server.write,
-        live=() if server.write else live,
-        readable=programs_of_user(argv, workspace),
-    )
-    cwd = workspace / Path(server.cwd).expanduser() if server.cwd is not None else workspace
+def _command(server: McpServer, workspace: Path, own: Variables) -> tuple[Path, list[str]]:
+    """Return the folder and the words of a server's command. Raises McpFailed."""
+    cwd = workspace / Path(own.fill_if_expanded(server.cwd or "", "cwd")).expanduser()
+    if not cwd.is_dir():
+        raise McpFailed(f"its folder {cwd} does not exist")
+    words = [own.fill_if_expanded(word, "command and args") for word in (server.command or "", *server.args)]
+    return cwd, [str(Path(words[0]).expanduser()), *words[1:]]
 
+
+def _stdio(
+    server: McpServer,
+    sandbox: Sandbox,
+    workspace: Path,
+    env: Mapping[str, str],
+    keys: frozenset[str],
+    live: Sequence[Path],
+) -> Connect:
     @asynccontextmanager
     async def connect(traffic: Traffic, on_method: Callable[[str], None]) -> AsyncGenerator[Session]:
-        if not cwd.is_dir():
-            raise McpFailed(f"its folder {cwd} does not exist")
+        folder = await asyncio.to_thread(server_folder, server, workspace, env)
+        places = {"workspaceFolder": str(workspace), "serverFolder": str(folder), "userHome": str(Path.home())}
+        own = Variables(server, env, keys, {**places, **secrets_of(env).load().get(server.identity, {})})
+        cwd, argv = await asyncio.to_thread(_command, server, workspace, own)
+        variables = {
+            **_environment(server, env, keys, own),
+            "HOME": str(folder),
+            "TMPDIR": "/tmp" if sandbox.kind == "bubblewrap" else str(sandbox.temp),
+        }
+        access = Access(
+            network=server.network,
+            writable=[folder],
+            keeps_workspace=not server.write,
+            readable=programs_of_user(argv, workspace),
+            live=live,
+        )
         sdk = await asyncio.to_thread(_sdk)
-        process = await _start(sandbox, argv, workspace, access, cwd, env, traffic)
+        process = await _start(sandbox, argv, workspace, access, cwd, variables, traffic)
         try:
             async with sdk.process_session(process, traffic, on_method) as session:
                 try:
@@ -126,23 +141,40 @@ async def _start(
 def _http(server: McpServer, env: Mapping[str, str], keys: frozenset[str]) -> Connect:
     @asynccontextmanager
     async def connect(traffic: Traffic, on_method: Callable[[str], None]) -> AsyncGenerator[Session]:
-        headers = {name: _filled(text, env, keys) for name, text in server.headers.items()}
-        sdk = await asyncio.to_thread(_sdk)
-        async with sdk.http_session(server.url or "", headers, traffic, on_method) as session:
+        url, headers = address_of(server, env, keys)
+        sdk, oauth = await asyncio.to_thread(_sdk), await asyncio.to_thread(_oauth)
+        problem = sdk.HttpProblem()
+        has_header = any(name.lower() == "authorization" for name in headers)
+        auth = oauth.StaticHeader(problem) if has_header else oauth.ServerLogin(server, url, env, problem)
+        async with sdk.http_session(url, headers, traffic, on_method, auth=auth, problem=problem) as session:
             yield session
 
     return connect
 
 
-def _filled(text: str, env: Mapping[str, str], keys: frozenset[str]) -> str:
-    """Return the header with the values of its variables. A provider's key is never passed on. Raises McpFailed."""
-    names = _VARIABLE.findall(text)
-    passing = command_env(env, provider_key_names=keys, more=names)
-    for name in names:
-        if name not in passing:
-            why = "may not be sent to a server" if name in env else "is not set"
-            raise McpFailed(f"the variable {name} in its headers {why}")
-    return _VARIABLE.sub(lambda match: passing[match[1]], text)
+async def log_in(server: McpServer, env: Mapping[str, str], announce: Callable[[str], Awaitable[None]]) -> bool:
+    """Log in to a server over HTTP, and store its tokens. Returns False if it wants no login. Raises McpFailed.
+
+    `announce`: called with the address that the person has to open.
+    """
+    url, headers = address_of(server, env, frozenset())
+    oauth = await asyncio.to_thread(_oauth)
+    return await oauth.log_in(server, url, headers, env, announce)
+
+
+def log_out(server: McpServer, env: Mapping[str, str]) -> bool:
+    """Forget the tokens of a server. Returns whether there were any."""
+    return logins_of(env).remove(server.identity)
+
+
+def address_of(server: McpServer, env: Mapping[str, str], keys: frozenset[str]) -> tuple[str, dict[str, str]]:
+    """Return the URL and the headers of a server, with the values of their variables. Raises McpFailed."""
+    own = Variables(server, env, keys, secrets_of(env).load().get(server.identity, {}))
+    try:
+        url = read_url(own.fill_if_expanded(server.url or "", "url"))
+    except UserError as error:
+        raise McpFailed(str(error)) from error
+    return url, {name: own.fill(text, "headers") for name, text in server.headers.items()}
 
 
 def _sdk():  # noqa: ANN202 - a module
@@ -150,3 +182,10 @@ def _sdk():  # noqa: ANN202 - a module
     from . import sdk
 
     return sdk
+
+
+def _oauth():  # noqa: ANN202 - a module
+    """Import the part of the SDK for logins."""
+    from . import oauth
+
+    return oauth

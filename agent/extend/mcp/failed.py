@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from ...protocol import RundryError
 
 
@@ -11,3 +13,11 @@ class McpFailed(RundryError):
 
 class McpGone(McpFailed):
     """A server ended or closed the connection. It can be started again."""
+
+
+def leaves_of(error: BaseException) -> list[BaseException]:
+    """Return the errors of a group and of the groups in it, or the error itself."""
+    if isinstance(error, BaseExceptionGroup):
+        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
+        return [leaf for one in inner for leaf in leaves_of(one)]
+    return [error]

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from ...protocol.version import VERSION
-from .failed import McpFailed
+from .failed import McpFailed, McpGone, leaves_of
 from .traffic import LONGEST_LINE, Traffic
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ OnMethod = Callable[[str], None]
 """Called with the method of each request and notification that the server sends."""
 MOST_ROWS = 500
 _LIST_SECONDS = 20.0
+_SESSION_GONE = "Session terminated"
+"""What the SDK says about a server that was restarted."""
 _HTTP_SECONDS = 30.0
 _OLD_HANDSHAKE_REFUSED = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
 _LOGGERS = ("client", "mcp", "httpx2", "httpcore2")
@@ -39,11 +41,18 @@ for _name in _LOGGERS:
     logging.getLogger(_name).propagate = False
 
 
+class HttpProblem:
+    """Why a server over HTTP refused the last request, in words. The SDK only says that it was an error."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+
 class Session:
     """An open connection. Its methods raise McpFailed."""
 
-    def __init__(self, session: ClientSession) -> None:
-        self._session = session
+    def __init__(self, session: ClientSession, problem: HttpProblem) -> None:
+        self._session, self._problem = session, problem
         self.closed = asyncio.Event()
         """Set when the server closed the connection."""
         self._rows: list[dict[str, Any]] | None = None
@@ -54,6 +63,8 @@ class Session:
         try:
             await self._session.initialize()
         except MCPError as error:
+            if self._problem.text:
+                raise McpFailed(self._problem.text) from error
             if error.code not in _OLD_HANDSHAKE_REFUSED:
                 raise
             await self._session.discover()
@@ -94,6 +105,10 @@ class Session:
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED:
                 raise
+            if error.message == _SESSION_GONE:
+                raise McpGone("it does not know the session any more") from error
+            if self._problem.text:
+                raise McpFailed(self._problem.text) from error
             return {"isError": True, "content": [{"type": "text", "text": f"error {error.code}: {error.message}"}]}
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
@@ -122,28 +137,38 @@ async def process_session(process: ServerProcess, traffic: Traffic, on_method: O
 
     async with anyio.create_task_group() as group:
         group.start_soon(_without_broken_pipe, write)
-        async with _session(read(), to_server, traffic, on_method) as session:
+        async with _session(read(), to_server, traffic, on_method, HttpProblem()) as session:
             yield session
         group.cancel_scope.cancel()
 
 
 @asynccontextmanager
 async def http_session(
-    url: str, headers: Mapping[str, str], traffic: Traffic, on_method: OnMethod
+    url: str,
+    headers: Mapping[str, str],
+    traffic: Traffic,
+    on_method: OnMethod,
+    *,
+    auth: httpx2.Auth,
+    problem: HttpProblem,
 ) -> AsyncGenerator[Session]:
-    """Open a session with a server over streamable HTTP."""
+    """Open a session with a server over streamable HTTP. `problem`: gets the words for a refused request."""
     client = httpx2.AsyncClient(
-        transport=_Bounded(traffic),
+        transport=_Bounded(traffic, problem),
+        auth=auth,
         headers={**headers, "accept-encoding": "identity"},
         timeout=httpx2.Timeout(_HTTP_SECONDS, read=None),
         trust_env=False,
     )
-    async with (
-        client,
-        streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_LINE) as (read, write),
-        _session(read, write, traffic, on_method) as session,
-    ):
-        yield session
+    try:
+        async with (
+            client,
+            streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_LINE) as (read, write),
+            _session(read, write, traffic, on_method, problem) as session,
+        ):
+            yield session
+    except* httpx2.TransportError as errors:
+        raise McpGone(f"it cannot be reached: {leaves_of(errors)[0]}") from errors
 
 
 @asynccontextmanager
@@ -152,6 +177,7 @@ async def _session(
     to_server: Any,  # noqa: ANN401 - a stream of the SDK
     traffic: Traffic,
     on_method: OnMethod,
+    problem: HttpProblem,
 ) -> AsyncGenerator[Session]:
     """Open a session over two streams, and count what the server sends."""
     passed, from_server = anyio.create_memory_object_stream[Incoming](0)
@@ -174,7 +200,7 @@ async def _session(
     async with anyio.create_task_group() as group:
         info = types.Implementation(name="rundry", version=VERSION)
         client = ClientSession(from_server, to_server, _LIST_SECONDS, client_info=info)
-        session = Session(client)
+        session = Session(client, problem)
         async with client:
             group.start_soon(relay)
             yield session
@@ -204,14 +230,17 @@ async def _without_broken_pipe(write: Callable[[], Any]) -> None:
 class _Bounded(httpx2.AsyncBaseTransport):
     """Counts the bytes of all responses, and refuses compressed ones, whose size is unknown."""
 
-    def __init__(self, traffic: Traffic) -> None:
-        self._inner, self._traffic = httpx2.AsyncHTTPTransport(), traffic
+    def __init__(self, traffic: Traffic, problem: HttpProblem) -> None:
+        self._inner, self._traffic, self._problem = httpx2.AsyncHTTPTransport(), traffic, problem
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
             raise McpFailed("it sent a compressed answer, which was not asked for")
+        if request.method == "POST":
+            is_refused = response.status_code >= 400 and response.status_code != 404
+            self._problem.text = f"it answered with the HTTP status {response.status_code}" if is_refused else ""
         stream = _Counted(response.stream, self._traffic)
         return httpx2.Response(
             response.status_code, headers=response.headers, stream=stream, extensions=response.extensions

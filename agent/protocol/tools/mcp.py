@@ -9,12 +9,15 @@ import msgspec
 
 SEPARATOR = "__"
 """Between the name of a server and the name of its tool. No tool of this program has it in its name."""
-LONGEST_SERVER = 20
+LONGEST_SERVER = 40
 LONGEST_NAME = 64
 """Characters of a tool's name that all providers accept."""
 _DIGITS = 8
 """Hex digits of the hash that replaces what a provider would not accept."""
-_SERVER = re.compile(rf"[A-Za-z][A-Za-z0-9-]{{0,{LONGEST_SERVER - 1}}}", re.ASCII)
+_SERVER = re.compile(r"[A-Za-z][A-Za-z0-9-]*(_[A-Za-z0-9-]+)*", re.ASCII)
+"""Without two `_` in a row and without one at the end, so that the first `SEPARATOR` of a tool's name ends it."""
+_DOWNLOADERS = frozenset(("npx", "uvx", "bunx", "pipx", "docker", "podman", "dnx"))
+"""Programs that READMEs name to fetch a server and run it."""
 _OTHER = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 
 
@@ -26,6 +29,8 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     args: list[str] = []
     env: list[str] = []
     """Names of the variables that the command receives, or `NAME=value`. It receives no others of the user's."""
+    expands: bool = False
+    """Whether `${NAME}` in command, args, env and url stands for a variable, too, as in the files of other clients."""
     cwd: str | None = None
     """Folder of the command. None means the workspace."""
     url: str | None = None
@@ -52,9 +57,27 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def downloads_program(server: McpServer) -> bool:
+    """Return whether its command fetches the program in each run."""
+    return (server.command or "").rpartition("/")[2] in _DOWNLOADERS
+
+
 def is_server_name(name: str) -> bool:
-    """Return whether it can be the name of a server: letters, digits and `-`, at most 20."""
-    return _SERVER.fullmatch(name) is not None
+    """Return whether it can be the name of a server: letters, digits, `-` and single `_`, at most 40."""
+    return len(name) <= LONGEST_SERVER and _SERVER.fullmatch(name) is not None
+
+
+def usable_server_name(name: str) -> str:
+    """Return the name itself, or one like it that can be used: other characters become `-`, and a hash makes it unique.
+
+    The words of a name with a path, such as `io.github.owner/server`, stay readable.
+    """
+    if is_server_name(name):
+        return name
+    plain = re.sub(r"_{2,}", "_", _OTHER.sub("-", name)).strip("_-")
+    plain = plain if plain[:1].isalpha() else f"s-{plain}"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS]
+    return f"{plain[: LONGEST_SERVER - _DIGITS - 1].rstrip('_-')}-{digest}"
 
 
 def offered_name(server: str, tool: str) -> str:

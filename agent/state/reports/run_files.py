@@ -13,6 +13,7 @@ from pathlib import Path
 from ...journal.claim import claim
 from ...layers.removing import remove_tree
 from ...protocol import RunHeld, UserError
+from ...settings.user_folders import user_folder
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -30,12 +31,7 @@ def runs_dir(explicit: str | None, env: Mapping[str, str]) -> Path:
     given = explicit or env.get("RUNDRY_RUNS_DIR")
     if given:
         return Path(given).expanduser().absolute()
-    state = env.get("XDG_STATE_HOME", "")
-    if Path(state).is_absolute():
-        return Path(state) / "rundry" / "runs"
-    from platformdirs import user_state_dir  # costs 10 ms
-
-    return Path(user_state_dir("rundry")) / "runs"
+    return user_folder("state", env) / "runs"
 
 
 def journal_path(folder: Path, run_id: str) -> Path:

@@ -48,6 +48,7 @@ def drive(tmp_path: Path, project: Path) -> Run:
             tmp_path / "runs", project, ScriptedModel(turns), mcp=list(servers), **{"gate": GateMode.ASK, **more}
         )
         driven.env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), **ENV}
+        driven.env["XDG_STATE_HOME"] = str(tmp_path / "state")
         return driven
 
     return make
