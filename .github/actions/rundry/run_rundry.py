@@ -196,29 +196,33 @@ def environment(runs: Path) -> dict[str, str]:
 
 
 def run(command: str, folder: Path, runs: Path) -> tuple[int, list[dict[str, Any]]]:
-    """Run the task to its end, and return the exit code and the events."""
+    """Run the task to its end, and return the exit code and the events of its journal."""
     runs.mkdir(parents=True, mode=0o700)
-    words = [command, "run", "-", "--headless", "--json", "--gate", "auto", f"--until={given('check')}"]
+    words = [command, "run", "-", "--headless", "--gate", "auto", f"--until={given('check')}"]
     words += [f"--model={given('model')}"]
     words += [f"--{name}={given(name)}" for name in ("steps", "usd", "time")]
     words += [f"--api-base={given('api_base')}"] if given("api_base") else []
-    output = runs / "events.jsonl"
     # what a model or a file prints must not be read as a command of the workflow
     token = secrets.token_hex(16)
     print(f"::stop-commands::{token}", flush=True)
     try:
-        with output.open("wb") as file:
-            done = subprocess.run(
-                words, cwd=folder, env=environment(runs), input=given("task").encode(), stdout=file, stderr=sys.stdout
-            )
+        done = subprocess.run(
+            words, cwd=folder, env=environment(runs), input=given("task").encode(), stdout=sys.stdout, stderr=sys.stdout
+        )
     except OSError as error:
         raise Red(f"{command} cannot be started: {error.strerror}") from None
     finally:
         print(f"\n::{token}::", flush=True)
+    # the folder of journals is new, so the newest run is this one
+    words = [command, "export", "--format", "jsonl", "--runs-dir", str(runs)]
+    exported = subprocess.run(words, cwd=folder, env=environment(runs), capture_output=True)
     try:
-        return done.returncode, [json.loads(line) for line in output.read_text("utf-8").splitlines()]
+        events = [json.loads(line) for line in exported.stdout.splitlines()]
     except ValueError:
-        raise Red(f"the events of the run cannot be read (exit code {done.returncode})") from None
+        events = []
+    if not done.returncode and (exported.returncode or not events):
+        raise Red("the events of the run cannot be read, although its exit code is 0")
+    return done.returncode, events
 
 
 def look_at(events: list[dict[str, Any]]) -> dict[str, str]:
@@ -238,7 +242,7 @@ def look_at(events: list[dict[str, Any]]) -> dict[str, str]:
 def why_not_done(exit_code: int, events: list[dict[str, Any]]) -> str:
     """Return why the run does not count as done, or an empty text."""
     ended = events[-1] if events else {}
-    detail = str(ended.get("detail") or "")
+    detail = str(ended.get("detail") or "") or ("" if events else "the log says why")
     if exit_code:
         words = ENDS.get(exit_code, "it was killed" if exit_code < 0 else "it ended in an unknown way")
         return f"the run is not done, {words} (exit code {exit_code}){': ' if detail else ''}{detail}"

@@ -21,12 +21,14 @@ REPOSITORY = "somebody/calc"
 
 STAND_IN = """#!{python}
 import json, os, sys
+if sys.argv[1] == "export" and "jsonl" in sys.argv:
+    for event in json.loads({events!r}):
+        print(json.dumps(event))
+    sys.exit({events_code})
 if sys.argv[1] == "export":
     print("# `fix it`\\n\\n- run: `run-1`\\n- outcome: `{words}`\\n\\n`Task`")
     sys.exit({export_code})
 print({said!r}, file=sys.stderr)
-for event in json.loads({events!r}):
-    print(json.dumps(event))
 with open({seen!r}, "w") as file:
     json.dump([sys.argv[1:], dict(os.environ), sys.stdin.read()], file)
 sys.exit({exit_code})
@@ -130,7 +132,13 @@ class Step:
         return self
 
     def stand_in(
-        self, *events: dict[str, Any], exit_code: int = 0, export_code: int = 0, words: str = "done", said: str = ""
+        self,
+        *events: dict[str, Any],
+        exit_code: int = 0,
+        export_code: int = 0,
+        events_code: int = 0,
+        words: str = "done",
+        said: str = "",
     ) -> Step:
         """Use a program instead of rundry that records its words, variables and input."""
         program = self.folder / "rundry"
@@ -141,6 +149,7 @@ class Step:
                 seen=str(self.folder / "seen.json"),
                 exit_code=exit_code,
                 export_code=export_code,
+                events_code=events_code,
                 words=words,
                 said=said,
             )

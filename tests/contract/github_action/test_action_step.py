@@ -35,6 +35,7 @@ def test_a_run_that_is_done_and_reported_is_green(step: Step, github: GitHub, pr
         "journals": "",
         "verdict": "done",
     }
+    assert "step 1 " in step.done.stdout
     (posted,) = github.comments.values()
     assert run in posted
     assert "**rundry: done.**" in posted
@@ -110,7 +111,7 @@ def test_each_other_exit_code_is_red(step: Step, github: GitHub, exit_code: int,
 @pytest.mark.parametrize(
     ("events", "words"),
     [
-        ((), "no end in its events"),
+        ((), "the events of the run cannot be read"),
         ((STARTED, CHECKED), "no end in its events"),
         ((STARTED, CHECKED, {**DONE, "reason": "answered"}), "ended with answered"),
         ((STARTED, CHECKED, {**DONE, "complete": False}), "ended with done"),
@@ -123,6 +124,17 @@ def test_an_exit_code_of_0_alone_is_not_green(step: Step, events: tuple[dict[str
     assert step.stand_in(*events).run() == 1
     assert words in step.sentence
     assert "verdict" not in step.outputs
+
+
+def test_a_journal_that_cannot_be_read_is_red(step: Step):
+    assert step.stand_in(*GOOD, events_code=1).run() == 1
+    assert "the events of the run cannot be read" in step.sentence
+
+
+def test_a_run_that_is_refused_before_it_has_a_journal_is_red(step: Step):
+    assert step.stand_in(exit_code=2, said="rundry: no model server").run() == 1
+    assert "refused before it began (exit code 2): the log says why" in step.sentence
+    assert "rundry: no model server" in step.done.stdout
 
 
 def test_a_comment_that_vanishes_is_red(step: Step, github: GitHub):
@@ -247,8 +259,8 @@ def test_inputs_are_values_and_never_options_or_shell_text(step: Step):
     step.set(task="--gate=ask $(touch owned)", check="--until=true; touch owned", model="-x", steps="--usd=9")
     assert step.stand_in(*GOOD).run() == 0, step.done
     words, _, task = step.seen
-    assert words[:6] == ["run", "-", "--headless", "--json", "--gate", "auto"]
-    assert words[6:9] == ["--until=--until=true; touch owned", "--model=-x", "--steps=--usd=9"]
+    assert words[:5] == ["run", "-", "--headless", "--gate", "auto"]
+    assert words[5:8] == ["--until=--until=true; touch owned", "--model=-x", "--steps=--usd=9"]
     assert task == "--gate=ask $(touch owned)"
     assert not list(step.folder.rglob("owned"))
 
