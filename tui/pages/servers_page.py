@@ -35,7 +35,10 @@ def _server(server: McpServerChanged) -> Iterator[Content]:
     is_ready = server.state == "ready"
     cost = f"   {plural(len(server.tools), 'tool')}, {short(server.tokens)} tokens of each prompt" if is_ready else ""
     network = "   network" if server.network else ""
-    state = (server.state, "$verdict-good" if is_ready else "bold $verdict-bad")
+    token = "$verdict-good" if is_ready else "$foreground" if server.state == "starting" else "bold $verdict-bad"
+    state = (server.state, token)
+    if server.restarts:
+        network += f"   started again {plural(server.restarts, 'time')}"
     yield Content.assemble((one_line(server.name), "$bright"), "   ", state, (f"{cost}{network}", "$foreground"))
     yield Content.styled(f"  {one_line(server.place)}", "$dim")
     if server.detail:

@@ -14,13 +14,16 @@ READY = McpServerChanged(
     name="time", state="ready", place="mcp-server-time", tools=["get_current_time", "convert_time"], tokens=412
 )
 GONE = McpServerChanged(name="gone", state="failed", place="no-such-server", detail="it could not be started")
+AGAIN = McpServerChanged(
+    name="docs", state="starting", detail="it ended with exit code 3; started again (2 of 3)", restarts=2
+)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
 async def test_the_dialog_shows_each_server_with_its_state_tools_and_cost(size: tuple[int, int]):
     stage = Stage()
     async with stage.app.run_test(size=size) as pilot:
-        stage.play(started(), READY, GONE)
+        stage.play(started(), READY, GONE, AGAIN)
         await stage.caught_up(pilot)
         await press(pilot, *"/mcp", "enter")
         await shows(pilot, "MCP servers")
@@ -30,6 +33,7 @@ async def test_the_dialog_shows_each_server_with_its_state_tools_and_cost(size: 
             "get_current_time, convert_time",
             "gone   failed",
             "it could not be started",
+            "docs   starting   started again 2 times",
         ):
             assert words in text, text
 
