@@ -111,7 +111,6 @@ if TYPE_CHECKING:
     from .settings.search.search_file import read_finder
     from .settings.search.search_recipes import SearchRequest, migration_concurrency, search_request, with_search_limits
     from .settings.settings import Setting, Settings, config_file, load_settings
-    from .settings.spec_files.command_lines import quoted_at
     from .settings.spec_files.goal_file import GoalRequest, read_goal
     from .settings.spec_files.parameters import given_values
     from .settings.spec_files.read_spec import read_spec

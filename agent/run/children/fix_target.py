@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...protocol import Target, UserError
-from ...settings.spec_files.command_lines import quoted_at
+from ...shell.value_places import Value, filled_line, is_ordinary
 from ...state.search.cited_line import cited_line, path_in
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("{file}", "{line}", "{key}", "{title}")
 """Fields of a finding that a check may contain. Their values are quoted for the shell."""
+_EXAMPLES = ("a.py", "1", "a", "any text;")
 _FIELD = re.compile("(" + "|".join(map(re.escape, FIELDS)) + ")")
 _TASK = """\
 Fix: {title}
@@ -41,21 +42,23 @@ def target_of(finding: Finding, until: Sequence[str], search: str, workspace: st
 
 
 def check_fields(until: Sequence[str]) -> None:
-    """Raise UserError for a field in a place of a check where quotes do not protect from its value."""
+    """Raise UserError for a field in a place of a check where its value could be run."""
     for command in until:
-        _filled(command, FIELDS)
+        _filled(command, _EXAMPLES)
 
 
 def _filled(command: str, values: tuple[str, ...]) -> str:
     """Return the check of one finding. Each field is filled once, so no value can contain another field.
 
-    Values come from a model. Raises UserError for a field in a place where quotes do not protect from its value.
+    Values come from a model. Raises UserError for a field in a place where its value could be run.
     """
-    by_field = dict(zip(FIELDS, values, strict=True))
-    whole = ""
-    for part in _FIELD.split(command):
-        try:
-            whole += quoted_at(by_field[part], whole) if part in by_field else part
-        except UserError as e:
-            raise UserError(f"--until {command!r}: {part} cannot be used there: {e}") from e
-    return whole
+    by_field = dict[str, str](zip(FIELDS, values, strict=True))
+    parts = [
+        Value(text, is_text=bool(text) and not is_ordinary(text)) if (text := by_field.get(part)) is not None else part
+        for part in _FIELD.split(command)
+    ]
+    try:
+        return filled_line(parts)
+    except UserError as e:
+        used = ", ".join(field for field in FIELDS if field in command)
+        raise UserError(f"--until {command!r}: {used} cannot be used there: {e}") from e

@@ -15,7 +15,7 @@ from ..spec_files.option_tables import refuse_server, shared_options
 from ..spec_files.problems import SpecProblem
 from ..spec_files.read_spec import SpecText
 from ..trusted_choices import FileTrust, choices_of
-from .search_recipes import EVERY_FILE, SearchRequest, migration_concurrency, require_address
+from .search_recipes import EVERY_FILE, SearchRequest, migration_concurrency, require_address, require_safe_check
 from .search_tables import MigrateTable, SpecFile, WorkerTable
 
 
@@ -87,6 +87,10 @@ def search_of(spec: SpecText, given: Mapping[str, str] | None, workspace: Path) 
 def _migration(finder: FinderSpec, table: MigrateTable, set_here: Mapping[str, int]) -> FinderSpec:
     if "sceptics" in set_here:
         raise SpecProblem("[refute] sceptics: a migration has no findings to judge, so leave it out", ("refute",))
+    try:
+        require_safe_check(table.check, "[migrate] check")
+    except UserError as error:
+        raise SpecProblem(str(error), ("migrate", "check")) from None
     trees = table.parallel or 1
     return structs.replace(
         finder,

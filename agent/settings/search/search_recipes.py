@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import FinderSpec, Lens, Recipe, Seed, UserError, part_with
+from ...shell.value_places import require_data_line
 from ..spec_files.toml_values import ParameterValue
 
 if TYPE_CHECKING:
@@ -103,17 +104,21 @@ def migrate_request(task: str | None, check: str | None, globs: Sequence[str]) -
     """Return a migration of the files that fail a check. Raises UserError."""
     if not (check and check.strip()):
         raise UserError("migrate needs a check: rundry find --recipe migrate --check 'CMD {file}' [GLOB...]")
-    _refuse_unquotable(check)
+    require_safe_check(check, "--check")
     wanted = list(globs) or [EVERY_FILE]
     finder = FinderSpec(recipe=Recipe.MIGRATE, check=check, globs=wanted, concurrency=1, sceptics=0)
     return SearchRequest(task=task or f"make every file pass `{check}`", finder=finder)
 
 
-def _refuse_unquotable(check: str) -> None:
-    """Raise UserError if the name of a file is behind a here-document or a backtick, where quotes do not hold it."""
+def require_safe_check(check: str, place: str) -> None:
+    """Raise UserError if a check could run the name of a file. `place`: where the check is written."""
     before = check.rpartition("{file}")[0]
     if found := next((sign for sign in ("<<", "`") if sign in before), None):
-        raise UserError(f"--check {check!r}: {{file}} is behind {found}, where it could be executed: move it in front")
+        raise UserError(f"{place} {check!r}: {{file}} is behind {found}, where it could be executed: move it in front")
+    try:
+        require_data_line(check if "{file}" in check else f"{check} {{file}}", "{file}")
+    except UserError as error:
+        raise UserError(f"{place} {check!r}: {{file}}: {error}") from None
 
 
 def migration_concurrency(trees: int) -> int:

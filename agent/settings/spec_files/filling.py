@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import msgspec
 
 from ...protocol import UserError
+from ...shell.value_places import Value, filled_line, is_ordinary, require_data_words
 from ..default_limits import did_you_mean
-from .command_lines import quoted_for, require_no_program
 from .parameters import read_values, sample_values, written
 from .problems import SpecProblem, place_of, problem_of
 from .spec_schema import Step, node_at, takes_text
@@ -23,10 +23,12 @@ from .toml_values import Table
 
 if TYPE_CHECKING:
     from .read_spec import SpecText
-    from .toml_values import ParameterValue
+    from .toml_values import ParameterTable, ParameterValue
 
 Tables = TypeVar("Tables", bound=Table)
 _PLACE = re.compile(r"\{(\{)?set:([^{}]*)\}")
+_FIELDS = re.compile(r"\{(?:file|line|key|title)\}")
+"""Fields that are filled in later, with other rules for quotes."""
 _KEPT = ("parameters", "kind", "description")
 """Keys at the top level in which nothing is filled in."""
 _COMMANDS = (("until",), ("confirm_with",), ("holdout",), ("setup",), ("migrate", "check"))
@@ -44,7 +46,7 @@ def fill(
     """
     declared = spec.parameters()
     values = sample_values(declared) if given is None else read_values(declared, given, workspace)
-    filling = _Filling(tables, values)
+    filling = _Filling(tables, declared, values)
     try:
         made = msgspec.convert(filling.whole(spec.raw), tables)
     except msgspec.ValidationError as error:
@@ -60,8 +62,10 @@ def fill(
 class _Filling:
     """Fills the values into one file."""
 
-    def __init__(self, tables: type[Table], values: Mapping[str, ParameterValue]) -> None:
-        self._tables, self._values = tables, values
+    def __init__(
+        self, tables: type[Table], declared: Mapping[str, ParameterTable], values: Mapping[str, ParameterValue]
+    ) -> None:
+        self._tables, self._declared, self._values = tables, declared, values
         self.used: set[str] = set()
         """Names of the parameters that stand in the file."""
 
@@ -86,18 +90,28 @@ class _Filling:
         whole = _PLACE.fullmatch(text)
         if whole is not None and not whole[1] and not takes_text(node_at(self._tables, path)):
             return self._value(whole[2], path)
-        is_command = _keys(path) in _COMMANDS
-        made, before, at = "", "", 0
+        parts: list[str | Value] = []
+        at = 0
         for found in _PLACE.finditer(text):
-            between = text[at : found.start()]
-            made, before, at = made + between, before + between, found.end()
-            if found[1]:
-                made, before = f"{made}{{set:{found[2]}}}", f"{before}{{set:{found[2]}}}"
-                continue
-            value = written(self._value(found[2], path))
-            made += self._quoted(found[2], value, before, path) if is_command else value
-            before += "x"  # a word without quotes, as the value is one
-        return made + text[at:]
+            parts.append(text[at : found.start()])
+            at = found.end()
+            parts.append(f"{{set:{found[2]}}}" if found[1] else self._named(found[2], path))
+        parts.append(text[at:])
+        if _keys(path) not in _COMMANDS:
+            return "".join(part.text if isinstance(part, Value) else part for part in parts)
+        names = ", ".join(dict.fromkeys(found[0] for found in _PLACE.finditer(text) if not found[1]))
+        try:
+            if found := next((one.text for one in parts if isinstance(one, Value) and _FIELDS.search(one.text)), None):
+                raise UserError(f"{found!r} contains a field such as {{file}}, which is filled in later: remove it")
+            return filled_line(parts)
+        except UserError as error:
+            raise SpecProblem(f"{place_of(path, self._tables)}: {names}: {error}", path) from None
+
+    def _named(self, name: str, path: Sequence[Step]) -> Value:
+        """Return the value of a parameter for a place in a text."""
+        value = written(self._value(name, path))
+        kind = self._declared[name].type
+        return Value(value, is_text=kind == "string" or (kind == "path" and not is_ordinary(value)))
 
     def _value(self, name: str, path: Sequence[Step]) -> ParameterValue:
         if name not in self._values:
@@ -107,21 +121,17 @@ class _Filling:
         self.used.add(name)
         return self._values[name]
 
-    def _quoted(self, name: str, value: str, before: str, path: Sequence[Step]) -> str:
-        try:
-            return quoted_for(value, before)
-        except UserError as error:
-            raise SpecProblem(f"{place_of(path, self._tables)}: {{set:{name}}}: {error}", path) from None
-
     def _check_arguments(self, words: Sequence[object], path: Sequence[Step]) -> None:
-        """Raise SpecProblem for a placeholder in the text of a program, such as the argument of `sh -c`."""
+        """Raise SpecProblem for a placeholder that the program of a list of arguments could run."""
         texts = [str(word) for word in words]
         for at, word in enumerate(texts):
             found = next((one for one in _PLACE.finditer(word) if not one[1]), None)
             if found is None:
                 continue
+            parts: list[list[str | Value]] = [[_PLACE.sub("x", text)] for text in texts]
+            parts[at] = [word[: found.start()], self._named(found[2], path), word[found.end() :]]
             try:
-                require_no_program(texts, at, found.start())
+                require_data_words(parts)
             except UserError as error:
                 place = place_of(path, self._tables)
                 raise SpecProblem(f"{place}: {{set:{found[2]}}}: {error}", (*path, at)) from None

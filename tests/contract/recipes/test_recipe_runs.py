@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -152,3 +153,52 @@ def test_a_goal_file_opens_the_screen_with_its_task(home: Home, recipes: Path, t
             screen.wait_for("Make the tests in tests pass.")
             screen.wait_for("2 failing")
     assert (spec_of(home).gate.mode, spec_of(home).attended) == ("edits", True)
+
+
+HOSTILE = [
+    "$(touch pwned)",
+    "; touch pwned",
+    "x\ntouch pwned\n",
+    "' ; touch pwned; '",
+    "-c touch pwned",
+    "--x=`touch y`",
+]
+CHECK = '#!/bin/sh\n[ $# = 2 ] && [ "$(printf %s. "$2")" = "$(cat "$1"; printf .)" ] && [ ! -e pwned ]\n'
+
+
+def test_hostile_values_reach_the_check_as_one_argument_each(home: Home, tmp_path: Path):
+    (tmp_path / "check").write_text(CHECK)
+    (tmp_path / "check").chmod(0o755)
+    lines, given = ["kind = 'goal'\ntask = 't'\n"], list[str]()
+    for number, value in enumerate(HOSTILE):
+        (tmp_path / f"v{number}").write_text(value)
+        lines.append(f"[parameters.v{number}]\ntype = 'string'\n")
+        given += ["--set", f"v{number}={value}"]
+    checks = [f"./check v{n} {{set:v{n}}} && sh -c './check v{n} \"$1\"' _ {{set:v{n}}}" for n in range(len(HOSTILE))]
+    (tmp_path / "g.toml").write_text(f"{lines[0]}until = {json.dumps(checks)}\n{''.join(lines[1:])}")
+    with ScriptedServer(rules=[]) as server:
+        argv = ["run", "g.toml", "--trust", *given, "--headless", "--model", "fake", "--api-base", server.base_url]
+        ran = home.run(*argv, "--json", cwd=tmp_path)
+    assert ran.outcome["reason"] == "done", ran
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["echo {set:v} | sh", "flock l -c {set:v}", "git -c {set:v} status", "test -v {set:v}", "gdb -ex {set:v}",
+     "sqlite3 x {set:v}"],
+)  # fmt: skip
+def test_a_recipe_that_would_run_a_value_is_refused_and_runs_nothing(home: Home, tmp_path: Path, line: str):
+    (tmp_path / "g.toml").write_text(f"kind='goal'\ntask='t'\nuntil=['{line}']\n[parameters.v]\ntype='string'\n")
+    argv = ["run", "g.toml", "--trust", "--set", "v=touch pwned", "--headless", "--model", "fake"]
+    ran = home.run(*argv, "--api-base", "http://127.0.0.1:9", cwd=tmp_path)
+    assert ran.exit_code == 2 and "until: {set:v}: " in ran.stderr and len(ran.stderr.splitlines()) == 1, ran
+    assert not (tmp_path / "pwned").exists() and not home.journals()
+
+
+@pytest.mark.parametrize("check", ['sh -c "test -s {file}"', "echo {file} | sh", "flock l -c {file}"])
+def test_a_migration_whose_check_would_run_the_name_of_a_file_is_refused(home: Home, tmp_path: Path, check: str):
+    (tmp_path / "$(touch pwned).txt").write_text("x\n")
+    argv = ["find", "--recipe", "migrate", "--check", check, "--headless", "--model", "fake", "*.txt"]
+    ran = home.run(*argv, "--api-base", "http://127.0.0.1:9", cwd=tmp_path)
+    assert ran.exit_code == 2 and "{file}" in ran.stderr and not (tmp_path / "pwned").exists(), ran
