@@ -76,6 +76,10 @@ class EditorSetup(Setup):
         return msgspec.structs.replace(super().spec(task), run_id=self.run_id, starts_children=False)
 
 
+class NoSuchSession(UserError):
+    """There is no stored run of this id: an editor may begin a new one."""
+
+
 def attach(folder: Path, session_id: str, cwd: str) -> EditorLink:
     """Return the view of a stored run of this folder. Its open proposals are planned again if it has no runner.
 
@@ -83,7 +87,7 @@ def attach(folder: Path, session_id: str, cwd: str) -> EditorLink:
     """
     path = folder / f"{session_id}.db"
     if not _ID.fullmatch(session_id) or not path.is_file():
-        raise UserError(f"there is no session {session_id[:80]!r}: session/list lists those that can be loaded")
+        raise NoSuchSession(f"there is no session {session_id[:80]!r}: session/list lists those that can be loaded")
     journal = Journal.open(path)
     spec = journal.spec
     journal.close()

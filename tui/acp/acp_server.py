@@ -31,14 +31,14 @@ from acp.schema import (
     SseMcpServer,
 )
 
-from rundry.agent import VERSION, GateMode, RundryError, RunnerProcess, candidates, list_runs
+from rundry.agent import VERSION, GateMode, JournalError, RundryError, RunnerProcess, candidates, list_runs
 
 from ..control.run_controller import RunController
 from ..start.new_run import Setup
 from ..start.run_folders import folder_of
 from ..text.show_text import one_line
 from .acp_options import modes_of
-from .acp_runs import EditorLink, EditorSetup, attach, listed
+from .acp_runs import EditorLink, EditorSetup, NoSuchSession, attach, listed
 from .acp_session import EditorSession
 from .prompt_text import Block, message_of
 
@@ -46,6 +46,8 @@ McpServers = list[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio]
 _MODELS = 40
 """Models that are offered at most."""
 _CLIENT = 40
+_REFUSED, _INTERNAL, _NOT_FOUND = -32602, -32603, -32002
+"""Codes for parameters that cannot be used, for a fault of the agent, and for a session that does not exist."""
 NO_MCP = "The MCP servers of the editor are not used: {}. To use them, add [mcp.servers.NAME] to rundry's config."
 
 
@@ -249,5 +251,8 @@ def _unused(servers: McpServers | None) -> list[str]:
 
 
 def _failed(error: RundryError) -> RequestError:
-    """Return an error of the person's input or of the run, as the editor shows it."""
-    return RequestError(-32603, one_line(str(error)))
+    """Return the error of a request that was refused, or of a journal that cannot be used, as the editor shows it."""
+    if isinstance(error, NoSuchSession):
+        return RequestError(_NOT_FOUND, one_line(str(error)))
+    code = _INTERNAL if isinstance(error, JournalError) else _REFUSED
+    return RequestError(code, one_line(str(error)))

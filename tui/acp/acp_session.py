@@ -28,6 +28,7 @@ from rundry.agent import (
     Charged,
     CommandRefused,
     GateModeChanged,
+    LoopKind,
     ModelSwitched,
     RundryError,
     RunResumed,
@@ -63,6 +64,14 @@ _OPTIONS = (GateModeChanged, ModelSwitched, RunStarted, RunResumed, CommandRefus
 """Events after which the editor may show another choice than the run has."""
 
 
+_OF_A_STORED_RUN = (
+    "limit", "model", "effort", "undo", "rewind", "resume", "spend", "handoff", "find", "until", "scope", "format",
+)  # fmt: skip
+"""Actions whose slash command works for a run without a runner."""
+_OF_A_CHAT = ("compact", "clear", "gate", "queue", "deny")
+"""Actions for which a chat without a runner gets one first. The others are about work that runs."""
+
+
 class EditorSession:
     """Follows one run for an editor. Closing it leaves the run as closing the screen does."""
 
@@ -82,6 +91,8 @@ class EditorSession:
         self._turn: Turn | None = None
         self._owed = ""
         """The answer to a question that the next runner asks again."""
+        self._owed_command = ""
+        """A slash command for the next runner."""
         self._looked = asyncio.Event()
         self._announced: tuple[str, ...] = ()
         """The choices that the editor shows."""
@@ -113,7 +124,7 @@ class EditorSession:
             if (filled := self._slash.filled(prompt.text)) is not None:
                 prompt.text, prompt.typed = filled
             else:
-                turn.is_command = self._slash.took(prompt.text)
+                turn.is_command = self._owes_command(prompt.text, turn) or self._slash.took(prompt.text)
             if not turn.is_command:
                 self._narration.typed.append(prompt.text)
                 self.permissions.ask_again()
@@ -131,6 +142,26 @@ class EditorSession:
             controller.resume(wanted)
         else:
             send(controller, prompt, wanted)
+
+    def _owes_command(self, text: str, turn: Turn) -> bool:
+        """Start the runner of a chat for a command that needs one. Return whether it did. Raises RundryError."""
+        if not self.controller.status.is_orphaned or (name := self._slash.named(text)) is None:
+            return False
+        if name in _OF_A_STORED_RUN or name not in COMMANDS:
+            return False
+        if name not in _OF_A_CHAT or self.controller.state.loop is not LoopKind.CHAT:
+            raise RundryError(f"{text.split()[0]}: nothing runs in this session: send a message to continue it")
+        self._owed_command, turn.owes = text, True
+        self.controller.resume(self.choices.take_wanted())
+        return True
+
+    def _give_owed_command(self) -> None:
+        turn = self._turn
+        if not self._owed_command or turn is None or self._rest.seq <= turn.since:
+            return
+        text, self._owed_command = self._owed_command, ""
+        turn.owes, turn.since = False, self.controller.state.last_seq
+        self._slash.took(text)
 
     def _answer_owed(self) -> None:
         question = self.controller.state.question
@@ -239,6 +270,7 @@ class EditorSession:
         try:
             self.controller.catch_up()
             self._answer_owed()
+            self._give_owed_command()
         except RundryError as error:
             if self._turn is not None:
                 self._turn.fail(str(error))
@@ -309,6 +341,14 @@ class _Slash:
         if action.name not in COMMANDS:
             raise RundryError(f"{line.split()[0]}: this command needs the screen; open it with `rundry watch`")
         return self._commands.took(line)
+
+    def named(self, text: str) -> str | None:
+        """Return the name of the action of a slash command, or None for other texts."""
+        line = text.strip()
+        if self.answer is not None or not line.startswith("/") or "\n" in line:
+            return None
+        action, _ = parse_slash(line)
+        return None if action is None else action.name
 
     def filled(self, text: str) -> tuple[str, str] | None:
         """Return the message of `/skill NAME` or of a command of the user, and the part that was typed; else None.

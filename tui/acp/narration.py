@@ -95,16 +95,20 @@ class Narration:
         self._answer: list[str] = []
         """The pieces of the newest answer of the model."""
         self._is_answered = False
+        self._has_text = False
+        """The newest part of the agent's message is text of the model."""
 
     def of(self, stamped: Stamped) -> Iterator[Update]:
         """Yield the updates for the next event."""
         match stamped.event:
             case TextArrived(text=text):
+                yield from _ended(self._thought, thought)
                 if self._is_answered:
                     self._answer.clear()
+                    if self._has_text:
+                        yield message("\n\n")
                 self._answer.append(text)
-                self._is_answered = False
-                yield from _ended(self._thought, thought)
+                self._is_answered, self._has_text = False, True
                 yield from _pieces(self._text, text, message)
             case ReasoningArrived(text=text):
                 yield from _ended(self._text, message)
@@ -116,6 +120,8 @@ class Narration:
                 if (updates := list(self._others(event, stamped.seq))) != []:
                     yield from self.flush()
                     yield from updates
+                if isinstance(event, RunStarted | Said) or any(isinstance(one, AgentMessageChunk) for one in updates):
+                    self._has_text = False
 
     def flush(self) -> Iterator[Update]:
         """Yield what was held back of a streamed text."""

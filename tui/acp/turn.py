@@ -77,6 +77,8 @@ class Turn:
     is_command: bool = False
     """It was a slash command, which may start nothing."""
     is_cancelled: bool = False
+    owes: bool = False
+    """A command waits for the runner that was started for it."""
     ended: asyncio.Future[StopReason] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     _rests_since: float = 0.0
     _interrupts: int = 0
@@ -106,6 +108,8 @@ class Turn:
     def _is_settled(self, *, gave_up: bool) -> bool:
         controller = self.controller
         state, link = controller.state, controller.link
+        if self.owes and not self.is_cancelled:
+            return False
         if not controller.begun:
             return self.is_command or self.is_cancelled
         if any(number not in state.taken and number not in state.refused for number in self.sent):

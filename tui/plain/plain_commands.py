@@ -49,6 +49,7 @@ class Commands:
             "help": lambda _: self._lines("help"),
             "rewind": self.rewind,
             "compact": self._compact,
+            "clear": lambda argument: self._put("clear", argument),
             "find": self._find,
             "wheel": lambda note: take_or_return_control(controller, note),
             "finish": lambda answer: finish_in_control(controller, prompt, answer),
@@ -182,10 +183,13 @@ class Commands:
         if point.text is not None and not self._controller.is_the_task(point.text):
             self._console.tell(f"Your message was: {one_line(point.text)}")
 
+    def _put(self, name: str, argument: str) -> None:
+        self._controller.put(typed_command(name, argument))
+
     def _compact(self, argument: str) -> None:
         """Request a summary, undo it, or print what the model reads now."""
         if argument != "show":
-            self._controller.put(typed_command("compact", argument))
+            self._put("compact", argument)
             return
         for message in self._controller.reader.sent_messages():
             first, *more = show(message.text).split("\n")

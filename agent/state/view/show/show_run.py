@@ -238,7 +238,9 @@ def _show_waiting(state: ViewState, stamped: Stamped, event: Paused | Unpaused |
             state.paused = True
             note(state, stamped, "paused" + (f": {event.why}" if event.why else ""), right=_unless_person(event.by))
         case Unpaused():
-            state.paused, state.waiting = False, ""
+            state.paused = False
+            if state.waiting != "message":  # a chat at rest still waits for its next message
+                state.waiting = ""
             note(state, stamped, "continues", right=_unless_person(event.by))
         case Waiting():
             state.waiting, state.activity = event.why, ""
