@@ -144,7 +144,7 @@ def _require_data(marked: str, values: Sequence[Value], *, needs_words: bool = T
 
 
 def _require_outside_of_commands(before: str, value: Value) -> None:
-    """Raise UserError unless a value that is no argument is that of a variable or a `[ ]` test, or a file to read."""
+    """Raise UserError unless a value that is not an argument belongs to a variable, a `[ ]` test or `<`."""
     if not value.is_text and before.rstrip().endswith("<"):
         return
     words = [word for word in _Words().read(before) if word not in _KEYWORDS] or [before]

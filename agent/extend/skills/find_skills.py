@@ -12,14 +12,18 @@ import msgspec
 
 from ...protocol import ConfigError, Origin, Skill
 from ...protocol.text.counts import plural
+from ...protocol.text.shorten_text import line_cut
 from ...settings.trust import Trust
 from ...settings.user_folders import user_folder
 from .folder_content import SKILL_FILE, BadSkill, read_skill_folder
 from .front_matter import BadFrontMatter, one_line_value, split_front_matter
 
+USER_PLACE = ".claude/skills"
+"""Skills of the user that other programs read, too: a folder below the home folder."""
 PROJECT_PLACES = (".rundry/skills", ".agents/skills", ".claude/skills")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1_024
+_LONGEST_NAME, _SHOWN_DESCRIPTION, _LONGEST_DESCRIPTION = 64, 1_024, 4_096
+"""The specification has 1,024 characters for a description. Published skills have more; the model gets so many."""
 _MOST = 200
 """Skills of one place. Further ones are left out."""
 _LONGEST_NOTE = 200
@@ -134,9 +138,19 @@ def _folders(root: Path, env: Mapping[str, str]) -> Iterator[tuple[Origin, str, 
     """Yield the origin, the name for the user, and the path of each folder that has a `SKILL.md`."""
     for folder in _inside(user_folder("config", env) / "skills"):
         yield "user", str(folder), folder
+    if (place := shared_place(env, USER_PLACE, root)) is not None:
+        for folder in _inside(place):
+            yield "user", str(folder), folder
     for place in PROJECT_PLACES:
         for folder in _inside(root / place):
             yield "project", f"{place}/{folder.name}", folder
+
+
+def shared_place(env: Mapping[str, str], place: str, root: Path) -> Path | None:
+    """Return a folder below the user's home folder, or None if it is part of the workspace, where a model can write."""
+    home = env.get("HOME", "")
+    found = Path(home) / place
+    return None if not home or found.resolve().is_relative_to(root) else found
 
 
 def _inside(place: Path) -> list[Path]:
@@ -161,6 +175,7 @@ def _read(origin: Origin, place: str, folder: Path, root: Path) -> FoundSkill:
         if name != folder.name:
             return _unusable(skill, f"its name {name!r} is not the name of its folder")
         description = one_line_value("description", fields.get("description", ""), _LONGEST_DESCRIPTION)
+        description = line_cut(description, _SHOWN_DESCRIPTION)
     except (BadSkill, BadFrontMatter) as error:
         return _unusable(skill, str(error))
     made = msgspec.structs.replace(skill, description=description, digest=digest)

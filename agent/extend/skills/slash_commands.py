@@ -9,17 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...protocol import Origin, UserError
+from ...protocol.text.shorten_text import line_cut
 from ...settings.trust import Trust
 from ...settings.user_folders import user_folder
+from .find_skills import shared_place
 from .folder_content import BadSkill, read_text, text_digest
 from .front_matter import BadFrontMatter, one_line_value, split_front_matter
 
-PROJECT_COMMANDS = ".rundry/commands"
+PROJECT_COMMANDS = (".rundry/commands", ".claude/commands")
+USER_COMMANDS = ".claude/commands"
+"""Commands of the user that other programs read, too: a folder below the home folder."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _MOST = 200
-_LONGEST_DESCRIPTION, _LONGEST_HINT = 200, 80
+_SHOWN_DESCRIPTION, _LONGEST_DESCRIPTION, _LONGEST_HINT = 200, 4_096, 80
 _PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
-_SHOWN_DESCRIPTION = 80
+_FIRST_LINE = 80
 """Characters of the first line, which describes a command without a description."""
 
 
@@ -102,8 +106,12 @@ def find_commands(
 def _files(root: Path, env: Mapping[str, str]) -> Iterator[tuple[Origin, str, Path]]:
     for path in _markdown(user_folder("config", env) / "commands"):
         yield "user", str(path), path
-    for path in _markdown(root / PROJECT_COMMANDS):
-        yield "project", f"{PROJECT_COMMANDS}/{path.name}", path
+    if (place := shared_place(env, USER_COMMANDS, root)) is not None:
+        for path in _markdown(place):
+            yield "user", str(path), path
+    for place in PROJECT_COMMANDS:
+        for path in _markdown(root / place):
+            yield "project", f"{place}/{path.name}", path
 
 
 def _markdown(folder: Path) -> list[Path]:
@@ -126,8 +134,8 @@ def _read(origin: Origin, place: str, path: Path, root: Path, built_in: Collecti
         fields, body = split_front_matter(text)
         if not body.strip():
             return _unusable(name, origin, place, "it has no text")
-        about = fields.get("description", "") or body.strip().partition("\n")[0].lstrip("# ")[:_SHOWN_DESCRIPTION]
-        description = one_line_value("description", about, _LONGEST_DESCRIPTION)
+        about = fields.get("description", "") or body.strip().partition("\n")[0].lstrip("# ")[:_FIRST_LINE]
+        description = line_cut(one_line_value("description", about, _LONGEST_DESCRIPTION), _SHOWN_DESCRIPTION)
         hint = fields.get("argument-hint", "")
         hint = one_line_value("argument-hint", hint, _LONGEST_HINT) if hint else ""
     except (BadSkill, BadFrontMatter) as error:

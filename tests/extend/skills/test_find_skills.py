@@ -130,3 +130,28 @@ def test_of_many_skills_two_hundred_of_a_place_are_read(workspace: Path, env: di
     for number in range(220):
         make_skill(workspace / ".rundry/skills", f"s{number:03}")
     assert len(find_skills(workspace, env)) == 200
+
+
+def test_skills_for_other_programs_in_the_home_folder_are_the_users(
+    workspace: Path, env: dict[str, str], tmp_path: Path
+) -> None:
+    env["HOME"] = str(tmp_path / "home")
+    make_skill(tmp_path / "home/.claude/skills", "shared")
+    make_skill(workspace / ".claude/skills", "shared")
+    mine, theirs = find_skills(workspace, env)
+    assert (mine.skill.origin, mine.is_usable) == ("user", True)
+    assert theirs.problem == f"{tmp_path}/home/.claude/skills/shared has the same name and is used"
+
+
+def test_a_home_folder_that_is_the_workspace_gives_no_trusted_skills(env: dict[str, str], tmp_path: Path) -> None:
+    env["HOME"] = str(tmp_path)
+    make_skill(tmp_path / ".claude/skills", "shared")
+    (one,) = find_skills(tmp_path, env)
+    assert (one.skill.origin, one.trusted) == ("project", False)
+
+
+def test_a_description_that_is_longer_than_the_specification_is_shortened(workspace: Path, env: dict[str, str]) -> None:
+    text = "word " * 214 + "x"  # 1,071 characters, as the skill claude-api of anthropics/skills has
+    make_skill(workspace / ".claude/skills", "long", f"---\nname: long\ndescription: {text}\n---\nSteps.\n")
+    (one,) = find_skills(workspace, env, trust=True)
+    assert one.is_usable and len(one.skill.description) <= 1_024 and one.skill.description.startswith("word word")

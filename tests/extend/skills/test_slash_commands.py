@@ -87,3 +87,21 @@ def test_an_open_quote_is_a_mistake_only_where_words_count() -> None:
     with pytest.raises(UserError, match="quote is not closed"):
         filled("$1", "it's")
     assert filled("$ARGUMENTS", "it's") == "it's"
+
+
+def test_commands_for_other_programs_are_read_and_the_projects_only_if_trusted(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    root, home = tmp_path / "root", tmp_path / "home"
+    root.mkdir()
+    env["HOME"] = str(home)
+    command(home / ".claude/commands", "review", "mine")
+    command(root / ".rundry/commands", "review", "theirs")
+    command(
+        root / ".claude/commands", "fix", "---\ndescription: " + "d" * 300 + "\nargument-hint: [file]\n---\nFix $1.\n"
+    )
+    mine, theirs, fix = find_commands(root, env, BUILT_IN)
+    assert (mine.origin, mine.is_usable, mine.text) == ("user", True, "mine")
+    assert theirs.problem == f"{home}/.claude/commands/review.md has the same name and is used"
+    assert (fix.origin, fix.trusted, fix.problem, len(fix.description)) == ("project", False, "", 200)
+    assert find_commands(root, env, BUILT_IN, trust=True)[2].fill("a.py") == "Fix a.py."

@@ -237,8 +237,7 @@ def test_a_text_is_refused_where_a_program_could_run_it(line: str):
 
 @pytest.mark.parametrize("text", ["x", "$(touch x)", "; x", "a\nb", "' x \\"])
 def test_a_text_is_filled_in_where_it_is_data(text: str):
-    for line in HAS_A_TEXT:
-        filled(line, Value(text))
+    assert [line for line in HAS_A_TEXT if "rundryvalue" in filled(line, Value(text))] == []
 
 
 def test_the_name_of_a_file_can_be_an_argument_of_any_program_but_not_its_text():
