@@ -23,7 +23,7 @@ USER_PLACE = ".claude/skills"
 PROJECT_PLACES = (".rundry/skills", ".agents/skills", ".claude/skills")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_NAME, _SHOWN_DESCRIPTION, _LONGEST_DESCRIPTION = 64, 1_024, 4_096
-"""The specification has 1,024 characters for a description. Published skills have more; the model gets so many."""
+"""The specification has 1,024 characters for a description. Published skills have more, which is cut for the model."""
 _MOST = 200
 """Skills of one place. Further ones are left out."""
 _LONGEST_NOTE = 200
