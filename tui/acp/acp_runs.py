@@ -40,8 +40,16 @@ _ID = re.compile(r"[0-9a-z][0-9a-z-]{0,80}")
 class EditorLink(Session):
     """A view that knows whether the runner has answered all its commands."""
 
-    def __init__(self, journal: Journal | None, name: str, runner: RunnerProcess | None = None) -> None:
-        super().__init__(journal, name, runner)
+    def __init__(
+        self,
+        journal: Journal | None,
+        name: str,
+        runner: RunnerProcess | None = None,
+        *,
+        attends: bool = True,
+        lingers: bool = True,
+    ) -> None:
+        super().__init__(journal, name, runner, attends=attends, lingers=lingers)
         self.sent: set[int] = set()
         """Ids of the commands that this view sent."""
 
