@@ -5,6 +5,7 @@
     cd tests && python -m bench layers judge --page ../docs/performance.md   # only these, and their tables of the page
     cd tests && python -m bench growth --steps 20000   # the memory of a run of that length: about twenty minutes
     cd tests && python -m bench repair --help          # harnesses that repair programs with a real model: hours
+    cd tests && python -m bench review            # reviews of real diffs with planted defects, if RUNDRY_REVIEWS is set
 
 Exit code 1 where a limit is passed. Numbers of different runs do not compare: machines differ, and so does one machine
 from minute to minute.
@@ -38,6 +39,7 @@ from . import (
     stream,
 )
 from .repair import compare
+from .review.measure import main as measure_reviews
 from .runs import attach, growth, large, long_chat, many_runs, migrating, step_cost
 from .table import Row, compile_all, page, print_table
 
@@ -70,6 +72,8 @@ ABOUT = {"judge": judge_bench.ABOUT, "layers": layers_bench.ABOUT, "rivals": riv
 def main() -> int:
     if sys.argv[1:2] == ["repair"]:
         return compare.main(sys.argv[2:])
+    if sys.argv[1:2] == ["review"]:
+        return measure_reviews(sys.argv[2:])
     parser = argparse.ArgumentParser(description="Measures rundry.")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHES)}; none: all")
     parser.add_argument("--steps", metavar="N", type=int, default=growth.STEPS, help="length of the run of growth")

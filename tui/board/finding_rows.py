@@ -48,7 +48,7 @@ def tally(data: BoardData, *, has_words: bool) -> Row:
 def finding_row(data: BoardData, finding: Finding, width: int) -> Row:
     """Return `✓ 3/3  raw string in orders.search      src/orders.py:88     taint    confirmed by 3 of 3`."""
     palette, width = data.palette, min(width, _WIDEST)
-    is_past = finding.verdict == "refuted"
+    is_past = finding.verdict == "refuted" or finding.relation == "outside"
     lens: Row = []
     if width >= _WIDE:
         source: Row = [] if finding.is_dead_link else foreign(finding.source, palette.dim, palette)

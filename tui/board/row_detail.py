@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from rundry.agent import plural
+from rundry.agent import plural, relation_words
 
 from ..lines.draw_runs import fold
 from ..text.show_text import one_line, show
@@ -46,6 +46,8 @@ def finding_detail(data: BoardData, finding: Finding, width: int) -> list[Row]:
             other.title if other else finding.may_repeat,
             width,
         )
+    if finding.relation:
+        rows += _named(data, "place", relation_words(finding.relation), width)
     for same in same_as(data.facts, finding.key):
         rows += _named(data, "merged", same.title, width)
     source = f"{finding.source}, pass {finding.pass_number}" if data.by_lenses else finding.source

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rundry.agent import relation_words
+
 from ..lines.draw_runs import fold, width_of
 from ..text.show_text import show
 from .cited_lines import Excerpt, excerpt
@@ -56,7 +58,8 @@ def excerpt_rows(data: BoardData, found: Excerpt, width: int, height: int) -> li
 def _head(data: BoardData, finding: Finding, found: Excerpt | str, width: int) -> Row:
     """Return a rule with the place, and with what changed since the finding was reported."""
     palette = data.palette
-    note = found.note if isinstance(found, Excerpt) else ""
+    outside = relation_words(finding.relation) if finding.relation == "outside" else ""
+    note = (found.note if isinstance(found, Excerpt) else "") or outside
     evidence = " ".join(finding.evidence.split())
     name = "linked from " if finding.is_dead_link and evidence else ""
     start: Row = [

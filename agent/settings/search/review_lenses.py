@@ -46,7 +46,7 @@ def review_request(what: str, own: SearchRequest | None, reviewers: int | None) 
 
     Raises UserError for a file that has no lenses, and for a number of reviewers that is out of range.
     """
-    task = f"defects that {what} introduce"
+    task = f"Review {what}: which defects do they introduce?"
     if own is None:
         lenses = list(REVIEW_LENSES) if reviewers is None else _equal(reviewers)
         return SearchRequest(task=task, finder=FinderSpec(recipe=Recipe.REVIEW, lenses=lenses))
@@ -68,7 +68,7 @@ def review_request(what: str, own: SearchRequest | None, reviewers: int | None) 
         hosts=given.hosts,
     )
     return SearchRequest(
-        task=f"{task}. {own.task}",
+        task=f"{task} {own.task}",
         finder=finder,
         options=own.options,
         limits=own.limits,
