@@ -59,6 +59,7 @@ def test_a_repair_is_one_proposal_at_the_gate_of_the_review_and_y_applies_it(hom
     argv = ("--fix", "--until", "python3 -m py_compile till.py", "--tokens", "3M")
     with Repairing({}, fixes=repairs) as server, home.screen(*options(server, *argv), cwd=folder) as terminal:
         terminal.wait_for("▌ y approve")
+        terminal.wait_for("run 2  the index is one too large")
         assert (folder / "till.py").read_text() == AFTER, "nothing is applied without a decision"
         terminal.press("y")
         terminal.wait_for(lambda _: (folder / "till.py").read_text() == BEFORE)

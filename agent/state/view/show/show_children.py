@@ -93,14 +93,15 @@ def _phase(state: ViewState, event: _Event) -> str:
 
 
 def _which(state: ViewState, number: int) -> str:
-    """Return `run 2 of 3`; or `search 2`, `pass 2`, `child 2` in a run that has no last one."""
+    """Return `run 2 of 3`; or `run 2`, `search 2`, `pass 2`, `child 2` in a run that has no last one."""
     return _name(state, number) + (f" of {state.child_count}" if state.child_count else "")
 
 
 def _name(state: ViewState, number: int) -> str:
     if state.loop is LoopKind.CHAT:
         return f"child {number}"
-    kind = "run" if state.child_count else "search" if state.improve is None else "pass"
+    is_mixed = state.loop is LoopKind.REVIEW  # searches and repairs in turn
+    kind = "run" if state.child_count or is_mixed else "search" if state.improve is None else "pass"
     return f"{kind} {number}"
 
 
