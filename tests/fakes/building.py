@@ -25,7 +25,7 @@ def build(folder: Path, target: str, *, source: Path = REPOSITORY, env: Mapping[
 
 def bare_hatchling(folder: Path) -> list[str]:
     """Return the command that builds with hatchling and what it needs, and no other package."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name in ("hatchling", "packaging", "pathspec", "pluggy", "trove_classifiers"):
         found = importlib.util.find_spec(name)
         assert found is not None and found.origin is not None

@@ -40,8 +40,25 @@ if TYPE_CHECKING:
     from ..start.new_run import Setup
 
 
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    del param
+    if value and not ctx.resilient_parsing:
+        from .version_line import version_line
+
+        click.echo(version_line())
+        ctx.exit()
+
+
 @click.group(cls=Usage, help=ABOUT, context_settings={"max_content_width": 110, "help_option_names": ["-h", "--help"]})
-@click.version_option(None, "-V", "--version", package_name="rundry")
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """Group all commands."""
 

@@ -56,7 +56,7 @@ def test_help_and_version_need_no_model(home: Home, project: Path):
         assert option in shown.stdout
     for default in ("40", "200,000", "0.50", "10"):
         assert default in shown.stdout
-    assert home.run("--version", cwd=project).stdout.strip().endswith("0.1.0")
+    assert home.run("--version", cwd=project).stdout.startswith("rundry, version 0.1.0 (commit ")
 
 
 def test_help_says_how_a_run_ends_what_it_may_cost_and_where_it_is_kept(home: Home, project: Path):
