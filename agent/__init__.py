@@ -146,7 +146,7 @@ if TYPE_CHECKING:
     from .state.reports.run_tree import as_tree, is_left_to_parent
     from .state.reports.sent_messages import SentMessage, sent_messages
     from .state.reports.void_runs import as_of_now, newest_as_of_now
-    from .state.reports.waiting_runs import PendingProposal, SuspectResult, pending, suspect_result
+    from .state.reports.waiting_runs import Pending, PendingProposal, SuspectResult, pending, suspect_result
     from .state.search.cited_line import CitedLine, cited_line, is_address, path_in
     from .state.search.cited_place import line_of_place
     from .state.search.finder_facts import FinderFacts, pool_size

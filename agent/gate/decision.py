@@ -11,7 +11,7 @@ import msgspec
 
 from ..host.file_errors import WriteFailed
 from ..layers.layer_effects import IN_MEMORY
-from ..protocol import GIT_HELD, PERSON, Decide, is_client
+from ..protocol import GIT_HELD, PERSON, Decide, is_client, is_device
 from ..protocol.text.counts import first_names, plural
 from ..protocol.text.hunks import Split, apply_hunks
 from ..protocol.text.plan_text import plan_text, read_plan
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .effects_draft import EntryDraft
     from .rules import RuleOffer
 
+ON_THIS_MACHINE = "this asks in every mode, so it is approved at the machine of the run"
+"""Why a paired device cannot approve a proposal."""
 _LONGEST_NOTE = 4_000
 _TOO_LONG = f"the text would be longer than {IN_MEMORY:,} bytes: accept the file or skip it"
 _NOTHING_ACCEPTED = "nothing is accepted: reject the proposal instead"
@@ -35,17 +37,26 @@ _WHOLE = EntryRuling()
 _NO_RULE = "no rule could allow this proposal in future"
 
 
-def refused_to_client(command: Decide, *, needs_person: bool) -> str | None:
-    """Return why this client cannot make this decision, or None. A person can make every decision.
+def refused_elsewhere(command: Decide, draft: Draft, *, danger: bool) -> str | None:
+    """Return why a client, or a person on a paired device, cannot make this decision, or None.
 
-    `needs_person`: the proposal concerns something guarded or protected, or asks for more than the sandbox allows.
+    A person at this machine can make every decision. `danger`: the proposal concerns something guarded or protected,
+    or asks for more than the sandbox allows.
     """
-    if not is_client(command.by) or command.verdict == "reject":
+    is_of_client = is_client(command.by)
+    if not (is_of_client or is_device(command.channel)) or command.verdict == "reject":
         return None
     adds_rules = command.always or command.session or command.prefix
     is_plain = command.verdict == "approve" and command.text is None and not adds_rules
-    if not is_plain or command.hunks is not None or command.cuts or command.entries:
+    is_whole = is_plain and command.hunks is None and not command.cuts and not command.entries
+    if not is_of_client:
+        if not is_whole:
+            return f"{command.channel} can only approve or reject a whole proposal: the screen can do more"
+        return f"{ON_THIS_MACHINE}, not on {command.channel}" if danger else None
+    if not is_whole:
         return f"{command.by} can only approve or reject a whole proposal: a person can do more"
+    # a client is not shown the contents of effects, and the check of a plan comes from a person
+    needs_person = danger or isinstance(draft, (EffectsDraft, PlanDraft))
     return f"only a person can approve this, not {command.by}" if needs_person else None
 
 

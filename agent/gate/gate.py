@@ -15,8 +15,8 @@ from ..host.real_paths import real_path
 from ..host.watch_files import watch_files
 from ..protocol import Clock, Decide, GateMode, Rule, RuleAdded, Waiting
 from ..state.common.person_requests import next_proposal_id
-from .decision import added_rules, refused_to_client, rule_on_decision
-from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, PlanDraft, digest_of_draft
+from .decision import added_rules, refused_elsewhere, rule_on_decision
+from .draft import CommandDraft, Draft, FileDraft, digest_of_draft
 from .policy import Verdict, is_named
 from .proposal_events import SINGLE_FILE, Place, decided, in_conflict, opened, rebased
 from .rebase import Conflict, conflict_digest, holds_already, rebase_draft
@@ -204,10 +204,8 @@ class Gate:
             return f"the file changed on disk, which decided the proposal: {waiting.ruling.result().reason}"
         if command.digest != waiting.digest:
             return PROPOSAL_CHANGED
-        needs_person = waiting.verdict.danger or self._judge(waiting.draft).danger
-        # a client is not shown the contents of effects, and the check of a plan comes from a person
-        needs_person = needs_person or isinstance(waiting.draft, (EffectsDraft, PlanDraft))
-        if refused := refused_to_client(command, needs_person=needs_person):
+        danger = waiting.verdict.danger or self._judge(waiting.draft).danger
+        if refused := refused_elsewhere(command, waiting.draft, danger=danger):
             return refused
         ruling = self._rule(command, waiting)
         if isinstance(ruling, str):

@@ -205,6 +205,7 @@ from .events.passes import (
 from .events.person import (
     BY_DIGEST as BY_DIGEST,
     CLIENT as CLIENT,
+    DEVICE as DEVICE,
     PERSON as PERSON,
     PROGRAM as PROGRAM,
     CommandRefused as CommandRefused,
@@ -227,6 +228,7 @@ from .events.person import (
     Undone as Undone,
     Unqueued as Unqueued,
     is_client as is_client,
+    is_device as is_device,
 )
 from .events.run import (
     BudgetChanged as BudgetChanged,

@@ -83,7 +83,8 @@ class Decide(_Command, frozen=True, kw_only=True):
     prefix: bool = False
     """With `always` or `session`: the rules in `prefixes` of the proposal, instead of those in `rules`."""
     channel: str = ""
-    """The program through which it was decided, such as `acp:zed`. Empty means a view of rundry or its command line."""
+    """The program through which it was decided, such as `acp:zed` or `device:phone`. Empty means a view of rundry or
+    its command line."""
 
 
 class Answer(_Command, frozen=True, kw_only=True):

@@ -28,6 +28,9 @@ _WHERE = (
 )
 
 
+_FOLDERS = ("cwd", "runs_dir")
+_SERVED = ("bind", "port", "cert", "key", "accept_self_signed", "for_")
+"""Options of `approve --serve`."""
 _MOST_LEFT = 12
 """Number of files that a fork lists as left unchanged."""
 _TRUST = click.option("--trust", is_flag=True, help="Trust a journal that is not in your folder of journals.")
@@ -197,6 +200,13 @@ def _deciding(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(short_help="Approve a proposal that waits, then resume its run.")
 @_deciding
 @click.option("--hunks", metavar="1,3", help="Accept only these hunks.")
+@click.option("--serve", is_flag=True, help="Let one paired device of the local network decide, in its browser.")
+@click.option("--bind", metavar="ADDRESS", help="With --serve: an address or name of this machine.")
+@click.option("--port", type=WholeNumber(0, 65535), metavar="N", help="With --serve: the port; default: a free one.")
+@click.option("--cert", metavar="FILE", help="With --serve: your certificate, with its chain.")
+@click.option("--key", metavar="FILE", help="With --serve: its key.")
+@click.option("--accept-self-signed", is_flag=True, help="With --serve: let the device approve; compare fingerprints.")
+@click.option("--for", "for_", metavar="TIME", help="With --serve: how long; default: 2h.")
 @click.pass_obj
 def approve(resume: ResumeDecided, run_: str | None, hunks: str | None, output: Output | None, **flags: object) -> None:
     """Apply exactly the proposal of RUN that --digest names, then resume the run. `rundry handoffs` lists proposals.
@@ -204,7 +214,40 @@ def approve(resume: ResumeDecided, run_: str | None, hunks: str | None, output: 
     If its file changed, the proposal is rebased or in conflict: nothing is applied, and it needs a new decision.
     The digest of a suspect check accepts its result. Exit code 75: the decision was not recorded; try later.
     """
+    served = {name: flags.pop(name) for name in _SERVED}
+    if flags.pop("serve"):
+        others = {"RUN": run_, "--hunks": hunks, "--json, --headless or --print": output, **_named(flags)}
+        guarded(lambda: _serve(flags, others, served))
+    for name, value in _named(served).items():
+        if value not in (None, False):
+            raise click.UsageError(f"{name} works only with --serve: add it, or leave this option out")
     _decide("approve", run_, hunks, flags, output, resume)
+
+
+def _named(flags: Mapping[str, object]) -> dict[str, object]:
+    """Return options by the name that the user types, without those that say where runs are."""
+    return {f"--{name.strip('_').replace('_', '-')}": each for name, each in flags.items() if name not in _FOLDERS}
+
+
+def _serve(flags: Mapping[str, object], others: Mapping[str, object], served: Mapping[str, object]) -> int:
+    """Serve what waits. `others`: options that decide on one proposal. Return the exit code. Raises RundryError."""
+    from rundry.agent import UserError
+
+    from ..web.device_command import Options, read_seconds, serve_device
+
+    for name, value in others.items():
+        if value not in (None, False, ()):
+            raise UserError(f"{name} does not go with --serve, where the device decides: leave it out")
+    text = {name: None if value is None else str(value) for name, value in served.items()}
+    options = Options(
+        bind=text["bind"],
+        port=int(text["port"] or 0),
+        cert=text["cert"],
+        key=text["key"],
+        accept_self_signed=bool(served["accept_self_signed"]),
+        seconds=read_seconds(text["for_"] or "2h"),
+    )
+    return serve_device(flags, options)
 
 
 @click.command(short_help="Reject a proposal that waits, then resume its run.")

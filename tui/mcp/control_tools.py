@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 
 from rundry.agent import (
     Answer,
-    Command,
     Decide,
     Journal,
     Pause,
@@ -26,23 +25,21 @@ from rundry.agent import (
 )
 
 from ..control.asked_proposal import what_of
+from ..control.own_runs import OwnRuns
 from ..control.picked_answer import picked_option
-from ..control.waiting import NoAnswer, awaiting, until_answered, until_recorded
+from ..control.remote_decisions import resume_with_decision, send_command
 from ..text.show_text import one_line
 from .allowed_runs import Allowed
 from .mcp_access import open_run, require_control
 from .mcp_arguments import Approve, PauseRun, Reject, ResumeRun, SendMessage, StopRun
 from .mcp_results import Done
 from .mcp_text import given
-from .own_runs import OwnRuns
 from .read_tools import Follower
 from .starting import limits_of, require_limits
 from .tools import Call
 
 LEFT_SECONDS = 6.0
 """Seconds within which the process of an ended run exits once no view shows it."""
-_ANSWER_SECONDS = 10.0
-"""Seconds within which a runner must answer."""
 _LOOK_SECONDS = 0.05
 
 
@@ -61,23 +58,23 @@ class Control:
             _require_live(followed, "resume_run takes a message")
             if question is not None:
                 answer = picked_option(question, text)
-                await _send(followed.journal, Answer(question_id=question.question_id, text=answer, by=call.by))
+                await send_command(followed.journal, Answer(question_id=question.question_id, text=answer, by=call.by))
                 return Done(run=asked.run, done="answered the question of the model")
-            await _send(followed.journal, Say(text=text, by=call.by))
+            await send_command(followed.journal, Say(text=text, by=call.by))
         return Done(run=asked.run, done="queued the message: the model reads it after this step")
 
     async def stop_run(self, asked: StopRun, call: Call) -> Done:
         """Stop a live run."""
         async with self._controlled(asked.run, only_to_stop=True) as followed:
             _require_live(followed, "there is nothing to stop")
-            await _send(followed.journal, Stop(how="now" if asked.now else "wrap_up", by=call.by))
+            await send_command(followed.journal, Stop(how="now" if asked.now else "wrap_up", by=call.by))
         return Done(run=asked.run, done="stopped" if asked.now else "stops after a last summary")
 
     async def pause_run(self, asked: PauseRun, call: Call) -> Done:
         """Pause a live run after its step."""
         async with self._controlled(asked.run, only_to_stop=True) as followed:
             _require_live(followed, "there is nothing to pause")
-            await _send(followed.journal, Pause(by=call.by))
+            await send_command(followed.journal, Pause(by=call.by))
         return Done(run=asked.run, done="pauses after this step")
 
     async def resume_run(self, asked: ResumeRun, call: Call) -> Done:
@@ -93,7 +90,7 @@ class Control:
             if limits:
                 raise UserError("the limits of a live run are changed by a person, or when it is resumed after its end")
             command = Say(text=message, by=call.by) if message else Unpause(by=call.by)
-            await _send(followed.journal, command)
+            await send_command(followed.journal, command)
         return Done(run=asked.run, done="continues")
 
     async def _is_driven(self, followed: Follower) -> bool:
@@ -136,12 +133,10 @@ class Control:
                 by=wanted.by,
             )
             if is_live:
-                await _send(followed.journal, command)
+                await send_command(followed.journal, command)
             else:
                 require_limits(self._allowed, followed.state, {})
-                after = followed.state.last_seq
-                await self._own.resume(followed.journal, ResumeChanges(decision=command, by=wanted.by))
-                await awaiting(until_recorded(followed.journal, command, after, seconds=_ANSWER_SECONDS))
+                await resume_with_decision(self._own, followed.journal, command)
         return Done(run=run, done=f"{'approved' if wanted.verdict == 'approve' else 'rejected'} {what_of(opened)}")
 
     @asynccontextmanager
@@ -180,17 +175,3 @@ def _open(state: ViewState, wanted: Decide) -> ProposalOpened:
 def _require_live(followed: Follower, instead: str) -> None:
     if followed.state.outcome is not None or holder(followed.journal.path) is None:
         raise UserError(f"{followed.journal.spec.run_id} does not run ({followed.status}): {instead}")
-
-
-async def _send(journal: Journal, command: Command) -> None:
-    """Send a command to the runner of this run. Raises UserError if the runner refuses it or does not answer."""
-    after = journal.last_seq()
-    number = journal.inbox.put(command)
-    try:
-        why = await awaiting(until_answered(journal, number, after, seconds=_ANSWER_SECONDS))
-    except NoAnswer as silent:
-        if silent.is_gone:
-            raise UserError("the process of the run is gone: use resume_run") from None
-        raise UserError(f"{silent}: read the run before you repeat it") from None
-    if why is not None:
-        raise UserError(f"refused: {why}")

@@ -38,11 +38,11 @@ def serve(flags: Mapping[str, object], folders: Sequence[str]) -> int:
 
 
 async def _serve(allowed: Allowed, source: int, target: int) -> None:
+    from ..control.own_runs import OwnRuns
     from .mcp_server import McpServer
-    from .own_runs import OwnRuns
     from .schemas import tools_of
 
-    own = OwnRuns(allowed)
+    own = OwnRuns(allowed.journals, at_once=allowed.at_once, starts=allowed.starts, stops_on_exit=allowed.stops_on_exit)
     server = McpServer(tools_of(allowed, own))
     serving = asyncio.ensure_future(server.serve(source, target))
     for name in _SIGNALS:

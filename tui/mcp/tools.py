@@ -14,6 +14,7 @@ import msgspec
 
 from rundry.agent import Journal, RunLine, UserError, changed_since_words, handoff_markdown, plural, validate_spec
 
+from ..control.own_runs import OwnRuns
 from ..start.confirmed_findings import FoundRow as Row, findings_of
 from ..text.show_text import one_line, path_line
 from .allowed_runs import Allowed
@@ -21,7 +22,6 @@ from .mcp_access import allowed_folder, open_run, visible_runs
 from .mcp_arguments import ListRuns, ReadFindings, ReadHandoff, ReadProposal, ReadRun, StartRun, WaitForRun
 from .mcp_results import FoundList, FoundRow, Piece, RunList, RunRow, RunView, Text, Waited
 from .mcp_text import cut
-from .own_runs import OwnRuns
 from .read_tools import Follower, piece_of_proposal, view_of
 from .starting import spec_for
 

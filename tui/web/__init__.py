@@ -1,1 +1,1 @@
-"""A view of a run in the browser, served on this machine only."""
+"""Pages for a browser: a run, on this machine only, and what waits for approval, for one device of the network."""

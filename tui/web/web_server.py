@@ -19,21 +19,13 @@ from textual_serve.server import Server
 from rundry.agent import UserError
 
 from .web_access import HOST, USED, Access, Request
+from .web_headers import HEADERS
 
 VIEWS = 8
 """Browser tabs that may be open at the same time. Each has a process of its own."""
 GRACE = 3.0
 """Seconds in which the processes of open tabs may end by themselves."""
 _FOLDER = Path(__file__).parent
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "clipboard-read=(), camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 # xterm.js writes its cell sizes into a style element
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src data:; "
@@ -79,7 +71,7 @@ class WebView:
         return _refused(why) if why is not None else await handler(request)
 
     async def _harden(self, _request: web.Request, response: web.StreamResponse) -> None:
-        response.headers.update(_HEADERS)
+        response.headers.update(HEADERS)
         response.headers["Content-Security-Policy"] = self._policy
 
     async def _page(self, request: web.Request) -> web.StreamResponse:

@@ -17,6 +17,8 @@ CLIENT = "mcp:"
 """How the name of an MCP client begins wherever an event says who acted."""
 PROGRAM = "python:"
 """How the name of a Python program begins there."""
+DEVICE = "device:"
+"""How the channel of a decision begins that a person made on a paired device."""
 BY_DIGEST = "digest"
 """Channel of a decision that names a digest: nobody saw a diff."""
 SaidKind = Literal["task", "say", "steer"]
@@ -140,7 +142,8 @@ class ProposalDecided(EventBase, frozen=True, kw_only=True):
     entries: dict[int, EntryDecided] = {}
     """With `effects`: the entries that were not accepted exactly as proposed, by their index."""
     channel: str = ""
-    """The program through which it was decided, such as `acp:zed`. Empty means a view of rundry or its command line."""
+    """The program through which it was decided, such as `acp:zed` or `device:phone`. Empty means a view of rundry or
+    its command line."""
 
 
 class Undone(EventBase, frozen=True, kw_only=True):
@@ -260,6 +263,11 @@ class ConversationCut(EventBase, frozen=True, kw_only=True):
     """Tokens after a summary, as counted by this program."""
     usd: float | None = 0.0
     """Cost of the summary, or None if the price is unknown."""
+
+
+def is_device(channel: str) -> bool:
+    """Return whether a person decided through this channel on a paired device."""
+    return channel.startswith(DEVICE)
 
 
 def is_client(by: str) -> bool:

@@ -31,10 +31,21 @@ _SIDES = {"+": ("a", "+"), "-": ("r", "−")}
 def diff_html(path: str, text: str) -> Iterator[str]:
     """Yield a unified diff, from which keys are hidden already, line by line."""
     diff = diff_of_text(path, text)
-    rows = diff.rows[:_MOST]
-    lexer = lexer_for(path)
-    coloured = dict(zip(_places(rows), lex([show(row.text) for row in rows if _is_code(row)], lexer), strict=True))
     yield '<pre class="diff">'
+    yield from _lines(diff, diff.rows[:_MOST])
+    if len(diff.rows) > _MOST:
+        yield f'<div class="h">{len(diff.rows) - _MOST} more lines are in the journal</div>'
+    yield "</pre>"
+
+
+def diff_lines_html(diff: Diff) -> Iterator[str]:
+    """Yield every line of a diff, for a `pre` element of the class `diff`."""
+    return _lines(diff, diff.rows)
+
+
+def _lines(diff: Diff, rows: Sequence[Row]) -> Iterator[str]:
+    lexer = lexer_for(diff.path)
+    coloured = dict(zip(_places(rows), lex([show(row.text) for row in rows if _is_code(row)], lexer), strict=True))
     for index, row in enumerate(rows):
         if _is_code(row):
             yield _line(diff, index, row, coloured[index])
@@ -44,9 +55,6 @@ def diff_html(path: str, text: str) -> Iterator[str]:
             yield f'<div class="h">{escaped(show(diff.hunks[row.hunk].name))}</div>'
         else:
             yield f'<div class="h">{escaped(show(row.text))}</div>'
-    if len(diff.rows) > _MOST:
-        yield f'<div class="h">{len(diff.rows) - _MOST} more lines are in the journal</div>'
-    yield "</pre>"
 
 
 def _is_code(row: Row) -> bool:

@@ -14,7 +14,7 @@ def page_start(title: str) -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_policy()}">'
     yield '<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">'
-    yield f"<title>{title}</title><style>{_style_sheet()}</style></head><body>"
+    yield f"<title>{title}</title><style>{style_sheet()}</style></head><body>"
     yield '<div class="brand">rundry</div>'
 
 
@@ -24,7 +24,7 @@ def page_end() -> str:
 
 
 @cache
-def _style_sheet() -> str:
+def style_sheet() -> str:
     """Return the content of the `style` element."""
     return "\n" + Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
@@ -32,5 +32,5 @@ def _style_sheet() -> str:
 @cache
 def _policy() -> str:
     """Return the content security policy: nothing is loaded, nothing runs, and only this style sheet applies."""
-    digest = base64.b64encode(hashlib.sha256(_style_sheet().encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(style_sheet().encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""The runs that this server started or resumed. Each has a process of its own, which outlives the server."""
+"""The runs that a server started or resumed. Each has a process of its own, which outlives the server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rundry.agent import (
     Journal,
@@ -21,10 +21,7 @@ from rundry.agent import (
     UserError,
 )
 
-from ..control.waiting import awaiting, begins, until_begun
-
-if TYPE_CHECKING:
-    from .allowed_runs import Allowed
+from .waiting import awaiting, begins, until_begun
 
 STOP_SECONDS = 8.0
 """Seconds that stopping runs get at the exit of the server."""
@@ -35,8 +32,15 @@ _LOOK_SECONDS = 0.5
 class OwnRuns:
     """Starts and resumes runs, and stays attached to them until they end, so that their proposals wait."""
 
-    def __init__(self, allowed: Allowed) -> None:
-        self._allowed = allowed
+    def __init__(
+        self, journals: Path, *, at_once: int | None = None, starts: int | None = None, stops_on_exit: bool = False
+    ) -> None:
+        """`journals`: the folder with the journals. `at_once`: most runs at the same time. `starts`: most runs in all.
+
+        `stops_on_exit`: the runs stop when this is closed.
+        """
+        self._journals, self._at_once, self._starts = journals, at_once, starts
+        self._stops_on_exit = stops_on_exit
         self._live: dict[str, tuple[Session, asyncio.Task[None]]] = {}
         self._beginning = self._started = 0
 
@@ -49,7 +53,7 @@ class OwnRuns:
         """Start a run, and return once it has begun. Raises RundryError."""
 
         def hand_over(session: Session) -> None:
-            session.begin(spec, self._allowed.journals, notes)
+            session.begin(spec, self._journals, notes)
 
         await self._open(spec.run_id, hand_over, after=0)
 
@@ -70,7 +74,7 @@ class OwnRuns:
 
     async def close(self, by: str) -> None:
         """Leave the runs, which continue, or stop them if the command line says so. `by`: who stops them."""
-        if self._allowed.stops_on_exit:
+        if self._stops_on_exit:
             for session, _ in self._live.values():
                 with contextlib.suppress(RundryError):
                     session.put(Stop(how="now", by=by))
@@ -87,12 +91,12 @@ class OwnRuns:
 
         `after`: number of the newest event of the run so far.
         """
-        if len(self._live) + self._beginning >= self._allowed.at_once:
+        if self._at_once is not None and len(self._live) + self._beginning >= self._at_once:
             raise UserError(
-                f"{self._allowed.at_once} runs of this server are live, which is its limit (--max-runs): "
+                f"{self._at_once} runs of this server are live, which is its limit (--max-runs): "
                 "wait for one to end, or stop one"
             )
-        if self._started >= self._allowed.starts:
+        if self._starts is not None and self._started >= self._starts:
             raise UserError(f"this server has started {self._started} runs, which is its limit (--max-starts)")
         self._beginning += 1
         self._started += 1
@@ -101,7 +105,7 @@ class OwnRuns:
     async def _hand_over(self, run_id: str, hand_over: Callable[[Session], None], after: int) -> None:
         session: Session | None = None
         try:
-            session = Session.new(RunnerProcess(self._allowed.journals / "runner.log"))
+            session = Session.new(RunnerProcess(self._journals / "runner.log"))
             await asyncio.to_thread(session.start_runner)
             hand_over(session)
             if session.journal is not None:
