@@ -17,6 +17,7 @@ from typing import Any
 import aiohttp
 import pyte
 import pytest
+from fakes.network import Machine
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
@@ -125,7 +126,9 @@ class Page:
 class Browser:
     """A browser with a profile of its own; `async with` ends it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str, machine: Machine | None = None) -> None:
+        """`options`: more of them. `machine`: where it runs; None means here."""
+        self._options, self._machine = options, machine
         self._folder = folder / "chromium"
         self._log = folder / "chromium.log"
 
@@ -133,17 +136,21 @@ class Browser:
         assert CHROMIUM is not None
         self._folder.mkdir()
         options = ["--headless=new", "--no-sandbox", "--remote-debugging-port=0", f"--user-data-dir={self._folder}"]
-        options += ["--no-first-run", "--disable-background-networking", "--window-size=1100,760", "about:blank"]
+        options += ["--no-first-run", "--disable-background-networking", "--window-size=1100,760", *self._options]
+        before = [] if self._machine is None else self._machine.words
         env = {"HOME": str(self._folder), "PATH": os.environ["PATH"]}
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen([CHROMIUM, *options], env=env, stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                [*before, CHROMIUM, *options, "about:blank"], env=env, stdout=log, stderr=log
+            )
         found = self._folder / "DevToolsActivePort"
         end = time.monotonic() + SECONDS
         while not (found.exists() and found.read_text().count("\n")):
             assert time.monotonic() < end and self._process.poll() is None, self._log.read_text(errors="replace")
             await asyncio.sleep(0.02)
         self._port = found.read_text().split()[0]
-        self._client = aiohttp.ClientSession()
+        there = None if self._machine is None else self._machine.socket
+        self._client = aiohttp.ClientSession(connector=aiohttp.TCPConnector(socket_factory=there))
         return self
 
     async def page(self, url: str) -> Page:

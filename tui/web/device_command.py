@@ -13,18 +13,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rundry.agent import PERSON, UserError, clock, parse_duration, plural
+from aiohttp import web
 
+from rundry.agent import UserError, clock, parse_duration, plural
+
+from ..control.own_runs import OwnRuns
 from ..start.run_folders import folder_of, workspace_of
 from ..text.show_text import one_line, path_line
+from .certificate import Certificate, load, make
 from .device_access import LINK_SECONDS, DeviceAccess
-
-if TYPE_CHECKING:
-    from .certificate import Certificate
-    from .device_pages import Frame
-    from .waiting_proposals import WaitingProposals
+from .device_pages import Frame
+from .device_server import DeviceServer
+from .limited_listener import LimitedListener
+from .waiting_proposals import WaitingProposals
 
 LONGEST = 86_400.0
 """Most seconds that it may serve: a certificate that is made for it is valid for longer."""
@@ -59,8 +61,6 @@ def read_seconds(text: str) -> float:
 
 def serve_device(flags: Mapping[str, object], options: Options) -> int:
     """Serve what waits in the folder to one device. Return the exit code. Raises RundryError."""
-    from .certificate import load, make
-
     if (options.cert is None) != (options.key is None):
         raise UserError("--cert and --key belong together: name both files, or none")
     workspace, journals = workspace_of(flags), folder_of(flags)
@@ -70,9 +70,6 @@ def serve_device(flags: Mapping[str, object], options: Options) -> int:
     else:
         certificate = make(name)
     name = name_of_link(certificate, name)
-    from .device_pages import Frame
-    from .waiting_proposals import WaitingProposals
-
     waiting = WaitingProposals(journals, workspace)
     count = sum(len(run.proposals) for run in waiting.runs())  # an unreadable folder is reported here, not on the phone
     listening = _listen(address, options.port)
@@ -88,11 +85,13 @@ def serve_device(flags: Mapping[str, object], options: Options) -> int:
         self_signed=certificate.is_self_signed,
         restricted=certificate.is_self_signed and not options.accept_self_signed,
     )
-    print(path_line(f"{workspace}  {plural(count, 'proposal')} {'waits' if count == 1 else 'wait'}"))
-    for line in _introduction(access, certificate, frame, address, options):
-        print(line)
-    sys.stdout.flush()
-    return asyncio.run(_serve(listening, certificate, access, waiting, journals, frame, options.seconds))
+    server = DeviceServer(access, waiting, OwnRuns(journals), frame, _say)
+
+    def introduce() -> None:
+        print(path_line(f"{workspace}  {plural(count, 'proposal')} {'waits' if count == 1 else 'wait'}"))
+        print(*_introduction(access, certificate, frame, address, options), sep="\n", flush=True)
+
+    return asyncio.run(_serve(listening, certificate, server, options.seconds, introduce))
 
 
 def _introduction(
@@ -135,13 +134,13 @@ def bind_address(asked: str | None) -> tuple[str, str]:
         address = _own_address()
         return address, address
     try:
-        found = socket.getaddrinfo(asked, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(asked, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise UserError(f"--bind {asked}: no such address or name. This machine has {_addresses_words()}") from None
     address = str(found[0][4][0])
     parsed = ipaddress.ip_address(address)
-    if parsed.is_unspecified or not asked:
-        raise UserError(f"--bind {asked or '(empty)'} means every network: name one address, {_addresses_words()}")
+    if parsed.is_unspecified:
+        raise UserError(f"--bind {asked} means every network: name one address, {_addresses_words()}")
     if parsed.is_multicast or "%" in address:
         raise UserError(f"--bind {asked}: browsers cannot open this address. This machine has {_addresses_words()}")
     return address, asked.lower() if _is_name(asked) else address
@@ -206,27 +205,16 @@ def _listen(address: str, port: int) -> socket.socket:
 async def _serve(
     listening: socket.socket,
     certificate: Certificate,
-    access: DeviceAccess,
-    waiting: WaitingProposals,
-    journals: Path,
-    frame: Frame,
+    server: DeviceServer,
     seconds: float,
+    introduce: Callable[[], None],
 ) -> int:
     """Serve until a signal or the end of the time, and return the exit code."""
-    from aiohttp import web
-
-    from ..control.own_runs import OwnRuns
-    from .device_server import DeviceServer
-    from .limited_listener import LIFE_SECONDS, LimitedListener
-
-    own = OwnRuns(journals)
-    server = DeviceServer(access, waiting, own, frame, _say)
     runner = web.AppRunner(
         server.app(),
         access_log=None,
         logger=_logger(_say),
         lingering_time=0.0,
-        keepalive_timeout=LIFE_SECONDS,
         auto_decompress=False,
         shutdown_timeout=1.0,
     )
@@ -238,14 +226,14 @@ async def _serve(
         asyncio.get_running_loop().add_signal_handler(number, _finish, stop, number)
     accepting = asyncio.ensure_future(listener.serve())
     try:
+        introduce()
         await asyncio.wait({stop, accepting}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if accepting.done():
             accepting.result()  # it only ends with an error
     finally:
         accepting.cancel()
-        await server.finish()
+        await server.close()
         await listener.close()
-        await own.close(PERSON)
         await runner.cleanup()
     refused = server.refused.total() + listener.turned_away
     more = f"; {plural(refused, 'request')} refused" if refused else ""

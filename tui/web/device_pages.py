@@ -15,7 +15,7 @@ from rundry.agent import SHORT_DIGEST
 from ..export.page.frame import style_sheet
 from ..export.page.page_text import escaped
 from ..gate.pending_decision import PendingDecision
-from ..gate.proposal_words import about, listed, name, notes
+from ..gate.proposal_words import about, name, notes
 from ..keys.keymap import Keymap
 from ..text.show_text import one_line
 
@@ -30,11 +30,11 @@ REFRESH_SECONDS = 10
 TASK_CHARS = 600
 """Characters of a task that are sent; the rest is said to be left out."""
 SELF_SIGNED = (
-    "This certificate is signed by nobody, so your browser cannot tell this computer from another one in between. "
-    "You can look and reject here. To approve, use a certificate of your own, or compare the fingerprint and start the "
-    "command with --accept-self-signed."
+    "The certificate is self-signed: your browser cannot tell this computer from another one in between. Compare the "
+    "fingerprint that your browser shows with the one in the terminal; another computer could change this page."
 )
-COMPARE = "Compare it with the one in the terminal, in what your browser shows about the certificate, not on this page."
+RESTRICTED = "Look and reject only: the certificate is self-signed"
+TO_APPROVE = "To approve, use a certificate of your own, or start the command with --accept-self-signed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,8 @@ class Decided:
 def policy() -> str:
     """Return the content security policy: nothing is loaded, nothing runs, only this style sheet applies."""
     digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    )
+    own = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:"
+    return f"{own}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 
 @cache
@@ -102,17 +101,24 @@ def message_page(text: str, back: str | None = None) -> str:
 
 def link_page(fingerprint: str, *, self_signed: bool) -> str:
     """Return the page behind the link. It says nothing about the folder: a program that makes previews reads it."""
-    note = f'<p class="note">{escaped(SELF_SIGNED.partition(". ")[0])}. {escaped(COMPARE)}</p>' if self_signed else ""
+    note = f'<p class="note">{escaped(SELF_SIGNED)}</p>' if self_signed else ""
     return _page(
         "rundry: pair this device",
         "<header>rundry</header><h1>Pair this device</h1>",
         "<p>It can then see and decide what waits for approval. The link pairs one device.</p>",
         note,
-        f'<p class="dim">Certificate, SHA-256</p><p class="mono">{escaped(fingerprint)}</p>',
+        f'<p class="dim">Certificate, SHA-256</p>{_fingerprint(fingerprint)}',
         '<form method="post"><label for="name">Name of this device, for the journal</label>',
         '<input id="name" name="name" value="phone" maxlength="30" autocomplete="off">',
         '<div class="buttons"><button class="yes">Pair</button></div></form>',
     )
+
+
+def _fingerprint(fingerprint: str) -> str:
+    """Return the bytes in groups of eight, which break only between groups."""
+    every = fingerprint.split(":")
+    groups = (":".join(every[at : at + 8]) for at in range(0, len(every), 8))
+    return f'<p class="mono print">{" ".join(f"<span>{escaped(group)}</span>" for group in groups)}</p>'
 
 
 def list_page(frame: Frame, runs: Sequence[WaitingRun], decided: Sequence[Decided]) -> str:
@@ -120,7 +126,7 @@ def list_page(frame: Frame, runs: Sequence[WaitingRun], decided: Sequence[Decide
     count = sum(len(run.proposals) for run in runs)
     return _page(
         f"{count} waiting: {one_line(frame.place)}" if count else f"rundry: {one_line(frame.place)}",
-        _header(frame, f"rundry  {_text(frame.place, 60)}"),
+        _header(frame, f"rundry · {_text(frame.place, 60)}"),
         _restricted(frame),
         *(_run(frame, run) for run in runs),
         "" if runs else "<h1>Nothing waits</h1>",
@@ -137,11 +143,12 @@ def _header(frame: Frame, left: str) -> str:
 def _restricted(frame: Frame) -> str:
     if not frame.restricted:
         return ""
-    return f'<p class="note">{escaped(SELF_SIGNED)} <span class="mono">SHA-256 {escaped(frame.fingerprint)}</span></p>'
+    more = f"<p>{escaped(SELF_SIGNED)} {escaped(TO_APPROVE)}</p>{_fingerprint(frame.fingerprint)}"
+    return f'<details class="note"><summary>{escaped(RESTRICTED)}</summary>{more}</details>'
 
 
 def _run(frame: Frame, run: WaitingRun) -> str:
-    facts = [run.spent, "waits at the gate" if run.is_live else "handed over: a decision resumes it", run.model]
+    facts = [run.spent, "waits at the gate" if run.is_live else "a decision resumes it"]
     found = [f'<h2 class="short">{_text(run.task, TASK_CHARS)}</h2>', f'<div class="dim">{_facts(facts)}</div>']
     if run.needs:
         found.append(f'<p class="note">{_text(run.needs)}. This is done at the computer.</p>')
@@ -158,7 +165,11 @@ def _row(frame: Frame, run: WaitingRun, opened: ProposalOpened) -> str:
     counts = f'<span class="counts">+{opened.added} −{opened.removed}</span>' if opened.added or opened.removed else ""
     why = _text(opened.asks[0], 120) if opened.asks else ""
     place = escaped(f"{frame.base}p/{run.run_id}/{opened.digest}")
-    return f'<li><a href="{place}">{counts}<b>{_text(listed(opened), 160)}</b><div class="dim">{why}</div></a></li>'
+    return f'<li><a href="{place}">{counts}<b>{_text(_listed(opened), 160)}</b><div class="dim">{why}</div></a></li>'
+
+
+def _listed(opened: ProposalOpened) -> str:
+    return name(opened) if opened.command is None or opened.path is not None else f"run {opened.command}"
 
 
 def _decisions(decided: Sequence[Decided]) -> str:
@@ -208,7 +219,7 @@ def _notes(waiting: Waiting) -> Iterator[str]:
         yield f'<p class="note bad">In conflict with its file: {_text(waiting.conflict)}</p>'
     found = notes(waiting.opened, None, PendingDecision(), Keymap({}), explained=True, is_tight=False, acts=False)
     for line, is_danger in found:
-        yield f'<p class="note{" bad" if is_danger else ""}">{_text(line, 1_000)}</p>'
+        yield f'<div class="{"note bad" if is_danger else "dim"}">{_text(line, 1_000)}</div>'
 
 
 def _parts(place: str, part: int, count: int, unseen: Sequence[int]) -> str:
@@ -226,9 +237,8 @@ def _form(place: str, token: str, why_not: str, unseen: Sequence[int]) -> str:
     if why_not:
         yes, note = "", f'<p class="note">Not approved here: {escaped(one_line(why_not))}.</p>'
     elif unseen:
-        yes = ""
-        link = f'<a class="back" href="{place}?part={unseen[0] + 1}">Open part {unseen[0] + 1}</a>'
-        note = f'<p class="note">Approve appears once all parts were opened. {link}</p>'
+        yes = f'<a class="next" href="{place}?part={unseen[0] + 1}">Open part {unseen[0] + 1}</a>'
+        note = '<p class="dim">Approve appears once all parts were opened.</p>'
     return (
         f'{note}<form method="post" action="{place}"><input type="hidden" name="token" value="{escaped(token)}">'
         '<label for="reason">Reason, for the model (optional)</label>'

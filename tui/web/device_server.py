@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 import msgspec
 from aiohttp import web
 
-from rundry.agent import DEVICE, Decide, Journal, RundryError, UserError
+from rundry.agent import DEVICE, PERSON, Decide, Journal, RundryError, UserError
 
 from ..control.asked_proposal import what_of
 from ..control.remote_decisions import resume_with_decision, send_command
@@ -89,10 +89,11 @@ class DeviceServer:
         )
         return app
 
-    async def finish(self) -> None:
-        """Wait for the decisions that are being recorded."""
+    async def close(self) -> None:
+        """Wait for the decisions that are being recorded, and leave the runs, which continue."""
         if self._deciding:
             await asyncio.wait(self._deciding, timeout=ANSWER_SECONDS)
+        await self._own.close(PERSON)
 
     @web.middleware
     async def _guard(
@@ -115,6 +116,7 @@ class DeviceServer:
         response.headers["Referrer-Policy"] = "same-origin"  # without a referrer, a form has the origin `null`
         response.headers["Content-Security-Policy"] = policy()
         response.headers["Server"] = "rundry"
+        response.headers["Connection"] = "close"  # one request for each connection, whose life is limited
         response.force_close()
 
     def _asked(self, request: web.Request) -> Asked:

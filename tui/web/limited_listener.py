@@ -12,29 +12,49 @@ import ssl
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
-MOST, MOST_OF_ONE = 48, 12
-"""Connections that may be open at the same time, and those from one address."""
-LIFE_SECONDS = 20.0
-"""Seconds from the accept of a connection to its end, whatever it does."""
-HANDSHAKE_SECONDS = 5.0
 _BUSY = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _BUSY_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What connections may take."""
+
+    most: int = 48
+    """Connections that may be open at the same time."""
+    most_of_one: int = 12
+    """Of these, connections from one address."""
+    life: float = 20.0
+    """Seconds from the accept of a connection to its end, whatever it does."""
+    handshake: float = 5.0
+    """Of these, seconds for the handshake of TLS."""
 
 
 class LimitedListener:
     """Serves the connections to one listening socket, which it owns."""
 
     def __init__(
-        self, listening: socket.socket, context: ssl.SSLContext, factory: Callable[[], asyncio.Protocol]
+        self,
+        listening: socket.socket,
+        context: ssl.SSLContext,
+        factory: Callable[[], asyncio.Protocol],
+        limits: Limits | None = None,
     ) -> None:
         """`factory`: returns the protocol of a new connection."""
         listening.setblocking(False)
+        self._limits = limits or Limits()
         self._listening, self._context, self._factory = listening, context, factory
-        self._open = Counter[str]()
+        self._peers = Counter[str]()
         self._tasks = set[asyncio.Task[None]]()
         self.turned_away = 0
         """Connections that were closed unanswered because too many were open."""
+
+    @property
+    def open(self) -> int:
+        """Number of open connections."""
+        return self._peers.total()
 
     async def serve(self) -> None:
         """Accept connections until this is cancelled."""
@@ -47,11 +67,11 @@ class LimitedListener:
                     await asyncio.sleep(_BUSY_SECONDS)
                 continue
             peer = str(address[0])
-            if self._open.total() >= MOST or self._open[peer] >= MOST_OF_ONE:
+            if self.open >= self._limits.most or self._peers[peer] >= self._limits.most_of_one:
                 self.turned_away += 1
                 connection.close()
                 continue
-            self._open[peer] += 1
+            self._peers[peer] += 1
             task = asyncio.ensure_future(self._serve_one(connection, peer))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -67,12 +87,12 @@ class LimitedListener:
         loop = asyncio.get_running_loop()
         transport: asyncio.BaseTransport | None = None
         try:
-            async with asyncio.timeout(LIFE_SECONDS):
+            async with asyncio.timeout(self._limits.life):
                 transport, protocol = await loop.connect_accepted_socket(
                     lambda: _Watched(self._factory()),
                     connection,
                     ssl=self._context,
-                    ssl_handshake_timeout=HANDSHAKE_SECONDS,
+                    ssl_handshake_timeout=self._limits.handshake,
                     ssl_shutdown_timeout=1.0,
                 )
                 await protocol.lost.wait()
@@ -84,9 +104,9 @@ class LimitedListener:
             else:
                 with suppress(OSError):
                     connection.close()
-            self._open[peer] -= 1
-            if not self._open[peer]:
-                del self._open[peer]
+            self._peers[peer] -= 1
+            if not self._peers[peer]:
+                del self._peers[peer]
 
 
 class _Watched(asyncio.Protocol):

@@ -12,7 +12,6 @@ from rundry.agent import (
     RunLine,
     RunState,
     UserError,
-    clock,
     holder,
     is_own_journal,
     list_runs,
@@ -30,7 +29,6 @@ class WaitingRun:
     run_id: str
     path: Path
     task: str
-    model: str
     is_live: bool
     spent: str
     """What it spent of its limits, in words."""
@@ -102,7 +100,6 @@ def _run(line: RunLine, found: Pending) -> WaitingRun:
         run_id=line.run_id,
         path=Path(line.path),
         task=line.task,
-        model=line.model,
         is_live=found.state == "running",
         spent=_spent(line, state),
         needs="" if state.proposals else found.suggested_action,
@@ -127,7 +124,5 @@ def _spent(line: RunLine, state: RunState) -> str:
     budget = state.budget
     steps = f"step {line.steps}" + (f" of {budget.steps}" if budget.steps is not None else "")
     if line.usd is None:
-        return f"{steps}, costs unknown"
-    usd = money(line.usd) + (f" of {money(budget.usd)}" if budget.usd is not None else "")
-    seconds = f", at most {clock(budget.seconds)}" if budget.seconds is not None else ""
-    return f"{steps}, {usd}{seconds}"
+        return f"{steps} · price unknown"
+    return f"{steps} · ${money(line.usd)}" + (f" of ${money(budget.usd)}" if budget.usd is not None else "")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
+import hashlib
 import ipaddress
 import ssl
 from pathlib import Path
@@ -35,17 +37,32 @@ class Authority:
         with_root: bool = False,
     ) -> ssl.SSLContext:
         """The context of a server with a certificate for these hosts. `with_root`: it sends the authority's, too."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(
+            self.file_for(*hosts, starts=starts, ends=ends, is_self_signed=is_self_signed, with_root=with_root)
+        )
+        return context
+
+    def file_for(
+        self,
+        *hosts: str,
+        starts: datetime.datetime = NOW - DAY,
+        ends: datetime.datetime = NOW + DAY,
+        is_self_signed: bool = False,
+        with_root: bool = False,
+        passphrase: bytes | None = None,
+    ) -> Path:
+        """One file with the key and the certificate for these hosts."""
         key = ec.generate_private_key(ec.SECP256R1())
         signed = self._sign(hosts[0], key, hosts, starts, ends, signer=key if is_self_signed else None)
         file = self._folder / f"{self._name}-{len(list(self._folder.iterdir()))}.pem"
-        secret = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        hidden = (
+            serialization.NoEncryption() if passphrase is None else serialization.BestAvailableEncryption(passphrase)
         )
+        secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden)
         chain = signed.public_bytes(serialization.Encoding.PEM)
         file.write_bytes(secret + chain + (self.file.read_bytes() if with_root else b""))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
-        return context
+        return file
 
     def _sign(
         self,
@@ -74,6 +91,13 @@ class Authority:
         if names:
             built = built.add_extension(x509.SubjectAlternativeName(names), critical=False)
         return built.sign(signer or self._key, hashes.SHA256())
+
+
+def pin_of(file: Path) -> str:
+    """The SHA-256 of the public key in base64, by which Chromium accepts a certificate that nobody signed."""
+    public = x509.load_pem_x509_certificate(file.read_bytes()).public_key()
+    der = public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(hashlib.sha256(der).digest()).decode()
 
 
 def _name(host: str) -> x509.GeneralName:
