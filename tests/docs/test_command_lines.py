@@ -19,6 +19,7 @@ from fakes.project import CORE, FIX_ADD, FIX_MEAN, git, make_project
 from fakes.rundry import Home, Ran, Running
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, edit, finish, say
+from fakes.web.certificates import Authority
 from fakes.web.site import Site
 from sampling import sampled
 
@@ -184,7 +185,12 @@ class Reader:
         if verb == "apply":
             self.stage()
         command = self.with_findings(command) if verb == "fix" else self.filled(command)
-        if (is_task or verb in (*STARTS, "fix", "resume", "approve", "reject")) and "--headless" not in command:
+        is_served = "--serve" in command
+        if is_served:  # for a second, and not on the network
+            command = re.sub(r" --for \S+", "", command) + " --for 1s --bind 127.0.0.1"
+            self.certify(command)
+        is_run = is_task or verb in (*STARTS, "fix", "resume", "approve", "reject")
+        if is_run and not is_served and "--headless" not in command:
             command += " --headless" + (" --gate auto" if is_new and "--gate" not in command else "")
         if verb != "fix":
             self.server.turns = turns_for(line, self.server.turns if not is_new else UNCHECKED)
@@ -203,6 +209,13 @@ class Reader:
             found = EXIT.search(line)
             done = self.shell(command)
             assert done.exit_code == (int(found[1]) if found else OTHER_CODES.get(command, 0)), str(done)
+
+    def certify(self, command: str) -> None:
+        """Write the certificate and the key that a line names."""
+        if names := re.findall(r"--(?:cert|key) (\S+)", command):
+            pem = Authority(self.folder, "authority").file_for("laptop.lan")
+            for name in names:
+                (self.project / name).write_bytes(pem.read_bytes())
 
     def stage(self) -> None:
         """Let a run stage something in a new project."""

@@ -45,7 +45,11 @@ class Machine:
         """A connection from that machine."""
         found = self.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", None))
         found.settimeout(20)
-        found.connect((address, port))
+        try:
+            found.connect((address, port))
+        except BaseException:
+            found.close()
+            raise
         return found
 
 
