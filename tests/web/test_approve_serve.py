@@ -60,9 +60,9 @@ def raw(link: str, sent: bytes) -> bytes:
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
     with client.wrap_socket(socket.create_connection((parts.hostname, parts.port), timeout=30)) as connection:
-        connection.sendall(sent)
         answer = b""
         with suppress(ConnectionError, ssl.SSLError):
+            connection.sendall(sent)
             while piece := connection.recv(65_536):
                 answer += piece
     return answer
@@ -138,7 +138,12 @@ async def test_guessed_links_other_hosts_and_other_sites_pair_nothing(empty: Ser
 
 async def test_what_is_no_form_or_too_large_is_refused_and_the_server_goes_on(empty: Served):
     async with phone(empty.link) as device:
-        assert (await device.post(device.link, b"name=" + b"x" * 900_000)).status == 413
+        asked = urlsplit(device.link)
+        head = f"POST {asked.path} HTTP/1.1\r\nHost: {asked.netloc}\r\nOrigin: {device.origin}\r\n"
+        head += "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n"
+        assert raw(device.link, head.format(20_000).encode() + b"name=" + b"x" * 19_995).startswith(b"HTTP/1.1 413")
+        endless = raw(device.link, head.format(10**12).encode() + b"x" * 2_000_000)
+        assert not endless or endless.startswith(b"HTTP/1.1 413"), "it may close before its answer can be read"
         boundary = "multipart/form-data; boundary=x"
         for kind in ("application/json", "text/plain", boundary, "application/x-www-form-urlencodedx"):
             refused = await device.post(device.link, b'{"name": "x"}', {"Content-Type": kind})
@@ -146,7 +151,6 @@ async def test_what_is_no_form_or_too_large_is_refused_and_the_server_goes_on(em
         many = b"&".join(b"a%d=1" % number for number in range(1_000))
         assert (await device.post(device.link, many)).status == 400
         assert (await device.post(device.link, b"name=\xff")).status == 400
-        assert (await device.post(device.link, b"name=x", {"Content-Encoding": "gzip"})).status in (303, 400)
     for sent in (
         b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
         b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -298,14 +302,14 @@ async def test_with_a_self_signed_certificate_the_device_only_looks_and_rejects(
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
         hand_over(home, project, server)
         with serving(home, project) as served:
-            shown = re.search(r"SHA-256 ([0-9A-F:]{95})", served.text)
+            shown = re.search(r"SHA-256 ([0-9A-F:]{47}\s+[0-9A-F:]{47})", served.text)
             assert shown is not None and "the device can look and reject" in served.text
             parts = urlsplit(served.link)
             seen = ssl.get_server_certificate((parts.hostname, parts.port))
-            assert hashlib.sha256(ssl.PEM_cert_to_DER_cert(seen)).hexdigest().upper() == shown[1].replace(":", "")
+            assert hashlib.sha256(ssl.PEM_cert_to_DER_cert(seen)).hexdigest().upper() == re.sub(r"[:\s]", "", shown[1])
             async with phone(served.link) as device:
                 groups = re.findall(r"<span>([0-9A-F:]+)</span>", (await device.get(device.link)).text)
-                assert ":".join(groups) == shown[1]
+                assert ":".join(groups) == ":".join(shown[1].split())
                 await device.pair()
                 assert "Look and reject only" in (await device.get(device.base)).text
                 (place,) = await device.places()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import shutil
 import signal
 import socket
 import sys
@@ -33,8 +34,10 @@ LONGEST = 86_400.0
 BACKLOG = 64
 _PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 """Addresses of nobody (RFC 5737, RFC 3849). Connecting UDP sends nothing, but chooses the source address."""
-_QUIET = 4
-"""Light modules around a QR code, as its standard asks for."""
+_QUIET = 2
+"""Light modules around a QR code. Its standard asks for 4, scanners for less, and a terminal has few lines."""
+_WIDTH = 37 + 8
+"""Columns that the code of a long link takes."""
 _COLOURS, _RESET = "\x1b[38;5;16;48;5;231m", "\x1b[0m"
 _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
@@ -97,22 +100,27 @@ def serve_device(flags: Mapping[str, object], options: Options) -> int:
 def _introduction(
     access: DeviceAccess, certificate: Certificate, frame: Frame, address: str, options: Options
 ) -> Iterator[str]:
-    """Yield what the person has to know, the link first."""
-    if sys.stdout.isatty() and find_spec("segno") is not None:
-        yield from qr_lines(access.link)
-    yield f"open {access.link}"
-    yield f"listens on {_bracketed(address)}:{access.port}, until {frame.until} ({clock(options.seconds)})"
+    """Yield what the person has to know, and the link in text and as a QR code."""
+    yield f"listens on {_bracketed(address)}:{access.port}, until {frame.until}"
     if ipaddress.ip_address(address).is_global:
         yield "this address is public: everybody on the internet can connect to it"
-    yield f"the link pairs one device, within {clock(LINK_SECONDS)} minutes; opening it alone decides nothing"
+    yield f"the link pairs one device within {LINK_SECONDS / 60:.0f} minutes; opening it decides nothing"
     if certificate.is_self_signed:
-        yield f"SHA-256 {certificate.fingerprint}"
+        yield f"SHA-256 {certificate.fingerprint[:47]}"
+        yield f"        {certificate.fingerprint[48:]}"
         if frame.restricted:
-            yield "the certificate is self-signed: the device can look and reject; to approve, use --cert and --key,"
-            yield "or compare the fingerprint in its browser and start with --accept-self-signed"
+            yield "the certificate is self-signed: the device can look and reject; to approve,"
+            yield "use --cert and --key, or compare the fingerprint and add --accept-self-signed"
         else:
-            yield "the certificate is self-signed: compare the fingerprint in the browser before you pair the device"
+            yield "the certificate is self-signed: compare the fingerprint in the browser first"
+    yield f"open {access.link}"
     yield "Ctrl+C ends it; runs continue"
+    if sys.stdout.isatty() and find_spec("segno") is not None:
+        code, size = list(qr_lines(access.link)), shutil.get_terminal_size()
+        if len(code) >= size.lines or size.columns < _WIDTH:
+            yield f"the window is too small for the QR code: it needs {len(code) + 1} lines and {_WIDTH} columns"
+        else:
+            yield from code
 
 
 def qr_lines(text: str) -> Iterator[str]:
