@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .host.ignored_files import Ignore
     from .host.own_temp import temp_folder
     from .host.quick_imports import quick_imports
+    from .host.real_clock import SystemClock
     from .journal.claim import holder
     from .journal.integrity.backup import backup as backup_journal
     from .journal.journal import Journal

@@ -54,7 +54,7 @@ class Machine:
 
 
 def why_no_network() -> str:
-    """Why there can be no such network here, or nothing."""
+    """Why such a network cannot be made here, or an empty text."""
     if shutil.which("ip") is None:
         return "there is no ip: apt-get install iproute2"
     name = f"rundry-probe-{os.getpid()}"

@@ -1,4 +1,4 @@
-"""A run is approved in a browser in another network namespace, with a stranger beside it on the same network."""
+"""A run is approved in a browser in another network namespace, with a stranger on the same network."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ async def test_guessed_links_other_hosts_and_other_sites_pair_nothing(empty: Ser
         await device.pair()
 
 
-async def test_what_is_no_form_or_too_large_is_refused_and_the_server_goes_on(empty: Served):
+async def test_other_bodies_than_small_forms_are_refused_and_the_server_continues(empty: Served):
     async with phone(empty.link) as device:
         asked = urlsplit(device.link)
         head = f"POST {asked.path} HTTP/1.1\r\nHost: {asked.netloc}\r\nOrigin: {device.origin}\r\n"
@@ -166,6 +166,7 @@ async def test_what_is_no_form_or_too_large_is_refused_and_the_server_goes_on(em
     assert "Traceback" not in empty.text and empty.text.count("\n") < 40
 
 
+@pytest.mark.long
 async def test_only_the_paired_device_decides_once_and_exactly_what_it_was_shown(
     home: Home, project: Path, own: list[str]
 ):
@@ -236,6 +237,7 @@ async def test_only_the_paired_device_decides_once_and_exactly_what_it_was_shown
     ]
 
 
+@pytest.mark.long
 async def test_a_change_that_moved_since_it_was_shown_is_not_applied(home: Home, project: Path, own: list[str]):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD]) as server:
@@ -257,7 +259,8 @@ async def test_a_change_that_moved_since_it_was_shown_is_not_applied(home: Home,
                 await becomes(core, mine.replace("a - b", "a + b"))
 
 
-async def test_what_was_decided_in_the_terminal_meanwhile_is_said(home: Home, project: Path, own: list[str]):
+@pytest.mark.long
+async def test_the_page_says_what_was_decided_in_the_terminal_meanwhile(home: Home, project: Path, own: list[str]):
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
         run, digest = hand_over(home, project, server)
         with serving(home, project, *own) as served:
@@ -279,6 +282,7 @@ async def test_what_was_decided_in_the_terminal_meanwhile_is_said(home: Home, pr
     assert (project / "calc/core.py").read_text() == CORE.replace("(len(values) + 1)", "len(values)")
 
 
+@pytest.mark.long
 async def test_a_guarded_file_is_shown_and_rejected_but_not_approved(home: Home, project: Path, own: list[str]):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD]) as server:
@@ -297,6 +301,7 @@ async def test_a_guarded_file_is_shown_and_rejected_but_not_approved(home: Home,
                 assert answer.status == 303 and core.read_text() == CORE
 
 
+@pytest.mark.long
 async def test_with_a_self_signed_certificate_the_device_only_looks_and_rejects(home: Home, project: Path):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
@@ -327,6 +332,7 @@ async def test_with_a_self_signed_certificate_the_device_only_looks_and_rejects(
                 await becomes(core, CORE.replace("a - b", "a + b"))
 
 
+@pytest.mark.long
 async def test_a_long_change_is_approved_only_after_all_its_parts_were_opened(
     home: Home, project: Path, own: list[str]
 ):
@@ -349,6 +355,7 @@ async def test_a_long_change_is_approved_only_after_all_its_parts_were_opened(
                 await becomes(project / "calc/table.py", text)
 
 
+@pytest.mark.long
 def test_it_ends_by_itself_when_its_time_is_over_and_says_so(home: Home, project: Path, own: list[str]):
     with serving(home, project, *own, "--for", "1s") as served:
         assert served.end(None) == 0
@@ -362,6 +369,7 @@ def test_a_signal_ends_it_and_it_says_so(home: Home, project: Path, own: list[st
     assert served.text.splitlines()[-1] == "ended; runs continue"
 
 
+@pytest.mark.long
 def test_mistakes_are_one_line_before_anything_listens(home: Home, project: Path, own: list[str]):
     with serving(home, project, *own) as served:
         port = str(urlsplit(served.link).port)

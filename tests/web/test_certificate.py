@@ -90,7 +90,7 @@ def test_the_link_has_a_name_that_the_certificate_is_for(authority: Authority):
 
 
 @pytest.mark.parametrize("asked", ["0.0.0.0", "::", "0"])
-def test_every_address_at_once_is_refused(asked: str):
+def test_no_name_for_all_addresses_is_accepted(asked: str):
     with pytest.raises(UserError, match="every network"):
         bind_address(asked)
 

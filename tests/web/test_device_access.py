@@ -1,12 +1,13 @@
-"""Who may ask `rundry approve --serve` for what, decided without a network."""
+"""Requests to `rundry approve --serve`, decided without a network."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
+from fakes.clock import ManualClock
 
-from rundry.tui.web.device_access import LINK_SECONDS, Asked, Device, DeviceAccess, Refused, device_name
+from rundry.tui.web.device_access import LINK_SECONDS, Asked, Device, DeviceAccess, Refused, device_name, fetch_site
 
 PHONE = Asked(
     method="GET",
@@ -19,21 +20,13 @@ POST = replace(PHONE, method="POST", origin="https://10.0.0.1:8443", fetch_site=
 RUN = ("20261130-1", "digest")
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def access(clock: Clock) -> DeviceAccess:
+def access(clock: ManualClock) -> DeviceAccess:
     return DeviceAccess(("10.0.0.1", "desk.lan"), 8443, clock)
 
 
@@ -52,7 +45,7 @@ def kind_of(refused: pytest.ExceptionInfo[Refused]) -> str:
 def test_the_link_has_a_secret_of_at_least_128_bits_and_does_not_tell_the_path_of_the_pages(access: DeviceAccess):
     assert len(secret_of(access)) * 6 >= 128
     assert access.base not in access.link and access.base.strip("/") not in access.link
-    assert len({secret_of(DeviceAccess(("a",), 1, Clock())) for _ in range(50)}) == 50
+    assert len({secret_of(DeviceAccess(("a",), 1, ManualClock())) for _ in range(50)}) == 50
     assert len(access.link) < 70
 
 
@@ -82,7 +75,7 @@ def test_another_host_is_refused_as_after_dns_rebinding(access: DeviceAccess, ho
 
 
 def test_browsers_leave_out_the_port_of_https():
-    access = DeviceAccess(("10.0.0.1",), 443, Clock())
+    access = DeviceAccess(("10.0.0.1",), 443, ManualClock())
     access.check_place(replace(PHONE, host="10.0.0.1"))
     assert access.link.startswith("https://10.0.0.1/link/")
 
@@ -100,6 +93,12 @@ def test_a_form_that_another_site_sent_is_refused_whatever_its_origin_says(acces
     with pytest.raises(Refused):
         access.check_place(replace(POST, fetch_site=site))
     access.check_place(replace(POST, fetch_site=None))  # older browsers do not send it
+
+
+@pytest.mark.parametrize("header", ["", "CROSS-SITE", "same-origin ", "x"])
+def test_an_unknown_value_of_the_header_counts_as_another_site(header: str):
+    assert fetch_site(header) == "cross-site"
+    assert fetch_site(None) is None and fetch_site("same-origin") == "same-origin"
 
 
 def test_opening_the_link_uses_nothing_up_and_pairing_does(access: DeviceAccess):
@@ -128,11 +127,11 @@ def test_a_guessed_link_pairs_nothing_and_does_not_tell_whether_a_device_is_pair
             paired(access)
 
 
-def test_the_link_ends_after_its_time_and_the_paired_device_stays(access: DeviceAccess, clock: Clock):
-    clock.now += LINK_SECONDS - 1
+async def test_the_link_ends_after_its_time_and_the_paired_device_stays(access: DeviceAccess, clock: ManualClock):
+    await clock.advance(LINK_SECONDS - 1)
     device = paired(access)
     late = DeviceAccess(("10.0.0.1",), 8443, clock)
-    clock.now += LINK_SECONDS
+    await clock.advance(LINK_SECONDS)
     with pytest.raises(Refused) as refused:
         late.pair(secret_of(late), "phone", POST)
     assert kind_of(refused) == "link"

@@ -8,11 +8,14 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..text.show_text import one_line
+
+if TYPE_CHECKING:
+    from rundry.agent import Clock
 
 LINK_SECONDS = 600.0
 """Seconds for which the link pairs a device."""
@@ -31,6 +34,8 @@ ELSEWHERE = "the paired device has another address now: start the command again 
 USED = "this form was used before, or it is too old: open the proposal again"
 UNSEEN = "not every part of this change was opened on this device: open all of them first"
 
+FetchSite = Literal["none", "same-origin", "same-site", "cross-site"]
+"""The values of the header `Sec-Fetch-Site`; an unknown one counts as `cross-site`."""
 Refusal = Literal["host", "site", "link", "taken", "device", "elsewhere"]
 _WORDS: Mapping[Refusal, str] = {
     "host": WRONG_HOST,
@@ -57,7 +62,8 @@ class Asked:
     method: str
     host: str | None
     origin: str | None
-    fetch_site: str | None
+    fetch_site: FetchSite | None
+    """The origin of the request as the browser reports it. None means that it does not."""
     address: str
     """Of the other end of the connection."""
     cookie: str | None = None
@@ -81,7 +87,7 @@ Version = tuple[str, str]
 
 @dataclass(slots=True)
 class Device:
-    """The paired device."""
+    """A device that was paired."""
 
     name: str
     address: str
@@ -118,6 +124,15 @@ class Device:
         return True
 
 
+def fetch_site(header: str | None) -> FetchSite | None:
+    """Return the value of the header `Sec-Fetch-Site`."""
+    match header:
+        case None | "none" | "same-origin" | "same-site":
+            return header
+        case _:
+            return "cross-site"
+
+
 @dataclass(slots=True)
 class DeviceAccess:
     """Decide about the requests to the server at one port."""
@@ -125,8 +140,7 @@ class DeviceAccess:
     names: tuple[str, ...]
     """The names and addresses under which it is served, as browsers write them: the one of the link first."""
     port: int
-    now: Callable[[], float]
-    """Seconds of a clock that only moves forward."""
+    clock: Clock
     device: Device | None = None
     base: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(12)}/")
     """The random path of all pages behind the cookie, and of the cookie. The link does not contain it."""
@@ -137,7 +151,7 @@ class DeviceAccess:
 
     def __post_init__(self) -> None:
         """Let the link become valid."""
-        self._until = self.now() + LINK_SECONDS
+        self._until = self.clock.monotonic() + LINK_SECONDS
 
     @property
     def hosts(self) -> list[str]:
@@ -163,7 +177,7 @@ class DeviceAccess:
         is_right = _is_equal(secret, self._secret)
         if is_right and self.device is not None:
             raise Refused("taken")
-        if not is_right or self.now() >= self._until:
+        if not is_right or self.clock.monotonic() >= self._until:
             raise Refused("link")
 
     def pair(self, secret: str, name: str, asked: Asked) -> Device:

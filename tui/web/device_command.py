@@ -17,15 +17,15 @@ from pathlib import Path
 
 from aiohttp import web
 
-from rundry.agent import UserError, clock, parse_duration, plural
+from rundry.agent import SystemClock, UserError, clock, parse_duration, plural
 
 from ..control.own_runs import OwnRuns
 from ..start.run_folders import folder_of, workspace_of
-from ..text.show_text import one_line, path_line
+from ..text.show_text import path_line
 from .certificate import Certificate, load, make
 from .device_access import LINK_SECONDS, DeviceAccess
 from .device_pages import Frame
-from .device_server import DeviceServer
+from .device_server import DeviceServer, say
 from .limited_listener import LimitedListener
 from .waiting_proposals import WaitingProposals
 
@@ -78,7 +78,7 @@ def serve_device(flags: Mapping[str, object], options: Options) -> int:
     listening = _listen(address, options.port)
     port = int(listening.getsockname()[1])
     until = time.strftime("%H:%M", time.localtime(time.time() + options.seconds))
-    access = DeviceAccess(tuple(dict.fromkeys((_bracketed(name), _bracketed(address)))), port, time.monotonic)
+    access = DeviceAccess(tuple(dict.fromkeys((_bracketed(name), _bracketed(address)))), port, SystemClock())
     frame = Frame(
         place=workspace.name or "/",
         device="",
@@ -88,7 +88,7 @@ def serve_device(flags: Mapping[str, object], options: Options) -> int:
         self_signed=certificate.is_self_signed,
         restricted=certificate.is_self_signed and not options.accept_self_signed,
     )
-    server = DeviceServer(access, waiting, OwnRuns(journals), frame, _say)
+    server = DeviceServer(access, waiting, OwnRuns(journals), frame)
 
     def introduce() -> None:
         print(path_line(f"{workspace}  {plural(count, 'proposal')} {'waits' if count == 1 else 'wait'}"))
@@ -221,7 +221,7 @@ async def _serve(
     runner = web.AppRunner(
         server.app(),
         access_log=None,
-        logger=_logger(_say),
+        logger=_logger(),
         lingering_time=0.0,
         auto_decompress=False,
         shutdown_timeout=1.0,
@@ -245,7 +245,7 @@ async def _serve(
         await runner.cleanup()
     refused = server.refused.total() + listener.turned_away
     more = f"; {plural(refused, 'request')} refused" if refused else ""
-    _say(f"ended{'' if stop.done() else f': its time of {clock(seconds)} is over'}; runs continue{more}")
+    say(f"ended{'' if stop.done() else f': its time of {clock(seconds)} is over'}; runs continue{more}")
     return 128 + stop.result() if stop.done() else 0
 
 
@@ -254,11 +254,7 @@ def _finish(stop: asyncio.Future[int], number: int) -> None:
         stop.set_result(number)
 
 
-def _say(line: str) -> None:
-    print(one_line(line), flush=True)
-
-
-def _logger(say: Callable[[str], None]) -> logging.Logger:
+def _logger() -> logging.Logger:
     """Return the logger for faults of the server: a line each, because a stranger can cause some of them."""
 
     class Lines(logging.Handler):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 REFRESH_SECONDS = 10
 """Seconds after which a list loads itself again."""
 TASK_CHARS = 600
-"""Characters of a task that are sent; the rest is said to be left out."""
+"""Characters of a task that are sent; a note has the number of the others."""
 SELF_SIGNED = (
     "The certificate is self-signed: your browser cannot tell this computer from another one in between. Compare the "
     "fingerprint that your browser shows with the one in the terminal; another computer could change this page."

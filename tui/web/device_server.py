@@ -20,7 +20,7 @@ from ..control.asked_proposal import what_of
 from ..control.remote_decisions import resume_with_decision, send_command
 from ..text.show_text import one_line
 from .change_html import Change, change_of
-from .device_access import UNSEEN, USED, Asked, Device, DeviceAccess, Refused, Version
+from .device_access import UNSEEN, USED, Asked, Device, DeviceAccess, Refused, Version, fetch_site
 from .device_pages import Decided, Frame, link_page, list_page, message_page, policy, proposal_page
 from .web_headers import HEADERS
 
@@ -61,11 +61,9 @@ class Result:
 class DeviceServer:
     """The web application for one folder and one device."""
 
-    def __init__(
-        self, access: DeviceAccess, waiting: WaitingProposals, own: OwnRuns, frame: Frame, say: Callable[[str], None]
-    ) -> None:
-        """`frame`: what pages show, without the device. `say`: prints a line for the person at the terminal."""
-        self._access, self._waiting, self._own, self._frame, self._say = access, waiting, own, frame, say
+    def __init__(self, access: DeviceAccess, waiting: WaitingProposals, own: OwnRuns, frame: Frame) -> None:
+        """`frame`: what pages show, without the device."""
+        self._access, self._waiting, self._own, self._frame = access, waiting, own, frame
         self._decided: list[Decided] = []
         self._changes: OrderedDict[Version, tuple[str | None, Change]] = OrderedDict()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -125,7 +123,7 @@ class DeviceServer:
             method=request.method,
             host=named[0] if len(named) == 1 else None,
             origin=headers.get("Origin"),
-            fetch_site=headers.get("Sec-Fetch-Site"),
+            fetch_site=fetch_site(headers.get("Sec-Fetch-Site")),
             address=request.remote or "",
             cookie=request.cookies.get(self._access.cookie_name),
         )
@@ -134,7 +132,7 @@ class DeviceServer:
         """Count a refusal, and print the first one of each kind and address."""
         self.refused[refused.kind, address] += 1
         if self.refused[refused.kind, address] == 1 and len(self.refused) <= _SAID_REFUSALS:
-            self._say(f"refused {address}: {refused}")
+            say(f"refused {address}: {refused}")
 
     async def _link(self, request: web.Request) -> web.StreamResponse:
         """Show the form that pairs. A program that makes a preview of the link gets the same, and uses up nothing."""
@@ -146,7 +144,7 @@ class DeviceServer:
         self._access.check_link(secret)
         form = await _form(request)
         device = self._access.pair(secret, form.get("name", ""), asked)
-        self._say(f"paired: {device.name} ({device.address}). Other devices are refused")
+        say(f"paired: {device.name} ({device.address}). Other devices are refused")
         response = web.Response(status=303, headers={"Location": self._access.base})
         response.set_cookie(
             self._access.cookie_name,
@@ -269,10 +267,10 @@ class DeviceServer:
                 await resume_with_decision(self._own, journal, named)
         except RundryError as error:
             noted.result, noted.is_good = f"not recorded: {error}", False
-            self._say(f"{line}: not recorded: {error}")
+            say(f"{line}: not recorded: {error}")
             return Result(HTTPStatus.CONFLICT, str(error))
         noted.result, noted.is_good = "recorded", True
-        self._say(line)
+        say(line)
         return Result(HTTPStatus.OK)
 
 
@@ -306,3 +304,8 @@ def _html(text: str, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
 
 def _message(status: HTTPStatus, text: str, back: str | None = None) -> web.Response:
     return _html(message_page(one_line(text), back), status)
+
+
+def say(line: str) -> None:
+    """Print a line for the person at the terminal."""
+    print(one_line(line), flush=True)

@@ -10,9 +10,12 @@ import errno
 import socket
 import ssl
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aiohttp.web import Server
 
 _BUSY = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _BUSY_SECONDS = 0.1
@@ -39,13 +42,13 @@ class LimitedListener:
         self,
         listening: socket.socket,
         context: ssl.SSLContext,
-        factory: Callable[[], asyncio.Protocol],
+        server: Server,
         limits: Limits | None = None,
     ) -> None:
-        """`factory`: returns the protocol of a new connection."""
+        """`server`: makes the protocol of each connection."""
         listening.setblocking(False)
         self._limits = limits or Limits()
-        self._listening, self._context, self._factory = listening, context, factory
+        self._listening, self._context, self._server = listening, context, server
         self._peers = Counter[str]()
         self._tasks = set[asyncio.Task[None]]()
         self.turned_away = 0
@@ -89,7 +92,7 @@ class LimitedListener:
         try:
             async with asyncio.timeout(self._limits.life):
                 transport, protocol = await loop.connect_accepted_socket(
-                    lambda: _Watched(self._factory()),
+                    lambda: _Watched(self._server()),
                     connection,
                     ssl=self._context,
                     ssl_handshake_timeout=self._limits.handshake,
