@@ -38,7 +38,7 @@ async def test_an_editor_sees_text_thoughts_calls_and_the_diff_and_approves_it(h
             new = await agent.new_session(cwd=str(project), mcp_servers=[])
             answer = await agent.prompt(session_id=new.session_id, prompt=words("fix add"))
     assert answer.stop_reason == "end_turn"
-    assert without_sandbox_note(editor.text()) == "I look.Done."
+    assert without_sandbox_note(editor.text()) == "I look.\n\nDone."
     assert editor.text(kind="agent_thought_chunk") == "hm"
     read, change = editor.calls().values()
     assert (read["kind"], read["status"], read["title"]) == ("read", "completed", "read calc/core.py")
