@@ -13,8 +13,7 @@ for the API. `tui/api/public.py` states the names.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # importing `typing` takes 9 ms, and each start of the program would wait for them
 if TYPE_CHECKING:
     from .tui.api.public import *  # noqa: F403
 
