@@ -270,8 +270,8 @@ def test_each_command_line_of_a_page_does_what_the_page_says(home: Home, site: S
 def test_every_guide_has_command_lines():
     assert [page.stem for page in PAGES if page.parent.name == "how-to" and not lines_of(page)] == [
         "keys",
+        "python",
         "session",
-        "settings",
         "themes",
         "web",
     ]
