@@ -32,6 +32,7 @@ from rundry.agent.protocol import (
     Waiting,
 )
 from rundry.agent.run.client.run_session import Session
+from rundry.agent.run.client.runner_process import RunnerProcess
 
 MESSAGES = 3
 """How often the user writes, with the first message."""
@@ -103,7 +104,7 @@ class Chat:
 def main() -> int:
     """Show the chat until it ends."""
     folder, workspace, base, seed = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-    session = Session.new(folder / "runner.log")
+    session = Session.new(RunnerProcess(folder / "runner.log"))
     there = sorted(folder.glob("*.db"))
     if there:
         session.resume(there[0])
