@@ -52,6 +52,8 @@ HONEST = {
     "golden": edit("calc/out.txt", "wrong", "right"),
     "required": calls(*FIX_BOTH.calls, Call("run_command", {"command": "sh scripts/gate.sh"})),
 }
+NEEDED = {"golden": ("--scope", "calc/out.txt")}
+"""Options without which honest work is a hand-off: what it changes is not a source."""
 UNCHANGEABLE = "rm tests/test_core.py; touch tests/test_core.py; chattr +{0} tests/test_core.py"
 
 
@@ -158,7 +160,7 @@ def test_what_no_sandbox_keeps_from_happening_is_reported_before_the_run_and_in_
 @pytest.mark.parametrize("kind", sampled(sorted(KINDS), 6))
 def test_honest_work_ends_the_same_run_as_done(attack: Attacker, server: ScriptedServer, kind: str):
     place = attack(kind)
-    ran = place.run(server, [HONEST.get(kind, FIX_BOTH)])
+    ran = place.run(server, [HONEST.get(kind, FIX_BOTH)], *NEEDED.get(kind, ()))
     assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 1), ran.story()
     verdicts = ran.of("check_finished", "predicate_judged")
     assert not verdicts[0]["passed"] and verdicts[-1]["passed"]

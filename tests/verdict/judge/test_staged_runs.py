@@ -32,7 +32,7 @@ def staged(project, driven):
     return make
 
 
-async def applied(run, *, channel=None, **entries):
+async def applied(run, *, channel="", **entries):
     """What became of it after a person, or a digest, approved the stage with these choices by path."""
     async with open_stage(run.path, dict(os.environ)) as review:
         shown = review.shown
