@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,6 @@ from rundry.agent import (
     Command,
     Journal,
     RunLine,
-    RunnerProcess,
     RunSpec,
     Session,
     UserError,
@@ -40,18 +40,10 @@ _ID = re.compile(r"[0-9a-z][0-9a-z-]{0,80}")
 class EditorLink(Session):
     """A view that knows whether the runner has answered all its commands."""
 
-    def __init__(
-        self,
-        journal: Journal | None,
-        name: str,
-        runner: RunnerProcess | None = None,
-        *,
-        attends: bool = True,
-        lingers: bool = True,
-    ) -> None:
-        super().__init__(journal, name, runner, attends=attends, lingers=lingers)
-        self.sent: set[int] = set()
+    @cached_property
+    def sent(self) -> set[int]:
         """Ids of the commands that this view sent."""
+        return set()
 
     def put(self, command: Command) -> int:
         """Put a command into the inbox and return its id. Raises JournalError."""
