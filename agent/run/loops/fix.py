@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol import Again, Decision, Finish, FixSpec, Reason, Work, child_name
 from ...protocol.text.counts import plural
+from .shared.child_end import end_of_child
 from .shared.pass_decisions import budget_end
 
 if TYPE_CHECKING:
@@ -20,12 +21,8 @@ def decide(state: LoopState) -> Decision:
     assert spec is not None  # `rundry fix` sets it for this loop
     if state.busy:
         return Again([])
-    for result in state.results:
-        if result.handoff is not None:
-            return Finish(reason=Reason.HANDOFF, detail=result.handoff)
-        if result.fault is not None:
-            reason = Reason.ERROR if state.facts.spent.steps else Reason.REFUSED
-            return Finish(reason=reason, detail=result.fault, retryable=result.retryable)
+    if end := end_of_child(state):
+        return end
     number = next_child(spec, children)
     if number is None:
         return _all_ended(spec, children)

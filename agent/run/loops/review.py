@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...protocol import Again, ChildFinished, Decision, Finish, Reason, Work, child_name
 from ...protocol.text.counts import plural
+from .shared.child_end import end_of_child
 from .shared.pass_decisions import budget_end
 
 if TYPE_CHECKING:
@@ -21,12 +22,8 @@ def decide(state: LoopState) -> Decision:
     children = state.facts.common.children
     if state.busy:
         return Again([])
-    for result in state.results:
-        if result.handoff is not None:
-            return Finish(reason=Reason.HANDOFF, detail=result.handoff)
-        if result.fault is not None:
-            reason = Reason.ERROR if state.facts.spent.steps else Reason.REFUSED
-            return Finish(reason=reason, detail=result.fault, retryable=result.retryable)
+    if end := end_of_child(state):
+        return end
     if children.open is not None:
         found = children.open
         return Again([Work(work=child_name(found.number), kind="child", about=found.about)])
