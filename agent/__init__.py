@@ -157,7 +157,7 @@ if TYPE_CHECKING:
     from .state.view.reading_progress import reading_progress
     from .state.view.reduce import reduce, reduce_all
     from .state.view.search_progress import Bars, Progress, downsampled, failure_kind
-    from .state.view.show.review_words import diff_words, relation_words
+    from .state.view.show.review_targets import diff_words, relation_words
     from .state.view.show.short_numbers import clock, held_words, money, short
     from .state.view.show.shortening import shortening_lines, trim_words
     from .state.view.show.show_answers import answer_words
@@ -178,7 +178,7 @@ if TYPE_CHECKING:
         waiting_line,
     )
     from .state.view.stored_views import stored_view
-    from .state.view.transcript import IN_MEMORY, Blocks
+    from .state.view.transcript_entries import IN_MEMORY, Blocks
     from .state.view.view_checkpoints import ViewCheckpoints
     from .state.view.view_state import RebaseResult, ViewState
     from .state.view.waits_for import SHOW_WAIT_SECONDS, waiting_for

@@ -140,7 +140,7 @@ from .events.confirm import (
     DependencyFolder as DependencyFolder,
     RunVerified as RunVerified,
 )
-from .events.finder import (
+from .events.finder_events import (
     ClusterWorker as ClusterWorker,
     CriticHalf as CriticHalf,
     CriticSpoke as CriticSpoke,
@@ -191,7 +191,7 @@ from .events.layers import (
     StageEnded as StageEnded,
     UndoAccepted as UndoAccepted,
 )
-from .events.passes import (
+from .events.pass_events import (
     DelayMoved as DelayMoved,
     PassFinished as PassFinished,
     PassKept as PassKept,
@@ -230,7 +230,7 @@ from .events.person import (
     is_client as is_client,
     is_device as is_device,
 )
-from .events.run import (
+from .events.run_events import (
     BudgetChanged as BudgetChanged,
     GateModeChanged as GateModeChanged,
     HandoffClosed as HandoffClosed,
@@ -377,7 +377,7 @@ from .extensions.skills import (
     Origin as Origin,
     Skill as Skill,
 )
-from .finder import (
+from .finder_settings import (
     ITEM_KINDS as ITEM_KINDS,
     FinderSpec as FinderSpec,
     ItemKind as ItemKind,
@@ -458,7 +458,7 @@ from .outcome import (
     Reason as Reason,
     exit_code as exit_code,
 )
-from .review import (
+from .reviewed_diff import (
     EXIT_FOUND as EXIT_FOUND,
     DiffFile as DiffFile,
     DiffHunk as DiffHunk,

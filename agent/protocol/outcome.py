@@ -10,7 +10,7 @@ import msgspec
 from .budget import Held, LimitName, Tokens
 from .coverage import Coverage, Estimate
 from .evidence import Evidence
-from .review import EXIT_FOUND
+from .reviewed_diff import EXIT_FOUND
 
 
 class Reason(StrEnum):

@@ -10,7 +10,7 @@ import msgspec
 from .budget import Budget
 from .extensions.hooks import Hook
 from .extensions.skills import Skill
-from .finder import FinderSpec, RepeatSpec, ReviewLoopSpec
+from .finder_settings import FinderSpec, RepeatSpec, ReviewLoopSpec
 from .loops import FixSpec, GoalTries, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
 from .messages import ImageRef
 from .tools.mcp import McpServer

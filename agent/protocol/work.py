@@ -8,8 +8,8 @@ import msgspec
 
 from .budget import Exhausted, LimitName
 from .events.answers import PromptVariant
-from .events.finder import WorkKind
-from .events.passes import Sleeping
+from .events.finder_events import WorkKind
+from .events.pass_events import Sleeping
 from .events.step import PromptKind
 from .evidence import LookFirst
 from .outcome import Reason

@@ -18,7 +18,7 @@ import msgspec
 
 from ..host.own_temp import temp_folder
 from ..protocol import UserError
-from ..protocol.review import DiffFile, DiffHunk, DiffStatus, ReviewedDiff
+from ..protocol.reviewed_diff import DiffFile, DiffHunk, DiffStatus, ReviewedDiff
 from ..protocol.text.counts import plural
 from ..protocol.text.hunks import Split, hunk_lines, split
 from ..protocol.text.shorten_text import end_cut

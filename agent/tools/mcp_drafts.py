@@ -16,7 +16,7 @@ from .fit_text import head_and_tail, lines_of
 from .tool_result import ToolResult, failure
 
 if TYPE_CHECKING:
-    from ..extend.mcp.call_results import CallText
+    from ..extend.mcp.result_text import CallText
     from ..gate.ruling import Ruling
     from .tool_context import ToolContext
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..sandbox.sandbox import Sandbox
     from .reading.fetching import Fetcher
     from .tool_result import ToolResult
-    from .web.web_access import Web
+    from .web.request_gate import Web
 
 OUTPUT = "output:"
 """Prefix of the paths under which `read_file` reads outputs that were too long to show."""

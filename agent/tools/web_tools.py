@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..protocol import WebSearchSpec
     from .tool_arguments import FetchUrl, WebSearch
     from .tool_context import ToolContext
-    from .web.web_access import Web
+    from .web.request_gate import Web
 
 _LONG = 500
 """Characters behind the host from which a person looks at the URL, because it can carry data."""

@@ -16,15 +16,15 @@ from .markdown import cell, code, packed
 from .words import head
 
 _GROUPS = {
-    "run": "Events of a run",
-    "passes": "Events of passes",
+    "run_events": "Events of a run",
+    "pass_events": "Events of passes",
     "step": "Events of a step",
     "answers": "Events of answers in a file format",
     "waits": "Events about what a run waits for",
     "check": "Events of checks, scores and protected files",
     "person": "Events between the run and a person",
     "wheel": "Events of control, shell commands and background commands",
-    "finder": "Events of a search",
+    "finder_events": "Events of a search",
     "tries": "Events of tries",
     "worktrees": "Events of worktrees",
     "layers": "Events of layers",
@@ -40,7 +40,7 @@ def pages() -> dict[str, str]:
     found: dict[str, str] = {}
     for module, title in _GROUPS.items():
         sections = [_struct(kind, event_name(kind)) for kind in kinds if _module(kind) == module]
-        found |= packed(f"events-{module}", [f"# {title}", "", *head("events")], sections)
+        found |= packed(f"events-{module.removesuffix('_events')}", [f"# {title}", "", *head("events")], sections)
     others = sorted({_module(kind) for kind in kinds} - set(_GROUPS))
     if others:
         raise LookupError(f"events without a page: add {', '.join(others)} to _GROUPS in {__file__}")

@@ -30,7 +30,7 @@ from rundry.agent.state.facts.checkpoint import facts_of
 from rundry.agent.state.facts.run_facts import RunFacts
 from rundry.agent.state.facts.standing_changes import Changes, standing_changes
 from rundry.agent.state.view.stored_views import store_view
-from rundry.agent.state.view.transcript import Blocks
+from rundry.agent.state.view.transcript_entries import Blocks
 from rundry.agent.state.view.view_state import ViewState
 
 

@@ -27,7 +27,7 @@ from rundry.agent.state.facts.run_facts import RunFacts
 from rundry.agent.state.view import transcript_pages
 from rundry.agent.state.view.reduce import show_event
 from rundry.agent.state.view.stored_views import store_view, stored_view
-from rundry.agent.state.view.transcript import Blocks
+from rundry.agent.state.view.transcript_entries import Blocks
 
 KINDS = [kind for kind in EventBase.__subclasses__() if kind is not RunStarted]
 WORDS = ("a", "b", "c")

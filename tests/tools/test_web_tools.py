@@ -27,7 +27,7 @@ from rundry.agent.tools.tool_context import ToolContext
 from rundry.agent.tools.tool_result import ToolResult
 from rundry.agent.tools.web.foreign_text import fenced
 from rundry.agent.tools.web.readable_page import readable_content
-from rundry.agent.tools.web.web_access import Web
+from rundry.agent.tools.web.request_gate import Web
 from rundry.agent.tools.web_tools import ApprovedServer
 
 SECRET = "hunter2-of-this-machine"

@@ -27,7 +27,7 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.sandbox.sandbox import Sandbox
 from rundry.agent.verdict.judge.decided_now import DecidedNow, decided_now, note_undecided
-from rundry.agent.verdict.judge.ledger import Ledger
+from rundry.agent.verdict.judge.workspace_ledger import Ledger
 
 from .changing import NOTHING, Paths, scope_of, undecided
 

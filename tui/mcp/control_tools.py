@@ -30,12 +30,12 @@ from ..control.picked_answer import picked_option
 from ..control.remote_decisions import resume_with_decision, send_command
 from ..text.show_text import one_line
 from .allowed_runs import Allowed
+from .client_runs import limits_of, require_limits
 from .mcp_access import open_run, require_control
 from .mcp_arguments import Approve, PauseRun, Reject, ResumeRun, SendMessage, StopRun
 from .mcp_results import Done
 from .mcp_text import given
 from .read_tools import Follower
-from .starting import limits_of, require_limits
 from .tools import Call
 
 LEFT_SECONDS = 6.0

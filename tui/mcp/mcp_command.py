@@ -14,7 +14,7 @@ from rundry.agent import UserError, missing_extra
 
 from ..text.show_text import one_line
 from .allowed_runs import Allowed, read_allowed
-from .starting import require_usable
+from .client_runs import require_usable
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

@@ -18,12 +18,12 @@ from ..control.own_runs import OwnRuns
 from ..start.confirmed_findings import FoundRow as Row, findings_of
 from ..text.show_text import one_line, path_line
 from .allowed_runs import Allowed
+from .client_runs import spec_for
 from .mcp_access import allowed_folder, open_run, visible_runs
 from .mcp_arguments import ListRuns, ReadFindings, ReadHandoff, ReadProposal, ReadRun, StartRun, WaitForRun
 from .mcp_results import FoundList, FoundRow, Piece, RunList, RunRow, RunView, Text, Waited
 from .mcp_text import cut
 from .read_tools import Follower, piece_of_proposal, view_of
-from .starting import spec_for
 
 _LOOK_SECONDS = 0.25
 _REPORT_SECONDS = 2.0

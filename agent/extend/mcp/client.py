@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
-from .call_results import CallText, call_text
 from .failed import McpFailed, McpGone, leaves_of
+from .result_text import CallText, call_text
 from .tool_listing import Listing, McpTool, clean, read_listing
 from .traffic import Traffic
 

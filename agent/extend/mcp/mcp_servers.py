@@ -18,7 +18,7 @@ from .tool_listing import Listing, McpTool
 
 if TYPE_CHECKING:
     from ...state.recorder import Events
-    from .call_results import CallText
+    from .result_text import CallText
 
 MOST_NAMED = 10
 """Tools that a line names one by one."""

@@ -7,7 +7,7 @@ import msgspec
 from ..budget import Budget, LimitName, Spent
 from ..loops import LoopKind, Target
 from ..outcome import Reason
-from ..review import RepairResult
+from ..reviewed_diff import RepairResult
 from .base import EventBase, WaitsFor
 
 

@@ -11,12 +11,12 @@ from .answers import AnswersEvent
 from .check import CheckEvent
 from .children import ChildrenEvent
 from .confirm import ConfirmEvent
-from .finder import FinderEvent
+from .finder_events import FinderEvent
 from .judged import JudgeEvent
 from .layers import LayersEvent
-from .passes import PassesEvent
+from .pass_events import PassesEvent
 from .person import PersonEvent
-from .run import RunEvent
+from .run_events import RunEvent
 from .step import StepEvent
 from .tries import TriesEvent
 from .waits import WaitsEvent

@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from ...state.recorder import Events
     from ...step.resources.run_context import RunContext
     from ...tools.tool_arguments import StartChild
-    from ..live.person_requests import UserRequests
+    from ..live.control_requests import UserRequests
     from .review_child import Reviewed
 
 _CONTINUES = (Reason.BUDGET, Reason.ERROR, Reason.USER)

@@ -37,7 +37,7 @@ from ...protocol import (
 from ...state.reports.deciding_chat import CHAT_DECIDES, deciding_chat
 from ...state.view.reading_progress import report_reading_progress
 from ...state.view.stored_views import stored_view
-from ...state.view.transcript import IN_MEMORY
+from ...state.view.transcript_entries import IN_MEMORY
 from .runner_process import RunnerProcess, start_module
 from .start_request import Check, Expected, Order, Reply, ResumeChanges
 

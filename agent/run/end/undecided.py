@@ -13,7 +13,7 @@ from ...protocol.text.counts import first_names, plural
 from ...protocol.text.path_text import quoted_path
 from ...verdict.judge.accepted_commits import without_committed
 from ...verdict.judge.decided_now import note_undecided
-from ...verdict.judge.ledger import Ledger
+from ...verdict.judge.workspace_ledger import Ledger
 from ...verdict.scope.run_scope import scope_of_run
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ...step.resources.activity import PersonInterrupted
 from ...step.resources.watched_lock import WatchedLock
 from ..end.case_of_run import prepare_judge
 from ..loops.shared.loop_state import LoopState
-from .person_requests import UserRequests
+from .control_requests import UserRequests
 from .pool import Pool
 from .run_waits import Sleeper, Waits
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...state.recorder import Recorder
     from ...step.resources.activity import Activity
     from ...step.resources.used_limits import UsedLimits
-    from .person_requests import UserRequests
+    from .control_requests import UserRequests
 
 
 class Waits:

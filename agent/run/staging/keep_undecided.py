@@ -15,7 +15,7 @@ from ...gate.draft import digest_of_draft
 from ...gate.proposal_events import opened
 from ...protocol import BY_DIGEST, LoopKind, ProposalOpened, UndecidedAccepted, UserError
 from ...verdict.judge.decided_now import decided_now
-from ...verdict.judge.ledger import Ledger
+from ...verdict.judge.workspace_ledger import Ledger
 from ..end.undecided import layers_folder, note_at_end
 from ..end.undecided_proposal import KEEP, UndecidedDraft, draft_of
 from .judge_in_place import InPlace, end_as_done, result_in_place

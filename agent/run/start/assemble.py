@@ -26,7 +26,7 @@ from ...step.resources.run_tree_files import Tree
 from ...step.tool_calls.commit_edits import skipped_hooks_note
 from ...verdict.checks.hidden_exit import hidden_exit_notes
 from ...verdict.judge.judged_runs import is_judged
-from ...verdict.judge.ledger import Ledger
+from ...verdict.judge.workspace_ledger import Ledger
 from ...verdict.scope.start_scope import scope_of
 from ..end.evidence_of_run import NO_GUARD, is_decided, not_held_here
 from ..end.undecided import left_undecided

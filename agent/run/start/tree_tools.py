@@ -13,7 +13,7 @@ from ...step.formats.file_edits import FileEdits
 from ...tools.read_contents import ReadContents
 from ...tools.reading.fetching import Fetcher
 from ...tools.tool_context import ToolContext
-from ...tools.web.web_access import Web
+from ...tools.web.request_gate import Web
 from .usable_commands import UsableChecks
 
 if TYPE_CHECKING:

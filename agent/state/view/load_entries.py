@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .reduce import show_event
-from .transcript import IN_MEMORY
+from .transcript_entries import IN_MEMORY
 from .transcript_pages import stored_page, unpack_page
 
 if TYPE_CHECKING:

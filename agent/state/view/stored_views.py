@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..facts.checkpoint import VIEW, drop_saved, finder_at, made_by, save, save_body, saved_body
-from .transcript import Page
+from .transcript_entries import Page
 from .transcript_pages import pack, unpack
 
 if TYPE_CHECKING:

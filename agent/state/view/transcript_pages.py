@@ -11,7 +11,7 @@ import msgspec
 
 from .block import Block
 from .search_progress import Progress
-from .transcript import Blocks, Page
+from .transcript_entries import Blocks, Page
 from .view_state import Shown, ViewState
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..facts.checkpoint import EVERY, checkpoint_bytes, checkpoint_seq
 from .load_entries import load_older
 from .reduce import show_event
 from .stored_views import store_view, stored_view
-from .transcript import Blocks
+from .transcript_entries import Blocks
 from .view_state import ViewState
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from ...protocol import (
 )
 from ..common.common_facts import CommonFacts
 from .search_progress import Progress
-from .transcript import Blocks
+from .transcript_entries import Blocks
 
 if TYPE_CHECKING:
     from ..common.await_facts import Await

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...state.facts.unrecorded import EVERYWHERE
-from ...verdict.judge.ledger import Ledger
+from ...verdict.judge.workspace_ledger import Ledger
 
 if TYPE_CHECKING:
     from ...layers.run_layers import RunLayers

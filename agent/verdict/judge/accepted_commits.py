@@ -16,7 +16,7 @@ from ...repo.repository import repository_top
 if TYPE_CHECKING:
     from ...layers.layer_effects import Side
     from ...state.facts.run_facts import RunFacts
-    from .ledger import Noted, UndecidedChange
+    from .workspace_ledger import Noted, UndecidedChange
 
 
 def head_of(workspace: Path) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...protocol import NotStored
     from ...state.facts.change_log import FileEffect, RecordedChange
     from ...state.facts.run_facts import RunFacts
-    from .ledger import Noted, UndecidedChange
+    from .workspace_ledger import Noted, UndecidedChange
 
 _UNKNOWN = Side(type="file")
 """A content of which only older versions know whether it existed."""

@@ -13,8 +13,8 @@ from ...layers.present import Present
 from .accepted_commits import commits_of_run, head_of, without_committed
 from .change_history import read_history
 from .decided import Decided, History, InScope, decide
-from .ledger import Ledger, Noted, UndecidedChange, replaced
 from .past_files import StoredContents
+from .workspace_ledger import Ledger, Noted, UndecidedChange, replaced
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal

@@ -16,7 +16,7 @@ from ...layers.open_below import FOLDER
 if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...layers.displaced_files import Kept
-    from .ledger import Ledger
+    from .workspace_ledger import Ledger
 
 
 class PathPast(NamedTuple):

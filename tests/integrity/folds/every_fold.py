@@ -18,7 +18,7 @@ from rundry.agent.state.reports.run_tally import RunTally, tally_of
 from rundry.agent.state.view.load_entries import load_older
 from rundry.agent.state.view.reduce import reduce, reduce_all
 from rundry.agent.state.view.stored_views import store_view, stored_view
-from rundry.agent.state.view.transcript import IN_MEMORY
+from rundry.agent.state.view.transcript_entries import IN_MEMORY
 from rundry.agent.state.view.view_state import ViewState
 
 Figures = dict[str, Any]

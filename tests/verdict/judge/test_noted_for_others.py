@@ -4,7 +4,7 @@ import shutil
 
 from rundry.agent.protocol import Budget
 from rundry.agent.run.start.fork import fork
-from rundry.agent.verdict.judge.ledger import Ledger
+from rundry.agent.verdict.judge.workspace_ledger import Ledger
 
 SUITE = "sh suite/a.sh"
 FEW = Budget(steps=6)

@@ -39,7 +39,7 @@ from ....protocol import (
 from ....protocol.text.counts import plural
 from ...search.suspects import work_of
 from .change_blocks import note
-from .review_words import diff_words
+from .review_targets import diff_words
 from .titles import call_title
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from ..finder import ItemKind
-from ..review import Relation
+from ..finder_settings import ItemKind
+from ..reviewed_diff import Relation
 from .base import EventBase
 
 WorkKind = Literal[

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import msgspec
 
 from .budget import Budget
-from .review import ReviewSpec
+from .reviewed_diff import ReviewSpec
 
 ItemKind = Literal["url", "file", "value"]
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ..budget import Budget, Held, LimitName, Tokens
 from ..coverage import Coverage, Estimate
 from ..evidence import Evidence
-from ..finder import FinderSpec, RepeatSpec, ReviewLoopSpec
+from ..finder_settings import FinderSpec, RepeatSpec, ReviewLoopSpec
 from ..handoff import HandoffRecord
 from ..loops import FixSpec, ImproveSpec, IntervalSpec, PacedSpec, ParentRef
 from ..outcome import ChildOutcome, EndedJob, FindingCounts, Reason
