@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from .run.children.fix_target import check_fields, target_of
     from .run.client.run_session import Session
     from .run.client.runner_process import RunnerProcess
-    from .run.client.start_request import ResumeChanges
+    from .run.client.start_request import Expected, ResumeChanges
     from .run.commands.rewind_preview import FileBack, RewindPreview, preview_rewind
     from .run.end.after_end import verify_run
     from .run.handoff.handoff_record import handoff_after_end

@@ -11,7 +11,7 @@ import pwd
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
@@ -92,9 +92,14 @@ def homes() -> list[Path]:
     return list(dict.fromkeys(real))
 
 
-def is_at_home(path: Path) -> bool:
-    """Return whether the path, links resolved, is a home folder, contains one or is inside one."""
-    return any(path.is_relative_to(home) or home.is_relative_to(path) for home in (*homes(), *_HOMES))
+def is_at_home(path: Path, own_homes: Iterable[Path] | None = None) -> bool:
+    """Return whether the path, links resolved, is a home folder, contains one or is inside one.
+
+    `own_homes`: the result of `homes`, for a caller that asks about many paths.
+    """
+    text = f"{path}/"  # compared as texts in a tenth of the time of `Path.is_relative_to`
+    known = (*(homes() if own_homes is None else own_homes), *_HOMES)
+    return text == "//" or any(text.startswith(f"{home}/") or f"{home}/".startswith(text) for home in known)
 
 
 def home_places(env: Mapping[str, str], ws: Path) -> list[Path]:
@@ -107,7 +112,7 @@ def home_places(env: Mapping[str, str], ws: Path) -> list[Path]:
     for path in (
         *_documented(env, own_homes),
         *_of_variables(env),
-        *_of_search_path(env),
+        *_of_search_path(env, own_homes),
         *_of_git(env, ws),
         *_of_environments(ws),
     ):
@@ -200,7 +205,7 @@ def _of_variables(env: Mapping[str, str]) -> Iterator[Path]:
             yield from (Path(part) for part in env[name].split(os.pathsep) if Path(part).is_absolute())
 
 
-def _of_search_path(env: Mapping[str, str]) -> Iterator[Path]:
+def _of_search_path(env: Mapping[str, str], own_homes: Sequence[Path]) -> Iterator[Path]:
     """Yield the folders of PATH, and the installations and interpreters of the programs in them."""
     folders = [Path(entry) for entry in env.get("PATH", "").split(os.pathsep) if Path(entry).is_absolute()]
     for folder in (*folders, Path(sys.executable).parent):
@@ -210,28 +215,29 @@ def _of_search_path(env: Mapping[str, str]) -> Iterator[Path]:
         if real is not None:
             yield from _installation(real)
             with suppress(OSError):
-                yield from _programs_in(str(real), real.stat().st_mtime_ns, at_home=is_at_home(real))
+                yield from _programs_in(str(real), real.stat().st_mtime_ns, tuple(own_homes))
     yield from map(Path, (sys.prefix, sys.base_prefix))
 
 
 @lru_cache(maxsize=256)
-def _programs_in(folder: str, changed: int, *, at_home: bool) -> list[Path]:
+def _programs_in(folder: str, changed: int, own_homes: Sequence[Path]) -> list[Path]:
     """Return the other places at home that the programs of a folder need. `changed`: the mtime of the folder."""
     del changed
+    at_home = is_at_home(Path(folder), own_homes)
     found = list[Path]()
     with os.scandir(folder) as listing:
         entries = [entry.path for entry in listing if at_home or entry.is_symlink()][:_MOST_SCRIPTS]
     for path in entries:
         real = followed(path)
-        if real is None or (not at_home and not is_at_home(real)) or not is_file(real):
+        if real is None or not (at_home or is_at_home(real, own_homes)) or not is_file(real):
             continue
         if is_link(path):
             found += [Path(os.path.normpath(Path(folder, Path(path).readlink()))), real, *_installation(real.parent)]
-        found += _interpreter_of(real)
+        found += _interpreter_of(real, own_homes)
     return found
 
 
-def _interpreter_of(script: Path) -> Iterator[Path]:
+def _interpreter_of(script: Path, own_homes: Sequence[Path]) -> Iterator[Path]:
     """Yield the program that a script names in its first line, with its installation, if it is at home."""
     try:
         with script.open("rb") as file:
@@ -240,7 +246,9 @@ def _interpreter_of(script: Path) -> Iterator[Path]:
         return
     program = Path(os.fsdecode(named[1])) if named is not None else None
     real = followed(program) if program is not None else None
-    if program is None or real is None or not is_file(real) or not (is_at_home(program) or is_at_home(real)):
+    if program is None or real is None or not is_file(real):
+        return
+    if not (is_at_home(program, own_homes) or is_at_home(real, own_homes)):
         return
     yield from (program, real, *_installation(program.parent), *_installation(real.parent))
 

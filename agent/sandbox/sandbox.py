@@ -87,6 +87,12 @@ class Sandbox(Confinement):
             weaker += [trial.problem] if program is not None else []
         return Sandbox(None, f"no sandbox: {'; '.join(why)}")
 
+    def hiding(self, rules: HideRules) -> Sandbox:
+        """Return a copy that was tried as this one was, for the run with these rules."""
+        made = self._copy(msgspec.structs.replace(self._settings, hide_rules=rules))
+        made.trial_notes = self.trial_notes
+        return made
+
     def staged(self, stage: Stage, hide: Sequence[Path] = ()) -> Sandbox:
         """Return a copy that shows another folder in place of the workspace, with its own temp folder and loopback.
 

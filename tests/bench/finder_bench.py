@@ -19,6 +19,7 @@ from fakes.killing.killed import TESTS, run_until
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed
+from rundry.agent.run.process.refused_run import bare_start
 from rundry.agent.search.items.frontier import Frontier
 from rundry.agent.search.items.frontier_view import FrontierView
 from rundry.agent.search.items.item_state import State
@@ -78,7 +79,7 @@ def taken_up(folder: Path) -> list[Row]:
         for start in range(0, SEEN, 2_000):
             found = [Seed(kind="url", value=f"{url}/page/{n}") for n in range(start, start + 2_000)]
             frontier.surface(found, "seed", folder)
-        facts.started = True
+        facts.apply(journal.append(bare_start(spec, str(path), [])))
         assert facts.finder is not None
         facts.finder.seen = facts.finder.queued = SEEN
         save(journal, facts)
@@ -87,6 +88,7 @@ def taken_up(folder: Path) -> list[Row]:
         for n in range(5):
             copy = folder / f"copy{n}.db"
             shutil.copy(path, copy)
+            shutil.copy(f"{path}.tail", f"{copy}.tail")
             began = time.time()
             assert run_until(copy, 4) == "killed"
             handle = Journal.open(copy)

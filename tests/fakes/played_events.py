@@ -9,6 +9,7 @@ from rundry.agent import (
     Budget,
     Command,
     Event,
+    Expected,
     GateMode,
     LoopKind,
     ModelSpec,
@@ -93,8 +94,8 @@ class PlayedLink:
         self.kept += blobs
         return folder / "r1.db"
 
-    def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
-        self.expected.append((model.name, is_typing))
+    def preload(self, expected: Expected) -> None:
+        self.expected.append((expected.model.name, expected.is_typing))
 
     def resume(self, path: Path, changes: object = None) -> None:
         self.resumed.append(changes)

@@ -9,7 +9,7 @@ from typing import Any
 from painted import painted, until
 from textual.pilot import Pilot
 
-from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunLine, RunSpec, Survey, UserError, ViewState
+from rundry.agent import Budget, Expected, GateMode, LoopKind, ModelSpec, RunLine, RunSpec, Survey, UserError, ViewState
 from rundry.tui.app.app import RundryApp
 from rundry.tui.app.main_screen import MainScreen
 from rundry.tui.control.run_controller import RunController
@@ -69,6 +69,9 @@ class PlayedStart:
 
     def spec(self, task: str) -> RunSpec:
         return spec(task)
+
+    def expected(self, *, is_typing: bool) -> Expected | None:
+        return Expected(model=self.model, is_typing=is_typing) if self.model is not None else None
 
 
 class Stage:

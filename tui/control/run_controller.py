@@ -215,9 +215,11 @@ class RunController:
     def expect_message(self, *, is_typing: bool = True) -> None:
         """Prepare the runner for the chosen model, once it is chosen and while the person types the task."""
         model = self.start.model if self.start is not None and not self.begun else None
-        if model is not None and self._expected not in ((model, is_typing), (model, True)):
-            self._expected = model, is_typing
-            self.link.preload(model, is_typing=is_typing)
+        if self.start is None or model is None or self._expected in ((model, is_typing), (model, True)):
+            return
+        self._expected = model, is_typing
+        if (expected := self.start.expected(is_typing=is_typing)) is not None:
+            self.link.preload(expected)
 
     def steer(self, text: str, typed: str | None = None) -> None:
         """Send a message that interrupts the step; `typed` as in `send_message`. Raises RundryError."""

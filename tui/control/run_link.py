@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rundry.agent import (
         Command,
         EditFormat,
+        Expected,
         Journal,
         Judge,
         Merge,
@@ -43,8 +44,8 @@ class Link(Protocol):
         """Create the journal, with the bytes of the task's images, and pass it to the runner. Raises JournalError."""
         ...
 
-    def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
-        """Prepare for a run with this model."""
+    def preload(self, expected: Expected) -> None:
+        """Prepare for a run like this."""
         ...
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
@@ -152,6 +153,10 @@ class Start(Protocol):
 
     async def unfinished(self) -> Sequence[RunLine]:
         """Return the runs of this workspace that can be resumed, newest first."""
+        ...
+
+    def expected(self, *, is_typing: bool) -> Expected | None:
+        """Return what a runner can prepare for, or None if no model is set up. Raises UserError."""
         ...
 
     def preview(self, task: str = "") -> ViewState:

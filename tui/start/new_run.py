@@ -13,6 +13,7 @@ import msgspec
 from rundry.agent import (
     GATE_IS_EFFECTS,
     EditFormat,
+    Expected,
     LoopKind,
     ModelSpec,
     RundryError,
@@ -183,6 +184,16 @@ class Setup:
         runs = await asyncio.to_thread(list_runs, self.folder)
         here = str(self.workspace)
         return [run for run in runs if run.workspace == here and not (run.is_finished or is_left_to_parent(run, runs))]
+
+    def expected(self, *, is_typing: bool) -> Expected | None:
+        """Return what a runner can prepare for, or None if no model is set up."""
+        if self.model is None:
+            return None
+        try:
+            spec = self._spec("", self.model) if is_typing else None
+        except UserError:  # the start of the run says why
+            spec = None
+        return Expected(model=self.model, is_typing=is_typing, spec=spec, runs=str(self.folder))
 
     def preview(self, task: str = "") -> ViewState:
         """Return what is known before the first event: loop, model, limits, and the task if there is one."""

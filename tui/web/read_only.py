@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rundry.agent import (
     Command,
+    Expected,
     Journal,
     Judge,
     Merge,
-    ModelSpec,
     ResumeChanges,
     Rewind,
     RunSpec,
@@ -39,7 +39,7 @@ class ReadOnlyLink:
         """Refuse to change the run. Raises UserError."""
         raise UserError(READ_ONLY)
 
-    def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
+    def preload(self, expected: Expected) -> None:
         """Do nothing: no run can begin here."""
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:

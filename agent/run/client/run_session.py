@@ -118,7 +118,7 @@ class Session:
         path = folder / f"{spec.run_id}.db"
         require_writable_folder(path)
         self._draft = _Draft(spec, path, notes or [], blobs)
-        self._hand_over(Check(check=spec))
+        self._hand_over(Check(check=spec, runs=str(folder)))
         self.writes.wake()
         return path
 
@@ -142,16 +142,17 @@ class Session:
         self._ended, self._resumed_at = False, self._after
         self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale, linger=self._lingers))
 
-    def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
-        """Let a runner without a run load what the first call of this model needs, see `Expected`.
+    def preload(self, expected: Expected) -> None:
+        """Let a runner without a run prepare for the run that is expected.
 
         Until the user types, no runner is started for a model that takes no seconds to load.
         """
-        if self.journal is not None or (not self._runner.is_started and not is_typing and _loads_quickly(model)):
+        waits = not self._runner.is_started and not expected.is_typing and _loads_quickly(expected.model)
+        if self.journal is not None or waits:
             return
         with contextlib.suppress(OSError, JournalError):  # `begin` starts it again and reports why it cannot
             self.start_runner()
-            self._send(Expected(model=model, is_typing=is_typing))
+            self._send(expected)
 
     def store_image(self, data: bytes) -> None:
         """Store an image's bytes for a command that names them. Raises JournalError if there is no run."""

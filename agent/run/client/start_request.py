@@ -61,12 +61,18 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     model: ModelSpec
     is_typing: bool = False
     """Whether the user types a message. Until then, only what takes seconds is prepared."""
+    spec: RunSpec | None = None
+    """The spec of the run if it began now, with an empty task. Its sandbox is tried while the user types."""
+    runs: str = ""
+    """The folder of the journals."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """A line before the `Order`: the spec of a run to check. The runner answers with `Reply` lines."""
 
     check: RunSpec
+    runs: str
+    """The folder of the journals."""
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ async def begin_in_process(
     `tell` is called with a line when the user has to wait before that. `blobs`: the bytes of the task's images.
     """
     require_writable_folder(path)
-    checked = await check_can_begin(spec, process or ProcessContext(), tell)
+    checked = await check_can_begin(spec, process or ProcessContext(), tell, path.parent)
     try:
         _create(path, spec, blobs)
     except JournalError:

@@ -244,7 +244,7 @@ def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
     """Return the child runs of the run, or None if it starts none."""
     if not ctx.facts.spec.has_children and ctx.facts.spec.loop is not LoopKind.CHAT:
         return None
-    return ChildRuns(ctx, _ChildRunner(process))
+    return ChildRuns(ctx, _ChildRunner(replace(process, tried=None)))
 
 
 @dataclass(frozen=True, slots=True)

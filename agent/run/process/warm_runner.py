@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -23,6 +24,7 @@ from ...protocol import Refusal, RundryError, Unreachable, UserError
 from ..client.start_request import Check, Expected, Order, Reply
 from ..start.inputs import ProcessContext
 from ..start.preflight import check_can_begin
+from ..start.sandbox_of_run import EarlyTrial, try_early
 from .refused_run import is_unused, remove_if_refused
 from .runner import run_order
 
@@ -38,12 +40,9 @@ def serve() -> int:
     """Read one order, drive its run, and return the exit code: 0 if standard input is closed before an order."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     replies = _Replies(int(sys.argv[1]) if len(sys.argv) > 1 else None)
-    line = _next_line()
-    if line is None:
-        return 0
     os.chdir("/")
     try:
-        return asyncio.run(_serve(line, replies))
+        return asyncio.run(_serve(replies))
     except RundryError as error:
         print(f"rundry: {error}", file=sys.stderr)
         return 1
@@ -79,39 +78,56 @@ class _Replies:
         self.send(Reply(refused=str(error), later=isinstance(error, Unreachable)))
 
 
-def _next_line() -> bytes | None:
-    """Return the next `Check` or `Order`, or None at the end of the input. Prepare for each `Expected` model."""
-    while (line := sys.stdin.buffer.readline()).strip():
-        if msgspec.json.decode(line, type=_Line).model is None:
-            return line
-        _prepare(msgspec.json.decode(line, type=Expected))
-    return None
+def _next_line() -> bytes:
+    """Return the next line of standard input, or an empty one at its end."""
+    return sys.stdin.buffer.readline().strip()
 
 
-def _prepare(expected: Expected) -> None:
-    """Load in threads what the first call of the model will need."""
+async def _prepare(expected: Expected, tried: EarlyTrial | None) -> EarlyTrial | None:
+    """Load in threads what the first call of the model will need, and try the sandbox. Returns its trial."""
+    if expected.is_typing and expected.spec is not None:
+        tried = await try_early(expected.spec, Path(expected.runs), tried)
     if expected.is_typing:
         count = Counter(expected.model.name).text
         Thread(target=count, args=("the first count loads the encoding",), daemon=True).start()
     begin_loading_for(expected.model, os.environ)
+    return tried
 
 
-async def _serve(line: bytes, replies: _Replies) -> int:
-    """Answer each `Check`, then drive the run of the `Order`. Returns the exit code."""
-    process = plain = ProcessContext()
-    while msgspec.json.decode(line, type=_Line).check is not None:
-        process = plain
-        try:
-            process = await check_can_begin(msgspec.json.decode(line, type=Check).check, plain, replies.say)
-            replies.send(Reply(fits=True))
-        except (Refusal, UserError) as error:
-            replies.refuse(error)
-        following = await asyncio.to_thread(_next_line)
-        if following is None:
+async def _serve(replies: _Replies) -> int:
+    """Prepare for each `Expected`, answer each `Check`, then drive the run of the `Order`. Returns the exit code."""
+    process = ProcessContext()
+    while True:
+        line = await asyncio.to_thread(_next_line)
+        if not line:
+            if process.tried is not None:
+                await process.tried.give_up()
             return 0
-        line = following
+        kind = msgspec.json.decode(line, type=_Line)
+        if kind.model is not None:
+            tried = await _prepare(msgspec.json.decode(line, type=Expected), process.tried)
+            process = replace(process, tried=tried)
+        elif kind.check is not None:
+            process = await _checked(msgspec.json.decode(line, type=Check), process, replies)
+        else:
+            return await _run_order(msgspec.json.decode(line, type=Order), process, replies)
+
+
+async def _checked(asked: Check, process: ProcessContext, replies: _Replies) -> ProcessContext:
+    """Answer a check. Returns what it found out for the run, or a context without that if the run is refused."""
+    plain = ProcessContext(tried=process.tried)
     try:
-        return await _run(msgspec.json.decode(line, type=Order), process, replies)
+        checked = await check_can_begin(asked.check, plain, replies.say, Path(asked.runs))
+    except (Refusal, UserError) as error:
+        replies.refuse(error)
+        return ProcessContext()
+    replies.send(Reply(fits=True))
+    return checked
+
+
+async def _run_order(order: Order, process: ProcessContext, replies: _Replies) -> int:
+    try:
+        return await _run(order, process, replies)
     except (Refusal, UserError) as error:
         replies.refuse(error)
         raise

@@ -151,7 +151,14 @@ async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree,
     hide_rules = hide_rules_of(spec.gate, journal.path.parent, lambda: rules, held_out)
     workspace = Workspace(Path(spec.workspace), private, Leftovers(journal.path), scripts, hide_rules)
     notes = workspace.leftovers.sweep()
-    detecting = detect_sandbox(spec.gate, workspace.root, journal.path.parent, rules=lambda: rules, held_out=held_out)
+    detecting = detect_sandbox(
+        spec.gate,
+        workspace.root,
+        journal.path.parent,
+        rules=lambda: rules,
+        held_out=held_out,
+        early=inputs.process.tried,
+    )
     sandbox = await with_progress(detecting, inputs.tell, "trying whether a sandbox works here")
     await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
     notes += [*sandbox.notes, *sandbox.dependencies_note(workspace.root)]

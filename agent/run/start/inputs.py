@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...state.recorder import Listener
     from ...step.resources.run_context import ToolCalls
     from ..client.start_request import Order
+    from .sandbox_of_run import EarlyTrial
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class ProcessContext:
     """A model that was probed already, or None if there is none."""
     clock: Clock = field(default_factory=SystemClock)
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    tried: EarlyTrial | None = None
+    """The sandbox of a run that begins now, tried while its options were checked."""
     spans: Telemetry | None = None
     """Sends the spans of the run and of its child runs. None means nowhere."""
 

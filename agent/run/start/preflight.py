@@ -20,6 +20,7 @@ from ...state.facts.run_facts import RunFacts
 from ..children.child_kinds import searching
 from .assemble import unpriced
 from .check_images import refuse_images_of_search, refuse_unsupported_images
+from .sandbox_of_run import try_early
 from .search_of_run import check_executor
 from .small_window import refuse_window
 from .start_progress import Tell, with_progress
@@ -33,15 +34,16 @@ _FIRST_LINE_SECONDS = 0.4
 """Seconds after which the user sees what is being checked. Local servers and keys are checked in milliseconds."""
 
 
-async def check_can_begin(spec: RunSpec, process: ProcessContext, tell: Tell) -> ProcessContext:
+async def check_can_begin(spec: RunSpec, process: ProcessContext, tell: Tell, runs: Path) -> ProcessContext:
     """Check everything that can be checked without a journal. Raises Refusal, UserError.
 
-    Returns a context that opens the model of the run without a second probe. `tell` is called with a line when the user
-    has to wait.
+    Returns a context that opens the model of the run without a second probe, and has tried the sandbox meanwhile.
+    `tell` is called with a line when the user has to wait. `runs`: the folder of the journals.
     """
     asked = spec.model
     await _check_spec(spec, process)
     refuse_missing_key(asked, process.env)
+    tried = await try_early(spec, runs, process.tried)
     try:
         model = await with_progress(_open(spec, process), tell, _waits_for(asked), after=_FIRST_LINE_SECONDS)
         if isinstance(model, RemoteModel):
@@ -49,10 +51,11 @@ async def check_can_begin(spec: RunSpec, process: ProcessContext, tell: Tell) ->
                 tell(loading(asked))
             await model.prepare()
     except BaseException:
+        await tried.give_up()
         await close_connections()
         raise
 
-    return replace(process, opener=_OpenedModel(asked, model, process.opener), checked=model)
+    return replace(process, opener=_OpenedModel(asked, model, process.opener), checked=model, tried=tried)
 
 
 @dataclass(frozen=True, slots=True)
