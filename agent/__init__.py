@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         entry_notes,
         size_words,
     )
+    from .protocol.text.hook_words import hook_lines
     from .protocol.text.plan_lines import PlanStep, StepState, plan_steps, plan_summary
     from .protocol.text.plan_text import Plan, plan_text, read_plan
     from .protocol.text.shorten_text import end_cut, first_line, line_cut, middle_cut, noted_cut, title_of

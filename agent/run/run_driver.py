@@ -31,7 +31,7 @@ from .end.outcome_of_run import outcome_of
 from .end.suspect_decisions import ask_about_suspects
 from .end.unapproved import handed_over
 from .end.undecided import note_at_end
-from .live.hooks_of_run import withhold_messages
+from .live.hooks_of_run import deliver_messages
 from .live.live_run import LiveRun, check_predicates
 from .loops.shared.loop_state import not_prepared, undecided_handoff
 from .staging.end_of_stage import end_in_stage
@@ -59,8 +59,7 @@ class RunDriver:
         """Handle user commands, wait while the run is paused, then deliver queued messages."""
         run = self.run
         await self.until_continued()
-        await withhold_messages(run)
-        run.queue.deliver()
+        await deliver_messages(run)
         is_due = self._facts.verdicts.is_check_due or unjudged(self._facts) is not None
         if is_due and run.requests.stop is None:
             await check_predicates(run)

@@ -28,6 +28,7 @@ from .formats.file_edits import NO_FILE
 from .formats.format_offer import offer_format
 from .formats.text_edits import TOOLS, TextEdits
 from .formats.unused_code import nudge_about_code
+from .hooks.send_context import send_start_context
 from .model_call.call import Failed, call, prepare_call
 from .model_call.changed_elsewhere import tell_changed
 from .model_call.reading_speed import measure_reading
@@ -103,6 +104,7 @@ async def _before_step(
     The tools of MCP servers are offered only in the run's own conversation.
     """
     has_servers = work.work is None and work.tools is None and bool(ctx.tools.mcp.clients)
+    send_start_context(ctx, work.work)
     try:
         if edits is None:
             await measure_reading(ctx)

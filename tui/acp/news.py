@@ -14,6 +14,7 @@ from rundry.agent import (
     Fault,
     HandoffClosed,
     HandoffOpened,
+    HookRan,
     LimitsChanged,
     McpServerChanged,
     ModelSwitched,
@@ -33,6 +34,7 @@ from rundry.agent import (
     clock,
     command_name,
     duration,
+    hook_lines,
     plural,
     stall_words,
 )
@@ -94,6 +96,8 @@ def _changes(event: Event) -> list[str]:
             return ["the conversation was " + ("compacted" if summary else "cleared")]
         case Undone(by=by, files=files, kept=kept, also=also) if by != "restart" or kept:
             return [f"undone: {plural(len(files), 'file')}", *also[:5], *kept[:5]]
+        case HookRan():
+            return hook_lines(event)
         case ChangeCommitted(path=path, commit=commit, why_not=why):
             return [f"{path} {f'committed as {commit[:9]}' if commit else f'not committed: {why}'}"]
         case _:

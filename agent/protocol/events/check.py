@@ -21,8 +21,8 @@ MarkKind = Literal[
 """What exists at a guarded path."""
 HookResult = Literal[
     "passed",  # exit code 0
-    "refused",  # exit code 2
-    "failed",  # another exit code, a time-out, a changed script
+    "refused",  # exit code 2, or JSON that refuses
+    "failed",  # another exit code, a time-out, a changed script, JSON that cannot be obeyed
 ]
 
 
@@ -39,7 +39,15 @@ class HookRan(EventBase, frozen=True, kw_only=True):
     command: str
     result: HookResult
     reason: str = ""
-    """What it printed on standard error, or why it failed; at most 2,000 characters."""
+    """What it printed on standard error, or why it failed; about 2,000 characters."""
+    exit_code: int | None = None
+    """None means that it timed out or did not start, or that an older version ran it."""
+    error_line: str = ""
+    """The last line that it printed on standard error, if it refused or failed; at most 300 characters."""
+    context: str = ""
+    """What it tells the model; at most 10,000 characters."""
+    notice: str = ""
+    """What it tells the person; at most 2,000 characters."""
     seconds: float = 0.0
     tool: str = ""
     call_id: str = ""

@@ -41,6 +41,7 @@ MessageKind = Literal[
     "handover",
     "again",  # the start after a stall: it replaces the conversation after what the person said
     "note",
+    "hook",  # what a hook tells the model
 ]
 """Why the program sends a message to the model."""
 StallKind = Literal[

@@ -30,6 +30,11 @@ def first_line(text: str, limit: int) -> str:
     return end_cut(text.strip().partition("\n")[0].rstrip(), limit)
 
 
+def last_line(text: str, limit: int) -> str:
+    """Return the last line of the text that is not blank, in at most `limit` characters."""
+    return end_cut(text.strip().rpartition("\n")[2].strip(), limit)
+
+
 def noted_cut(text: str, limit: int) -> str:
     """Return about `limit` characters of the text, and how many follow. Cuts between lines if it can."""
     if len(text) <= limit:

@@ -76,6 +76,8 @@ class Conversation:
     """Parts of the answer that must be sent back to the provider."""
     said: list[int] = field(default_factory=list[int])
     """Positions of the person's messages."""
+    hooked: list[int] = field(default_factory=list[int])
+    """Positions of what hooks added, which stays with what the person said."""
     is_partial: bool = False
     """Messages that are not sent again are not in memory."""
     forgotten: int = 0
@@ -97,7 +99,9 @@ class Conversation:
             case Prompted(kind="file" | "again", text=text):
                 self._end_answer()
                 self._rebuild(Message(role="user", text=text), seq)
-            case Prompted(text=text, images=images, path=path, seen=seen):
+            case Prompted(kind=kind, text=text, images=images, path=path, seen=seen):
+                if kind == "hook":
+                    self.hooked.append(seq)
                 self._end_answer()
                 self.messages.append(Message(role="user", text=text, images=images, path=path, seen=seen))
             case Said(text=text, images=images):
@@ -244,11 +248,12 @@ class Conversation:
         self.upto = self.forgotten = 0
 
     def _rebuild(self, newest: Message, seq: int) -> None:
-        """Replace the conversation by the system prompt, what the person said, and this message."""
+        """Replace the conversation by the system prompt, what the person said and hooks added, and this message."""
         self._place(seq)
         old = list(zip(self.messages, self.seqs, strict=True))
         systems = [each for each in old if each[0].role == "system"]
-        kept = [*systems, *(each for each in old if each[1] in self.said and each[0].role == "user")]
+        stays = {*self.said, *self.hooked}
+        kept = [*systems, *(each for each in old if each[1] in stays and each[0].role == "user")]
         self.messages = [*(message for message, _ in kept), newest]
         self.seqs = [*(at for _, at in kept), seq]
         self.cuts.clear()

@@ -51,7 +51,18 @@ from ...protocol import (
 if TYPE_CHECKING:
     from ...protocol.events.judged import JudgeEvent
 
-_NOT_OF_LOOP = ("shell", "undo", "wheel", "background", "handover", "guard", "instructions", "diagnostics", "changed")
+_NOT_OF_LOOP = (
+    "shell",
+    "undo",
+    "wheel",
+    "background",
+    "handover",
+    "guard",
+    "instructions",
+    "diagnostics",
+    "changed",
+    "hook",
+)
 """Kinds of prompts that do not replace what the loop has to send, such as those about a person's actions."""
 SUSPECT_QUESTION = "suspect-"
 """Prefix of the id of a question about a suspect check."""

@@ -1,6 +1,6 @@
 """Run hooks one after the other, in the sandbox of commands, and record what each of them said.
 
-A hook can only refuse: its result never approves anything. What it prints on standard output is dropped.
+A hook can refuse, and add context for the model: its result never approves anything.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from ...host.files.git_patterns import git_spec
 from ...host.terminal_text import plain
 from ...layers.remedies import LayerRefused
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult
-from ...protocol.text.shorten_text import end_cut
+from ...protocol.text.shorten_text import end_cut, last_line, middle_cut
 from ...sandbox.command_access import Access, programs_of_user
 from ...settings.hook_scripts import script_is_trusted
 from ..tool_calls.direct_changes import look_before, reach_of, record_changes
 from ..tool_calls.effects_at_gate import accept_effects
 from ..tool_calls.protected_changes import leave_protected
 from .hook_input import HookEvent, hook_input
+from .hook_output import KEPT_OUTPUT, read_output
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -35,9 +37,19 @@ if TYPE_CHECKING:
 
 LONGEST_REASON = 2_000
 """Characters of what a hook printed on standard error."""
+_LONGEST_LINE = 300
 _HOLD = ("bubblewrap", "landlock")
-_PRINTED = 4_096
-"""Bytes of its standard output that are kept in memory."""
+
+
+class _Verdict(msgspec.Struct, frozen=True):
+    """What a hook that ended means."""
+
+    result: HookResult
+    reason: str = ""
+    exit_code: int | None = None
+    error_line: str = ""
+    context: str = ""
+    notice: str = ""
 
 
 def fitting(hooks: Sequence[Hook], event: HookEvent) -> list[Hook]:
@@ -77,7 +89,7 @@ def says(ran: HookRan) -> str:
 async def _run(ctx: RunContext, hook: Hook, event: HookEvent, events: Events) -> HookRan:
     root = ctx.workspace.root
     if why := _changed_script(hook, root, Path(ctx.facts.spec.home)):
-        return _ran(hook, event, "failed", why, 0.0)
+        return _ran(hook, event, _Verdict("failed", why), 0.0)
     may_write = event.on == "after-edit"
     if ctx.layers is not None and (may_write or ctx.sandbox.kind == "landlock"):  # it does not keep times and modes
         return await _run_in_layer(ctx, ctx.layers, hook, event, events, may_write=may_write)
@@ -88,7 +100,7 @@ async def _run(ctx: RunContext, hook: Hook, event: HookEvent, events: Events) ->
     if before is not None:
         changed = await record_changes(ctx, before, hook.command, events, reach=await reach_of(ctx))
         await leave_protected(ctx, events, changed)
-    return _ran(hook, event, *_verdict(done, hook), done.seconds)
+    return _ran(hook, event, _verdict(done, hook), done.seconds)
 
 
 async def _run_in_layer(
@@ -98,7 +110,7 @@ async def _run_in_layer(
     try:
         layer = await asyncio.to_thread(layers.open)
     except LayerRefused as refused:
-        return _ran(hook, event, "failed", f"it was not started: {refused}", 0.0)
+        return _ran(hook, event, _Verdict("failed", f"it was not started: {refused}"), 0.0)
     watch = None
     try:
         watch = layer.watch()
@@ -114,8 +126,9 @@ async def _run_in_layer(
         if watch is not None:
             watch.end()
         await asyncio.to_thread(layer.drop)
-    result, reason = _verdict(done, hook)
-    return _ran(hook, event, result, "\n".join([*([reason] if reason else []), *lines]), done.seconds)
+    found = _verdict(done, hook)
+    reason = "\n".join([*([found.reason] if found.reason else []), *lines])
+    return _ran(hook, event, replace(found, reason=reason), done.seconds)
 
 
 async def _started(ctx: RunContext, hook: Hook, event: HookEvent, access: Access) -> Finished:
@@ -129,8 +142,8 @@ async def _started(ctx: RunContext, hook: Hook, event: HookEvent, access: Access
         timeout=ctx.tools.bounded_seconds(hook.timeout),
         stdin=hook_input(ctx, event),
         separate_errors=True,
-        limit=_PRINTED,
-        keep=_PRINTED,
+        limit=KEPT_OUTPUT,
+        keep=KEPT_OUTPUT,
     )
 
 
@@ -143,25 +156,37 @@ def _changed_script(hook: Hook, root: Path, home: Path) -> str:
     return f"its script {changed[0]} is not as the person trusted it (/trust trusts it)" if changed else ""
 
 
-def _verdict(done: Finished, hook: Hook) -> tuple[HookResult, str]:
-    said = end_cut(plain(done.errors).strip(), LONGEST_REASON)
+def _verdict(done: Finished, hook: Hook) -> _Verdict:
+    code, said = done.exit_code, plain(done.errors).strip()
+    line = last_line(said, _LONGEST_LINE)
     if done.timed_out:
-        return "failed", f"it timed out after {hook.timeout:g} s"
-    if done.exit_code is None:
-        return "failed", f"it did not start: {done.error}"
-    if done.exit_code == 0:
-        return "passed", ""
-    if done.exit_code == REFUSES:
-        return "refused", said
-    return "failed", f"exit code {done.exit_code}{f': {said}' if said else ''}"
+        return _Verdict("failed", f"it timed out after {hook.timeout:g} s", error_line=line)
+    if code is None:
+        return _Verdict("failed", f"it did not start: {done.error}")
+    if code not in (0, REFUSES):
+        said = middle_cut(said, LONGEST_REASON)  # the last line of a traceback says what is wrong
+        return _Verdict("failed", f"exit code {code}{f': {said}' if said else ''}", code, line)
+    asked = read_output(done.output, hook.on, dropped=done.dropped)
+    if code == REFUSES:
+        reason = end_cut(said or asked.refusal or "", LONGEST_REASON)
+        return _Verdict("refused", reason, code, line, notice=asked.notice)
+    if asked.wrong:
+        return _Verdict("failed", f"its JSON cannot be obeyed: {asked.wrong}", code, line)
+    if asked.refusal is not None:
+        return _Verdict("refused", end_cut(asked.refusal, LONGEST_REASON), code, line, notice=asked.notice)
+    return _Verdict("passed", "", code, context=asked.context, notice=asked.notice)
 
 
-def _ran(hook: Hook, event: HookEvent, result: HookResult, reason: str, seconds: float) -> HookRan:
+def _ran(hook: Hook, event: HookEvent, found: _Verdict, seconds: float) -> HookRan:
     return HookRan(
         on=hook.on,
         command=hook.command,
-        result=result,
-        reason=reason,
+        result=found.result,
+        reason=found.reason,
+        exit_code=found.exit_code,
+        error_line=found.error_line,
+        context=found.context,
+        notice=found.notice,
         seconds=seconds,
         tool=event.tool,
         call_id=event.call_id,

@@ -12,6 +12,7 @@ from ...tools.mcp_drafts import McpCall
 from ...tools.tool_result import ToolResult, failure
 from .hook_input import HookEvent
 from .run_hooks import run_hooks, says
+from .send_context import contexts_of
 
 if TYPE_CHECKING:
     from ...protocol import FileChanged, ToolCall
@@ -21,10 +22,19 @@ if TYPE_CHECKING:
     from ..resources.run_context import RunContext
 
 
-async def refused_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, events: Events) -> ToolResult | None:
-    """Return the result of a call that a hook refuses, or that fails, or None if no hook is against it."""
+class BeforeTool(msgspec.Struct, frozen=True):
+    """What the hooks before a tool call said."""
+
+    refused: ToolResult | None = None
+    """The result of a call that a hook refuses, or that fails; None if no hook is against it."""
+    notes: list[str] = []
+    """What the model should read behind the result of the call."""
+
+
+async def hooks_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, events: Events) -> BeforeTool:
+    """Run the hooks before a tool call."""
     if not any(hook.on == "before-tool" for hook in ctx.facts.spec.hooks):
-        return None
+        return BeforeTool()
     given = parsed.arguments
     arguments = given.arguments if isinstance(given, McpCall) else msgspec.to_builtins(given)
     arguments = cast("dict[str, object]", arguments)
@@ -37,8 +47,9 @@ async def refused_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, e
     )
     ran = await run_hooks(ctx, event, events)
     if not ran or ran[-1].result == "passed":
-        return None
-    return failure(f"not done: {says(ran[-1])}\nDo not repeat it unchanged.", f"hook {ran[-1].result}")
+        return BeforeTool(None, contexts_of(ctx, ran))
+    text = f"not done: {says(ran[-1])}\nDo not repeat it unchanged."
+    return BeforeTool(failure(text, f"hook {ran[-1].result}"))
 
 
 async def notes_after_edit(ctx: RunContext, change: FileChanged, events: Events, *, tool: str) -> list[str]:
@@ -50,6 +61,7 @@ async def notes_after_edit(ctx: RunContext, change: FileChanged, events: Events,
     known = ctx.facts.changes.files.get(change.path)
     ran = await run_hooks(ctx, event, events)
     notes = [f"The change was made, but {says(one)}" for one in ran if one.result != "passed"]
+    notes += contexts_of(ctx, ran)
     if ctx.facts.changes.files.get(change.path) != known:
         notes.append(f"A hook changed {change.path} after that: read it again before you edit it.")
     return notes

@@ -168,6 +168,8 @@ class RunContext:
     """Guarantees that could not be given, one line each. Units share the list with their run."""
     hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a hook of the spec runs; tries share it with their run."""
+    start_context: list[str] = field(default_factory=list[str])
+    """Messages to the model of the hooks that ran at the start. Tries share the list with their run."""
     diagnostics: DiagnosticsMemory = field(default_factory=DiagnosticsMemory)
     """Which tools are too slow here, and what was reported about changed files. Tries share it with their run."""
     work: str | None = None

@@ -33,7 +33,7 @@ from ...tools.parse import parse_call, with_meant_path
 from ...tools.tool_arguments import EditFile, StartChild, WaitFor, WriteFile
 from ...tools.tool_result import ToolResult, failure
 from ...verdict.checks.finish import reject_finish
-from ..hooks.tool_hooks import refused_before_tool
+from ..hooks.tool_hooks import hooks_before_tool
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.unit_view import refresh_unit
 from .call_results import CallResults
@@ -357,8 +357,14 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
 
 
 async def _run(ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults) -> ToolResult | None:
-    if refused := await refused_before_tool(ctx, one.call, one.parsed, events):
-        return refused
+    hooks = await hooks_before_tool(ctx, one.call, one.parsed, events)
+    result = hooks.refused or await _allowed_by_hooks(ctx, one, events, outcome)
+    return result and result.with_notes(hooks.notes)
+
+
+async def _allowed_by_hooks(
+    ctx: RunContext, one: _ParsedCall, events: Events, outcome: CallResults
+) -> ToolResult | None:
     match traits_of(one.call.tool).effect:
         case "wait" | "child" | "ask":
             return await _wait_for_others(ctx, one, events, outcome)

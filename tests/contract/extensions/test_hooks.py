@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fakes.project import git
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
@@ -180,3 +182,112 @@ def test_a_fix_of_several_files_and_its_child_runs_have_the_hooks(home: Home, pr
     script = [edit("calc/core.py", "return", "return 1 +")]
     ran = run(home, project, script)
     assert hooks(ran)[0]["path"] == "calc/core.py" and "frozen" in ran.results()[0]
+
+
+def notes(ran: Ran) -> list[str]:
+    return [one["text"] for one in ran.of("prompted") if one["kind"] == "hook"]
+
+
+@pytest.mark.long
+def test_what_a_hook_prints_at_the_start_is_read_by_the_model_once_with_its_source(home: Home, project: Path) -> None:
+    config(home, hook("run-start", "echo on branch feature-7") + hook("after-edit", "echo formatted"))
+    with ScriptedServer([call("write_file", path="a.txt", content="x\n"), finish("done")]) as server:
+        argv = ("run", "work", "--loop", "goal", *ARGV, "--gate", "auto", "--api-base", server.base_url)
+        ran = home.run(*argv, cwd=project)
+        first, second = (request.body["messages"] for request in server.requests[:2])
+    added = "The hook `echo on branch feature-7` (run-start) adds:\non branch feature-7"
+    assert [m["content"] for m in first if m["role"] == "user"][-1] == added, first
+    assert json.dumps(second).count("adds:") == 1, "it is sent once, and plain text of other events is not context"
+    started, edited = hooks(ran)
+    assert (started["context"], started["exit_code"]) == ("on branch feature-7", 0) and edited["context"] == ""
+    assert notes(ran) == [added]
+
+
+@pytest.mark.long
+def test_a_key_that_a_hook_prints_is_hidden_and_its_context_is_still_sent_once(home: Home, project: Path) -> None:
+    config(home, hook("run-start", "echo key sk-ant-api03-$(printf %040d 7)AA"))
+    with ScriptedServer([call("list_files"), call("list_files"), finish("done")]) as server:
+        argv = ("run", "work", "--loop", "goal", *ARGV, "--api-base", server.base_url)
+        ran = home.run(*argv, cwd=project)
+        sent = json.dumps(server.requests[2].body["messages"])
+    assert "0007AA" not in sent + ran.stdout and sent.count("adds:") == 1 and len(notes(ran)) == 1, sent
+
+
+@pytest.mark.long
+def test_each_pass_reads_what_the_hooks_at_the_start_add(home: Home, project: Path) -> None:
+    config(home, hook("run-start", "echo the build is red"))
+    script = [turn for name in "ab" for turn in (call("write_file", path=name, content="x\n"), finish("looked", name))]
+    with ScriptedServer(script) as server:
+        argv = (*ARGV, "--every", "1s", "--worktree", "--gate", "auto", "--steps", "3", "--until", "git log -1")
+        ran = home.run("run", "look", *argv, "--api-base", server.base_url, cwd=project)
+        sent = [json.dumps(request.body["messages"]) for request in server.requests]
+    assert len(ran.of("pass_started")) > 1 and all("the build is red" in text for text in sent), ran.story()
+
+
+@pytest.mark.long
+def test_what_a_hook_adds_to_a_message_follows_it_and_not_a_refused_one(home: Home, project: Path) -> None:
+    command = "! grep -q hunter2 || { echo a password >&2; exit 2; }; echo the person is tired"
+    config(home, hook("before-message", command))
+    held = replace(call("list_files"), text="I think about it for a while", hold_after=4)
+    with ScriptedServer([held, call("list_files"), say("more")], then=finish("done")) as server:
+        argv = ("run", "work", "--loop", "goal", *ARGV, "--steps", "4", "--api-base", server.base_url)
+        with home.start(*argv, cwd=project) as running:
+            running.wait_event("text_arrived")
+            for text in ("use hunter2", "be quick"):
+                assert home.run("ctl", "queue", text, cwd=project).exit_code == 0
+            server.release()
+            ran = running.finish()
+        users = [m["content"] for m in server.requests[1].body["messages"] if m["role"] == "user"]
+    assert users[-2] == "be quick" and users[-1].endswith("(before-message) adds:\nthe person is tired"), users
+    assert len(notes(ran)) == 1
+
+
+@pytest.mark.long
+def test_json_of_a_hook_adds_context_to_a_result_and_a_notice_for_the_person(home: Home, project: Path) -> None:
+    said = {"systemMessage": "CI is red", "hookSpecificOutput": {"hookEventName": "X", "additionalContext": "ask Ann"}}
+    shown = f"printf '%s' {shlex.quote(json.dumps(said))}"
+    config(home, hook("before-tool", shown, 'match = {tool = "list_files"}') + hook("run-end", shown))
+    ran = run(home, project, [call("list_files")])
+    assert ran.results("list_files")[0].endswith("(before-tool) adds:\nask Ann"), ran
+    before, end = hooks(ran)
+    assert (before["notice"], before["context"]) == ("CI is red", "ask Ann")
+    assert end["notice"] == "CI is red" and end["context"] == "", "the model is not called after the end"
+
+
+@pytest.mark.long
+def test_json_that_refuses_is_a_refusal(home: Home, project: Path) -> None:
+    deny = {"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "not on Fridays"}}
+    config(home, hook("before-tool", f"printf '%s' {shlex.quote(json.dumps(deny))}", 'match = {tool = "run_command"}'))
+    ran = run(home, project, [call("run_command", command="touch made")])
+    assert (hooks(ran)[0]["result"], hooks(ran)[0]["reason"]) == ("refused", "not on Fridays")
+    assert "not on Fridays" in ran.results("run_command")[0] and not (project / "made").exists()
+
+
+@pytest.mark.long
+def test_long_output_and_half_characters_of_a_hook_do_no_harm(home: Home, project: Path) -> None:
+    config(
+        home,
+        hook("run-start", "head -c 400000 /dev/zero | tr '\\0' x")
+        + hook("run-start", """printf '%s' '{"additionalContext": "half \\ud83d end"}'""")
+        + hook("run-start", """printf '{"additionalContext": "'; head -c 400000 /dev/zero | tr '\\0' x; printf '"}'"""),
+    )
+    ran = run(home, project, [finish("done")])
+    long, half, cut = hooks(ran)
+    assert ran.outcome["reason"] != "error" and 10_000 <= len(long["context"]) < 10_100, ran.story()
+    assert "more characters]" in long["context"] and half["context"] == "half ? end"
+    assert cut["result"] == "failed" and "its JSON has more than 256 KiB" in cut["reason"]
+
+
+@pytest.mark.long
+def test_a_failed_hook_says_its_exit_code_and_the_last_line_of_its_errors(home: Home, project: Path) -> None:
+    command = "head -c 9000 /dev/zero | tr '\\0' x >&2; python3 -c 'import no_such_module_here'"
+    config(home, hook("run-start", command))
+    ran = run(home, project, [finish("done")])
+    (failed,) = hooks(ran)
+    line = "ModuleNotFoundError: No module named 'no_such_module_here'"
+    assert (failed["result"], failed["exit_code"], failed["error_line"]) == ("failed", 1, line)
+    assert failed["reason"].endswith(line), "the end of a long text stays"
+    with ScriptedServer([finish("done")]) as server:
+        argv = ("run", "work", "--loop", "goal", "--headless", "--steps", "2", "--model", "fake")
+        plain = home.run(*argv, "--api-base", server.base_url, cwd=project)
+    assert f"hook `{command[:59].rstrip()}…` failed: exit code 1: {line}" in plain.stderr, plain.stderr

@@ -24,6 +24,7 @@ from rundry.agent import (
     Fault,
     HandoffOpened,
     HoldoutPrepared,
+    HookRan,
     ItemDuplicate,
     ItemQueued,
     Journal,
@@ -59,6 +60,7 @@ from rundry.agent import (
     facts_of,
     handoff_markdown,
     held_words,
+    hook_lines,
     is_try,
     judged_words,
     new_words,
@@ -295,8 +297,8 @@ def _notes(event: object) -> Iterator[str]:
         case Fault():
             again = "" if event.retry_in is None else f", retry in {duration(event.retry_in)}"
             yield f"{event.kind}: {event.text}{again}"
-        case PromptShortened():
-            yield from shortening_lines(event)
+        case HookRan() | PromptShortened():
+            yield from hook_lines(event) if isinstance(event, HookRan) else shortening_lines(event)
         case ContextTrimmed():
             yield f"{trim_words(event)}  {short(event.dropped_tokens)} tokens"
         case EditFormatChosen() | AnswerRead() | Restarted() | EditFormatOffered():

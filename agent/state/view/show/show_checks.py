@@ -17,6 +17,8 @@ from ....protocol import (
     Stamped,
 )
 from ....protocol.text.counts import plural
+from ....protocol.text.hook_words import hook_failure, hook_name, hook_subject
+from ....protocol.text.shorten_text import line_cut
 from .change_blocks import add, note, touch
 from .show_passes import show_no_score, show_score
 
@@ -34,6 +36,8 @@ CheckEvent = (
     | ScoreMeasured
     | ScoreNotMeasured
 )
+_COMMAND = 30
+"""Characters of the command of a hook right of its notice."""
 CHECKS: tuple[type[CheckEvent], ...] = get_args(CheckEvent)
 
 
@@ -69,10 +73,15 @@ def show_check(state: ViewState, stamped: Stamped, event: CheckEvent) -> None:
 
 
 def _hook_ran(state: ViewState, stamped: Stamped, event: HookRan) -> None:
-    """Show a hook that refused or failed. One that passed is only in the journal and the report."""
-    if event.result != "passed":
-        about = f" {event.tool or event.on}{f' {event.path}' if event.path else ''}"
-        note(state, stamped, f"hook `{event.command}` {event.result}{about}: {event.reason}")
+    """Show a hook that refused or failed, and what it tells the person. Any other is only in the journal."""
+    name, about = hook_name(event), hook_subject(event)
+    if event.result == "refused":
+        note(state, stamped, f"{name} refused {about}: {event.reason}")
+    elif event.result == "failed":
+        block = add(state, stamped, "fault", title=f"{name} failed", text=f"{about}: {hook_failure(event)}")
+        block.detail = "\n".join([event.command, event.reason])
+    if event.notice:
+        note(state, stamped, event.notice, right=f"hook `{line_cut(event.command, _COMMAND)}`")
 
 
 def _files_diagnosed(state: ViewState, stamped: Stamped, event: FilesDiagnosed) -> None:

@@ -213,6 +213,18 @@ def _note_prompt(state: ViewState, stamped: Stamped, event: Prompted) -> None:
         note(state, stamped, line)
 
 
+def _prompt_title(event: Prompted) -> str:
+    match event.kind:
+        case "instructions":
+            return f"loaded {event.text.partition(':')[0].replace('The', 'the', 1)}"
+        case "hook":
+            return f"context of {event.text.partition(' adds:')[0].replace('The', 'the', 1)}"
+        case "attached":
+            return f"showed {event.path} to the model"
+        case kind:
+            return _PROMPT_TITLES.get(kind, f"sent to the model: {kind}")
+
+
 def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
     """Show the start or end of a step, and what concerns the step as a whole."""
     match event:
@@ -236,12 +248,7 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case Prompted():
             # the transcript already shows the task, a failed check and new problems; the system prompt is not shown
             if event.kind not in ("system", "task", "check", "diagnostics"):
-                title = _PROMPT_TITLES.get(event.kind, f"sent to the model: {event.kind}")
-                if event.kind == "instructions":
-                    title = f"loaded {event.text.partition(':')[0].replace('The', 'the', 1)}"
-                if event.kind == "attached":
-                    title = f"showed {event.path} to the model"
-                block = add(state, stamped, "prompted", title=title)
+                block = add(state, stamped, "prompted", title=_prompt_title(event))
                 block.detail = event.text
         case StallDetected():
             what, signature, done = stall_words(event)
