@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .extend.mcp.connect import log_in, log_out
     from .extend.mcp.own_servers import OwnServers
+    from .extend.mcp.private_files import has_login
     from .extend.skills.find_skills import FoundSkill, find_skills, load_skill, skill_body, unused_notes
     from .extend.skills.folder_content import BadSkill
     from .extend.skills.slash_commands import SlashCommand, find_commands

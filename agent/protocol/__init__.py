@@ -236,6 +236,7 @@ from .events.run_events import (
     HandoffClosed as HandoffClosed,
     HandoffOpened as HandoffOpened,
     LimitsChanged as LimitsChanged,
+    McpLogin as McpLogin,
     McpServerChanged as McpServerChanged,
     McpState as McpState,
     ModelQuoted as ModelQuoted,

@@ -34,6 +34,7 @@ from .model_call.changed_elsewhere import tell_changed
 from .model_call.reading_speed import measure_reading
 from .prompt.folder_instructions import send_folder_instructions
 from .prompt.next_prompt import file_space, note_shortened, reading_speed, window_too_small
+from .prompt.server_instructions import send_server_instructions
 from .resources.activity import PersonInterrupted
 from .review_mcp_lists import review_lists
 from .tool_calls.direct_changes import record_background_changes
@@ -115,6 +116,8 @@ async def _before_step(
             return [] if shown else WorkResult(work=work.work, steps=done, fault=NO_FILE)
         if has_servers:
             await review_lists(ctx, ctx.events.bound(None, None))
+            if not _model_spoke_last(ctx.facts, None):
+                send_server_instructions(ctx, ctx.events.bound(None, None))
     except PersonInterrupted:
         return WorkResult(work=work.work, steps=done, interrupted=True)
     return [*own, *ctx.tools.mcp.specs()] if has_servers else [*own]

@@ -135,7 +135,7 @@ def _list(words: Sequence[str], flags: Mapping[str, Any]) -> int:
         print_json({"servers": rows, "notes": setup.settings.notes})
         return 0
     for row in rows:
-        _say(f"{row.name}: {row.place}  ({row.problem or 'trusted'})")
+        _say(f"{row.name}: {row.place}  ({row.state})")
     for note in setup.settings.notes:
         _say(f"!  {note}")
     if not rows:

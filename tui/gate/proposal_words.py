@@ -86,9 +86,9 @@ def _short(command: str) -> str:
 
 
 def _call_name(proposal: ProposalOpened) -> str:
-    """Return `call get_time of MCP server time`, or what a proposal about a list of tools is for."""
+    """Return `call get_time of MCP server time`, or what a proposal about its tools and instructions is for."""
     server = f"MCP server {one_line(proposal.server or '')}"
-    return f"call {one_line(proposal.name)} of {server}" if proposal.name else f"offer other tools of {server}"
+    return f"call {one_line(proposal.name)} of {server}" if proposal.name else f"use what {server} changed"
 
 
 def _who(proposal: ProposalOpened) -> str:

@@ -43,7 +43,15 @@ def _server(server: McpServerChanged) -> Iterator[Content]:
     yield Content.styled(f"  {one_line(server.place)}", "$dim")
     if server.detail:
         yield Content.styled(f"  {one_line(server.detail)}", "$foreground" if is_ready else "$verdict-bad")
+    if server.login == "stored":
+        yield Content.styled("  a login is stored", "$foreground")
+    elif server.login == "wanted":
+        yield Content.styled(f"  it wants a login: run `rundry mcp login {one_line(server.name)}`", "$verdict-bad")
     if server.tools:
         yield Content.styled(f"  {', '.join(map(one_line, server.tools))}", "$foreground")
     for line in server.refused:
         yield Content.styled(f"  refused {one_line(line)}", "$dim")
+    if server.instructions:
+        yield Content.styled("  its instructions for the model:", "$dim")
+    for line in server.instructions.splitlines():
+        yield Content.styled(f"    {one_line(line)}", "$foreground")

@@ -16,6 +16,7 @@ from rundry.agent import (
     Hook,
     McpServer,
     UserError,
+    has_login,
     mcp_sdk_missing,
     otel_target,
 )
@@ -38,6 +39,14 @@ class Connected:
     """Whether a run uses it: the config that has it is the user's own, or trusted, and so are its scripts."""
     problem: str = ""
     """Why it cannot be used, or an empty text if no problem is known."""
+    login: bool | None = None
+    """Whether a login of a server with an address is stored. None means a hook, or a server with a command."""
+
+    @property
+    def state(self) -> str:
+        """Whether it is used, and whether there is a login, in words."""
+        words = self.problem or "trusted"
+        return words if self.login is None else f"{words}, {'a login is stored' if self.login else 'no login'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ class Surroundings:
         """Yield one line for each. Its texts are foreign."""
         for label, rows in (("mcp", self.servers), ("hook", self.hooks)):
             for row in rows:
-                yield f"{label:<10} {row.name}: {row.place}  ({row.problem or 'trusted'})"
+                yield f"{label:<10} {row.name}: {row.place}  ({row.state})"
         for found in self.skills:
             state = state_words(found.trusted, found.problem)
             yield f"{'skill':<10} {found.skill.name}: {found.place}  ({state})"
@@ -92,7 +101,8 @@ def surroundings_of(setup: Setup) -> Surroundings:
 def _server(server: McpServer, workspace: Path, is_trusted: bool) -> Connected:
     file = PROJECT_SERVERS if server.expands else PROJECT_FILE  # the user's own files are trusted
     problem = _program_problem(server, workspace) if is_trusted else NOT_TRUSTED.format(file)
-    return Connected(server.name, server.place, is_trusted, problem)
+    login = None if server.url is None else has_login(server, os.environ)
+    return Connected(server.name, server.place, is_trusted, problem, login)
 
 
 def _program_problem(server: McpServer, workspace: Path) -> str:

@@ -15,11 +15,12 @@ from .tool_listing import Listing, McpTool, clean, read_listing
 from .traffic import Traffic
 
 if TYPE_CHECKING:
-    from ...protocol import McpServer, McpState
+    from ...protocol import McpLogin, McpServer, McpState
+    from .peer import Peer
     from .sdk import Session
 
-Connect = Callable[[Traffic, Callable[[str], None]], AbstractAsyncContextManager["Session"]]
-"""Opens a session; the second argument is called with the method of each message of the server."""
+Connect = Callable[[Traffic, "Peer"], AbstractAsyncContextManager["Session"]]
+"""Opens a session; the second argument hears what the server sends."""
 START_SECONDS = 30.0
 MOST_RESTARTS = 3
 _RESTART_MINUTES = 10
@@ -84,6 +85,9 @@ class McpClient:
         """How often it was started again."""
         self.tools: dict[str, McpTool] = {}
         """The accepted tools, by the name for the model."""
+        self.instructions = ""
+        """The accepted instructions, or an empty text if it has none or nobody accepted them."""
+        self.login: McpLogin = "none"
         self.listing = Listing(tools=[], refused=[])
         """The newest list of the server."""
         self.is_changed = False
@@ -132,7 +136,8 @@ class McpClient:
         """Read the list of tools again. Raises McpFailed; the server is then ended."""
         try:
             async with asyncio.timeout(_LIST_SECONDS):
-                self.listing = read_listing(self.server, await self._open().session.list_tools())
+                session = self._open().session
+                self.listing = read_listing(self.server, await session.list_tools(), session.instructions)
         except Exception as error:
             await self.end(f"its list of tools cannot be read: {_words(error)}", "failed")
             raise McpFailed(self.why) from error
@@ -191,7 +196,7 @@ class McpClient:
         connection, can_restart = None, self.restarts > 0
         limit = asyncio.timeout(seconds)
         try:
-            async with limit, self._connect(traffic := Traffic(), self._on_method) as session:
+            async with limit, self._connect(traffic := Traffic(), self) as session:
                 connection = await self._begin(session, traffic)
                 can_restart = True
                 limit.reschedule(None)
@@ -210,7 +215,7 @@ class McpClient:
 
     async def _begin(self, session: Session, traffic: Traffic) -> _Connection:
         await session.begin()
-        listing = read_listing(self.server, await session.list_tools())
+        listing = read_listing(self.server, await session.list_tools(), session.instructions)
         if self.restarts and listing.digests != self.listing.digests:
             self.is_changed = True
         self.listing = listing
@@ -247,7 +252,8 @@ class McpClient:
         if has_run:
             self._report_change()
 
-    def _on_method(self, method: str) -> None:
+    def heard(self, method: str) -> None:
+        """Note a request or a notification of the server."""
         if method == _CHANGED:
             self.is_changed = True
         asked = _REQUESTS.get(method)

@@ -15,12 +15,13 @@ from ...settings.mcp_tables import read_url
 from .client import Connect, McpClient
 from .failed import McpFailed, McpGone
 from .fill_variables import Variables
-from .private_files import logins_of, secrets_of, server_folder
+from .private_files import has_login, logins_of, secrets_of, server_folder
 from .process import ServerProcess
 
 if TYPE_CHECKING:
     from ...protocol import McpServer
     from ...sandbox.sandbox import Sandbox
+    from .peer import Peer
     from .sdk import Session
     from .traffic import Traffic
 
@@ -77,7 +78,7 @@ def _stdio(
     live: Sequence[Path],
 ) -> Connect:
     @asynccontextmanager
-    async def connect(traffic: Traffic, on_method: Callable[[str], None]) -> AsyncGenerator[Session]:
+    async def connect(traffic: Traffic, peer: Peer) -> AsyncGenerator[Session]:
         folder = await asyncio.to_thread(server_folder, server, workspace, env)
         places = {"workspaceFolder": str(workspace), "serverFolder": str(folder), "userHome": str(Path.home())}
         own = Variables(server, env, keys, {**places, **secrets_of(env).load().get(server.identity, {})})
@@ -97,7 +98,7 @@ def _stdio(
         sdk = await asyncio.to_thread(_sdk)
         process = await _start(sandbox, argv, workspace, access, cwd, variables, traffic)
         try:
-            async with sdk.process_session(process, traffic, on_method) as session:
+            async with sdk.process_session(process, traffic, peer) as session:
                 try:
                     yield session
                 except Exception as error:
@@ -140,14 +141,19 @@ async def _start(
 
 def _http(server: McpServer, env: Mapping[str, str], keys: frozenset[str]) -> Connect:
     @asynccontextmanager
-    async def connect(traffic: Traffic, on_method: Callable[[str], None]) -> AsyncGenerator[Session]:
+    async def connect(traffic: Traffic, peer: Peer) -> AsyncGenerator[Session]:
         url, headers = address_of(server, env, keys)
         sdk, oauth = await asyncio.to_thread(_sdk), await asyncio.to_thread(_oauth)
         problem = sdk.HttpProblem()
         has_header = any(name.lower() == "authorization" for name in headers)
         auth = oauth.StaticHeader(problem) if has_header else oauth.ServerLogin(server, url, env, problem)
-        async with sdk.http_session(url, headers, traffic, on_method, auth=auth, problem=problem) as session:
-            yield session
+        peer.login = "stored" if has_login(server, env) else "none"
+        try:
+            async with sdk.http_session(url, headers, traffic, peer, auth=auth, problem=problem) as session:
+                yield session
+        finally:
+            if problem.is_login:
+                peer.login = "wanted"
 
     return connect
 

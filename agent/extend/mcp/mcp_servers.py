@@ -14,7 +14,7 @@ from ...protocol.tools.mcp import server_of
 from .accepted import Accepted
 from .client import McpClient
 from .failed import McpFailed
-from .tool_listing import Listing, McpTool
+from .tool_listing import INSTRUCTIONS, Listing, McpTool
 
 if TYPE_CHECKING:
     from ...state.recorder import Events
@@ -32,11 +32,14 @@ class ListChange(msgspec.Struct, frozen=True, kw_only=True):
     new: list[McpTool]
     changed: list[McpTool]
     removed: list[str]
+    instructions: str = ""
+    """The instructions of the server, if they are not the accepted ones."""
 
     @property
     def text(self) -> str:
         """The change as JSON, for a person."""
-        shown = {
+        shown: dict[str, object] = {
+            "instructions": self.instructions.splitlines(),
             "new": [_shown(tool) for tool in self.new],
             "changed": [_shown(tool) for tool in self.changed],
             "removed": self.removed,
@@ -48,6 +51,9 @@ class ListChange(msgspec.Struct, frozen=True, kw_only=True):
         """The change in one line."""
         counts = {"new": len(self.new), "changed": len(self.changed), "gone": len(self.removed)}
         parts = [f"{count} {how}" for how, count in counts.items() if count]
+        if not self.new and not self.changed:
+            return f"other instructions of the MCP server {self.client.name}"
+        parts += ["other instructions"] if self.instructions else []
         return f"other tools of the MCP server {self.client.name}: {', '.join(parts)}"
 
 
@@ -64,9 +70,9 @@ class McpServers:
         self.clients = {client.name: client for client in clients}
         self._accepted, self._count = accepted, count
         self._declined: dict[str, dict[str, str]] = {}
-        """Tools of each server that a person or the policy declined in this run, by their digests."""
+        """What a person or the policy declined of each server in this run: tools and instructions, by their digests."""
         self._kept: dict[str, dict[str, str]] = {}
-        """The accepted tools of each server."""
+        """The accepted tools and instructions of each server."""
         self.reviewing = asyncio.Lock()
 
     async def start(self) -> list[str]:
@@ -84,7 +90,12 @@ class McpServers:
             if known is None:
                 known = client.listing.digests
                 self._accepted.accept(client.server, known)
-                notes.append(f"MCP server {client.name}: its tools are accepted, because you use it for the first time")
+                what = "tools and instructions" if client.listing.instructions else "tools"
+                first = f"its {what} are accepted, because you use it for the first time"
+                notes.append(f"MCP server {client.name}: {first}")
+            elif INSTRUCTIONS not in known:  # an older version stored it, which did not read instructions
+                known[INSTRUCTIONS] = client.listing.digests[INSTRUCTIONS]
+                self._accepted.accept(client.server, known)
         except ConfigError as error:
             known = {}
             notes.append(f"MCP server {client.name}: {error}")
@@ -105,24 +116,25 @@ class McpServers:
         return self._count(specs) if specs and self._count is not None else 0
 
     def _offer(self, client: McpClient, listing: Listing) -> None:
-        """Offer the tools that are exactly as they were accepted."""
-        kept = self._kept.get(client.name, {})
+        """Offer the tools and the instructions that are exactly as they were accepted."""
+        kept, now = self._kept.get(client.name, {}), listing.digests[INSTRUCTIONS]
+        client.instructions = listing.instructions if kept.get(INSTRUCTIONS, "") == now else ""
         client.tools = {tool.offered: tool for tool in listing.tools if kept.get(tool.name) == tool.digest}
 
     def _difference(self, client: McpClient, listing: Listing) -> ListChange | None:
         """Return how the list differs from the accepted tools, or None if only in what was declined before."""
         kept, declined = self._kept.get(client.name, {}), self._declined.get(client.name, {})
-        other = [t for t in listing.tools if kept.get(t.name) != t.digest and declined.get(t.name) != t.digest]
-        return (
-            None
-            if not other
-            else ListChange(
-                client=client,
-                listing=listing,
-                new=[tool for tool in other if tool.name not in kept],
-                changed=[tool for tool in other if tool.name in kept],
-                removed=sorted(name for name in kept if name not in listing.digests),
-            )
+        now = listing.digests
+        others = {name for name, digest in now.items() if digest not in ("", kept.get(name), declined.get(name))}
+        if not others:
+            return None
+        return ListChange(
+            client=client,
+            listing=listing,
+            new=[tool for tool in listing.tools if tool.name in others and tool.name not in kept],
+            changed=[tool for tool in listing.tools if tool.name in others and tool.name in kept],
+            removed=sorted(name for name in kept if name not in now),
+            instructions=listing.instructions if INSTRUCTIONS in others else "",
         )
 
     def waiting(self) -> list[McpClient]:
@@ -148,9 +160,11 @@ class McpServers:
         return None
 
     def decline(self, change: ListChange) -> None:
-        """Do not offer the new and changed tools, and do not ask about them again in this run."""
+        """Do not offer what is new or changed, and do not ask about it again in this run."""
         declined = self._declined.setdefault(change.client.name, {})
         declined.update({tool.name: tool.digest for tool in (*change.new, *change.changed)})
+        if change.instructions:
+            declined[INSTRUCTIONS] = change.listing.digests[INSTRUCTIONS]
 
     def decide_later(self, change: ListChange) -> None:
         """Compare the list again before a tool of its server is offered: nobody decided about it."""
@@ -163,6 +177,10 @@ class McpServers:
     def names(self) -> list[str]:
         """Return the names of the tools that are offered now."""
         return [spec.name for spec in self.specs()]
+
+    def instructions(self) -> dict[str, str]:
+        """Return the accepted instructions of the servers whose tools are offered now, by their names."""
+        return {client.name: client.instructions for client in self._offering() if client.instructions}
 
     def find(self, name: str) -> McpTool | None:
         """Return the offered tool of this name."""
@@ -207,6 +225,8 @@ class McpServers:
             network=client.server.network or client.server.url is not None,
             outputs=[*client.outputs],
             restarts=client.restarts,
+            instructions=client.instructions if client.is_offered else "",
+            login=client.login,
         )
 
     def record_changes(self, events: Events) -> None:

@@ -27,6 +27,7 @@ from mcp.shared.auth import (
 from ...settings.mcp_tables import is_loopback
 from ...settings.user_folders import locked
 from .failed import McpFailed, leaves_of
+from .peer import NoPeer
 from .private_files import logins_of
 from .sdk import HttpProblem, http_session
 from .tool_listing import clean
@@ -128,9 +129,11 @@ class ServerLogin(OAuthClientProvider):
             self.context.token_expiry_time = 1.0  # the server revoked the token early
 
     def _words(self, response: httpx2.Response) -> str:
+        lacks_rights = "insufficient_scope" in response.headers.get("www-authenticate", "")
+        self._problem.is_login = lacks_rights or response.status_code == _REFUSED[0]
         if response.status_code == _REFUSED[0]:
             return f"it wants a login: run `rundry mcp login {self._server.name}`"
-        if "insufficient_scope" in response.headers.get("www-authenticate", ""):
+        if lacks_rights:
             return f"it wants a login with more rights: run `rundry mcp login {self._server.name}`"
         return "it refused the request (HTTP status 403)"
 
@@ -263,7 +266,7 @@ async def log_in(
     listening = await callback.listen(uris[0])
     try:
         auth = ServerLogin(server, url, env, problem, callback)
-        async with http_session(url, headers, Traffic(), lambda _: None, auth=auth, problem=problem) as session:
+        async with http_session(url, headers, Traffic(), NoPeer(), auth=auth, problem=problem) as session:
             await session.begin()
             await session.list_tools()
     except Exception as error:

@@ -25,6 +25,11 @@ def logins_of(env: Mapping[str, str]) -> Store[dict[str, Any]]:
     return Store(user_folder("state", env) / "mcp-logins.json", dict[str, Any], again="log in again")
 
 
+def has_login(server: McpServer, env: Mapping[str, str]) -> bool:
+    """Return whether tokens of a server are stored. Raises ConfigError."""
+    return server.url is not None and "tokens" in logins_of(env).load().get(server.identity, {})
+
+
 def server_folder(server: McpServer, workspace: Path, env: Mapping[str, str]) -> Path:
     """Return the folder of a server's command in a workspace: its home, which stays between runs. Creates it."""
     whole = f"{server.identity}\0{workspace}".encode("utf-8", "surrogateescape")

@@ -22,11 +22,10 @@ from .failed import McpFailed, McpGone, leaves_of
 from .traffic import LONGEST_LINE, Traffic
 
 if TYPE_CHECKING:
+    from .peer import Peer
     from .process import ServerProcess
 
 Incoming = SessionMessage | Exception
-OnMethod = Callable[[str], None]
-"""Called with the method of each request and notification that the server sends."""
 MOST_ROWS = 500
 _LIST_SECONDS = 20.0
 _SESSION_GONE = "Session terminated"
@@ -46,6 +45,8 @@ class HttpProblem:
 
     def __init__(self) -> None:
         self.text = ""
+        self.is_login = False
+        """Whether it wants a login."""
 
 
 class Session:
@@ -68,6 +69,11 @@ class Session:
             if error.code not in _OLD_HANDSHAKE_REFUSED:
                 raise
             await self._session.discover()
+
+    @property
+    def instructions(self) -> str:
+        """What the server says about the use of its tools; empty if it says nothing."""
+        return self._session.instructions or ""
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return the server's tools as JSON."""
@@ -114,7 +120,7 @@ class Session:
 
 
 @asynccontextmanager
-async def process_session(process: ServerProcess, traffic: Traffic, on_method: OnMethod) -> AsyncGenerator[Session]:
+async def process_session(process: ServerProcess, traffic: Traffic, peer: Peer) -> AsyncGenerator[Session]:
     """Open a session with a server that speaks on its standard input and output."""
     to_server, written = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -137,7 +143,7 @@ async def process_session(process: ServerProcess, traffic: Traffic, on_method: O
 
     async with anyio.create_task_group() as group:
         group.start_soon(_without_broken_pipe, write)
-        async with _session(read(), to_server, traffic, on_method, HttpProblem()) as session:
+        async with _session(read(), to_server, traffic, peer, HttpProblem()) as session:
             yield session
         group.cancel_scope.cancel()
 
@@ -147,7 +153,7 @@ async def http_session(
     url: str,
     headers: Mapping[str, str],
     traffic: Traffic,
-    on_method: OnMethod,
+    peer: Peer,
     *,
     auth: httpx2.Auth,
     problem: HttpProblem,
@@ -164,7 +170,7 @@ async def http_session(
         async with (
             client,
             streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_LINE) as (read, write),
-            _session(read, write, traffic, on_method, problem) as session,
+            _session(read, write, traffic, peer, problem) as session,
         ):
             yield session
     except* httpx2.TransportError as errors:
@@ -176,7 +182,7 @@ async def _session(
     source: AsyncIterator[Incoming] | Any,  # noqa: ANN401 - a stream of the SDK
     to_server: Any,  # noqa: ANN401 - a stream of the SDK
     traffic: Traffic,
-    on_method: OnMethod,
+    peer: Peer,
     problem: HttpProblem,
 ) -> AsyncGenerator[Session]:
     """Open a session over two streams, and count what the server sends."""
@@ -189,7 +195,7 @@ async def _session(
                     traffic.add_message()
                     message = item.message if isinstance(item, SessionMessage) else None
                     if isinstance(message, (types.JSONRPCRequest, types.JSONRPCNotification)):
-                        on_method(message.method)
+                        peer.heard(message.method)
                     if isinstance(item, SessionMessage) and isinstance(message, types.JSONRPCResponse):
                         await passed.send(SessionMessage(session.take_rows(message), item.metadata))
                     else:

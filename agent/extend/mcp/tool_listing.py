@@ -17,6 +17,10 @@ from ...protocol.tools.mcp import offered_name
 
 MOST_TOOLS = 64
 LONGEST_DESCRIPTION = 2_000
+LONGEST_INSTRUCTIONS = 2_000
+"""Characters of a server's instructions that reach the model."""
+INSTRUCTIONS = ""
+"""The key of the instructions among the digests of tools: no tool has an empty name."""
 LONGEST_SCHEMA = 16_000
 """Characters of the JSON of a schema."""
 _DEEPEST = 20
@@ -73,14 +77,18 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     tools: list[McpTool]
     refused: list[str]
     """Tools that cannot be offered, and why, one line each."""
+    instructions: str = ""
+    """What the server says about the use of its tools, cleaned and bounded. Empty means that it says nothing."""
 
     @property
     def digests(self) -> dict[str, str]:
-        """The digest of each tool, by the server's own name."""
-        return {tool.name: tool.digest for tool in self.tools}
+        """The digest of each tool, by the server's own name, and that of the instructions."""
+        said = self.instructions.encode("utf-8", "replace")
+        own = {INSTRUCTIONS: hashlib.sha256(said).hexdigest() if said else ""}
+        return own | {tool.name: tool.digest for tool in self.tools}
 
 
-def read_listing(server: McpServer, raw: Sequence[Mapping[str, Any]]) -> Listing:
+def read_listing(server: McpServer, raw: Sequence[Mapping[str, Any]], instructions: str = "") -> Listing:
     """Return the tools of a server's list that can be offered. Those that the user did not list are left out."""
     found: dict[str, McpTool] = {}
     refused: list[str] = []
@@ -102,7 +110,8 @@ def read_listing(server: McpServer, raw: Sequence[Mapping[str, Any]]) -> Listing
             found[read.offered] = read
     missing = [name for name in server.tools or [] if name not in names]
     refused += [f"{clean(name)}: the server has no such tool" for name in missing]
-    return Listing(tools=list(found.values()), refused=refused[:MOST_TOOLS])
+    said = noted_cut(clean(instructions).strip(), LONGEST_INSTRUCTIONS)
+    return Listing(tools=list(found.values()), refused=refused[:MOST_TOOLS], instructions=said)
 
 
 def _read(server: McpServer, name: str, row: Mapping[str, Any]) -> McpTool | str:

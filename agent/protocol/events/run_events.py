@@ -21,6 +21,7 @@ SwitchedBy = Literal[
     "tier",  # of a hand-off
 ]
 McpState = Literal["starting", "ready", "failed", "ended"]
+McpLogin = Literal["none", "stored", "wanted"]
 """State of an MCP server. `failed`: it could not be used at its start. `starting`: also while it is started again."""
 
 
@@ -304,6 +305,10 @@ class McpServerChanged(EventBase, frozen=True, kw_only=True):
     """Folders of the workspace that it can write; `.`: all of it."""
     restarts: int = 0
     """How often it was started again in this run, because it died."""
+    instructions: str = ""
+    """Its accepted instructions, as the model gets them."""
+    login: McpLogin = "none"
+    """Whether a login is stored for its address, or it wants one."""
 
 
 RunEvent = (

@@ -31,6 +31,7 @@ MessageKind = Literal[
     "guard",
     "wrap_up",
     "instructions",
+    "mcp",  # what an MCP server says about its tools
     "diagnostics",  # new problems in the files that a step changed
     "changed",  # another session changed files that the model has seen
     "shell",

@@ -59,6 +59,7 @@ _NOT_OF_LOOP = (
     "handover",
     "guard",
     "instructions",
+    "mcp",
     "diagnostics",
     "changed",
     "hook",

@@ -39,6 +39,9 @@ def context_costs(journal: Journal) -> list[ContextCost]:
             case Prompted(kind="instructions", text=text) if stamped.work is None:
                 name = text.partition(":\n")[0].rpartition(" (")[2].removesuffix(")")
                 found.append(ContextCost(name, estimated_tokens(text), in_each_prompt=False))
+            case Prompted(kind="mcp", text=text) if stamped.work is None:
+                name = text.partition(":")[0].removeprefix("[")
+                found.append(ContextCost(name, estimated_tokens(text), in_each_prompt=False))
             case ToolCalled(tool="read_file", call_id=call_id, arguments=dict()):
                 path = str(cast("dict[str, object]", stamped.event.arguments).get("path", ""))
                 if path.startswith(SKILL):

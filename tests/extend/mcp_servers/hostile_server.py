@@ -17,6 +17,9 @@ BIDI = "\u202egnp.exe\u202c \x1b[2J\x1b]0;title\x07 zero\u200bwidth"
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 STATE = Path(os.environ.get("STATE", "/nonexistent"))
 """A file whose content names the list of tools."""
+SAYS = Path(os.environ.get("SAYS", "/nonexistent"))
+SAYS_LATER = Path(os.environ.get("SAYS_LATER", "/nonexistent"))
+"""Files with the server's instructions, and with those after it died once."""
 changed = False
 cancelled: list[str] = []
 """Why the client cancelled a request, for each."""
@@ -169,6 +172,11 @@ def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
     send(id=number, result={"content": [{"type": "text", "text": make() if make else text}, *image]})
 
 
+def instructions() -> dict[str, str]:
+    file = SAYS_LATER if MARK.exists() and SAYS_LATER.exists() else SAYS
+    return {"instructions": file.read_text()} if file.exists() else {}
+
+
 def begin_badly() -> None:
     match HOW:
         case "dies":
@@ -203,6 +211,7 @@ def main() -> None:
                         "protocolVersion": message["params"]["protocolVersion"],
                         "capabilities": {"tools": {"listChanged": True}},
                         "serverInfo": {"name": BIDI, "version": "1"},
+                        **instructions(),
                     },
                 )
             case "tools/list" if HOW != "silent-list":

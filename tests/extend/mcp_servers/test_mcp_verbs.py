@@ -26,7 +26,7 @@ def test_a_server_is_added_listed_and_removed(home: Home, project: Path):
     assert added.exit_code == 0, added
     listed = home.run("mcp", "list", "--json", cwd=project)
     assert json.loads(listed.stdout)["servers"] == [
-        {"name": "time", "place": f"{TIME} --local-timezone UTC", "trusted": True, "problem": ""}
+        {"name": "time", "place": f"{TIME} --local-timezone UTC", "trusted": True, "problem": "", "login": None}
     ]
     twice = home.run("mcp", "add", "time", "--", "other", cwd=project)
     assert (twice.exit_code, "has a server time already" in twice.stderr) == (2, True), twice

@@ -177,7 +177,7 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
         title = event.effects.heading or f"changes of {event.effects.command}"
         _mark_as_ran(state)
     elif event.server is not None and not event.name:
-        title = f"other tools of the MCP server {event.server}"
+        title = f"other tools or instructions of the MCP server {event.server}"
     if index is None:
         block = add(state, stamped, call_kind(event.tool), title=title)
         index = len(state.blocks) - 1

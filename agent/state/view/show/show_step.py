@@ -274,6 +274,19 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             assert_never(event)
 
 
+def _prompt_title(event: Prompted) -> str:
+    head = event.text.partition(":")[0]
+    match event.kind:
+        case "instructions":
+            return f"loaded {head.replace('The', 'the', 1)}"
+        case "mcp":
+            return f"sent {head.removeprefix('[')} to the model"
+        case "attached":
+            return f"showed {event.path} to the model"
+        case kind:
+            return _PROMPT_TITLES.get(kind, f"sent to the model: {kind}")
+
+
 def _of_effects(state: ViewState, stamped: Stamped, event: EffectsAccepted | EffectsApplied) -> None:
     """Note what no other event shows: files that are only counted, and conflicts."""
     if isinstance(event, EffectsAccepted):
