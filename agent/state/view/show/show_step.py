@@ -219,6 +219,8 @@ def _prompt_title(event: Prompted) -> str:
             return f"loaded {event.text.partition(':')[0].replace('The', 'the', 1)}"
         case "hook":
             return f"context of {event.text.partition(' adds:')[0].replace('The', 'the', 1)}"
+        case "mcp":
+            return f"sent {event.text.partition(':')[0].removeprefix('[')} to the model"
         case "attached":
             return f"showed {event.path} to the model"
         case kind:
@@ -272,19 +274,6 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             block.detail, block.detail_kind = event.raw.decode(errors="replace"), "json"
         case _:
             assert_never(event)
-
-
-def _prompt_title(event: Prompted) -> str:
-    head = event.text.partition(":")[0]
-    match event.kind:
-        case "instructions":
-            return f"loaded {head.replace('The', 'the', 1)}"
-        case "mcp":
-            return f"sent {head.removeprefix('[')} to the model"
-        case "attached":
-            return f"showed {event.path} to the model"
-        case kind:
-            return _PROMPT_TITLES.get(kind, f"sent to the model: {kind}")
 
 
 def _of_effects(state: ViewState, stamped: Stamped, event: EffectsAccepted | EffectsApplied) -> None:
