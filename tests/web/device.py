@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
 import subprocess
@@ -140,6 +141,7 @@ async def phone(link: str, machine: Machine | None = None) -> AsyncIterator[Phon
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(connector=connector, cookie_jar=jar) as session:
         yield Phone(session, link)
+    await asyncio.sleep(0.1)  # TLS says goodbye after the session has closed (aiohttp, "Graceful shutdown")
 
 
 def hand_over(home: Home, project: Path, server: ScriptedServer, *more: str) -> tuple[str, str]:

@@ -389,3 +389,19 @@ def test_mistakes_are_one_line_before_anything_listens(home: Home, project: Path
         (["--accept-self-signed"], "--accept-self-signed works only with --serve"),
     ):
         assert_refused(home.run("approve", *argv, cwd=project), word)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "has_code"), [(80, 24, True), (120, 40, True), (60, 40, True), (60, 20, False)]
+)
+def test_all_that_the_command_says_fits_into_the_window(home, project, columns, rows, has_code):
+    argv = ["approve", "--serve", "--bind", "127.0.0.1"]
+    with home.screen(*argv, cwd=project, rows=rows, columns=columns) as terminal:
+        terminal.wait_for("Ctrl+C ends it")
+        lines = terminal.screen()
+    text = "\n".join(lines)
+    assert "project  0 proposals wait" in text.replace("\n", ""), text
+    assert ("█▀▀▀▀▀█" in text) == has_code, text
+    assert ("too small for the QR code" in text) == (not has_code), text
+    assert len(re.findall(r"\b[0-9A-F]{2}\b(?=:|\s)", text.partition("SHA-256")[2])) >= 32, text
+    assert re.search(r"open https://127\.0\.0\.1:\d+/link/\S{24}", text), text

@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
+from textwrap import wrap
 
 from aiohttp import web
 
@@ -36,8 +38,11 @@ _PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 """Addresses of nobody (RFC 5737, RFC 3849). Connecting UDP sends nothing, but chooses the source address."""
 _QUIET = 2
 """Light modules around a QR code. Its standard asks for 4, scanners for less, and a terminal has few lines."""
-_WIDTH = 37 + 8
-"""Columns that the code of a long link takes."""
+_GAP = "  "
+_LEAST_BESIDE = 38
+"""Columns that the text beside the code needs at least."""
+_STACKED = 80
+"""Columns of the text above the code."""
 _COLOURS, _RESET = "\x1b[38;5;16;48;5;231m", "\x1b[0m"
 _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
@@ -92,45 +97,76 @@ def serve_device(flags: Mapping[str, object], options: Options) -> int:
 
     def introduce() -> None:
         print(path_line(f"{workspace}  {plural(count, 'proposal')} {'waits' if count == 1 else 'wait'}"))
-        print(*_introduction(access, certificate, frame, address, options), sep="\n", flush=True)
+        print(*_introduction(access, certificate, frame, address), sep="\n", flush=True)
 
     return asyncio.run(_serve(listening, certificate, server, options.seconds, introduce))
 
 
-def _introduction(
-    access: DeviceAccess, certificate: Certificate, frame: Frame, address: str, options: Options
-) -> Iterator[str]:
-    """Yield what the person has to know, and the link in text and as a QR code."""
+def _introduction(access: DeviceAccess, certificate: Certificate, frame: Frame, address: str) -> Iterator[str]:
+    """Yield what the person has to know, with the QR code of the link if the window has room for it."""
+    size = shutil.get_terminal_size()
+
+    def told(columns: int) -> list[str]:
+        texts = _texts(access, certificate, frame, address)
+        return [line for text in texts for line in wrap(text, columns)] + _fingerprint(certificate, columns)
+
+    stacked, ends = told(min(size.columns, _STACKED)), [f"open {access.link}", "Ctrl+C ends it; runs continue"]
+    if not sys.stdout.isatty() or find_spec("segno") is None:
+        yield from (*stacked, *ends)
+        return
+    code, width = list(qr_lines(access.link)), len(_qr_rows(access.link)[0])
+    columns = size.columns - width - len(_GAP)
+    beside = told(columns) if columns >= _LEAST_BESIDE else []
+    rest = len(ends) + 2  # the line above, and the one with the cursor
+    if beside and max(len(code), len(beside)) + rest <= size.lines:
+        blank = " " * width
+        yield from (f"{left or blank}{_GAP}{right}" for left, right in zip_longest(code, beside, fillvalue=""))
+    elif width <= size.columns and len(code) + len(stacked) + rest <= size.lines:
+        yield from (*stacked, *code)
+    else:
+        yield from stacked
+        needed = f"{len(code) + rest} lines of {width + len(_GAP) + _LEAST_BESIDE} columns"
+        yield from wrap(f"the window is too small for the QR code: it needs {needed}", size.columns)
+    yield from ends
+
+
+def _texts(access: DeviceAccess, certificate: Certificate, frame: Frame, address: str) -> Iterator[str]:
+    """Yield a paragraph about the address, the link, and a certificate that is self-signed."""
     yield f"listens on {_bracketed(address)}:{access.port}, until {frame.until}"
     if ipaddress.ip_address(address).is_global:
         yield "this address is public: everybody on the internet can connect to it"
     yield f"the link pairs one device within {LINK_SECONDS / 60:.0f} minutes; opening it decides nothing"
-    if certificate.is_self_signed:
-        yield f"SHA-256 {certificate.fingerprint[:47]}"
-        yield f"        {certificate.fingerprint[48:]}"
-        if frame.restricted:
-            yield "the certificate is self-signed: the device can look and reject; to approve,"
-            yield "use --cert and --key, or compare the fingerprint and add --accept-self-signed"
-        else:
-            yield "the certificate is self-signed: compare the fingerprint in the browser first"
-    yield f"open {access.link}"
-    yield "Ctrl+C ends it; runs continue"
-    if sys.stdout.isatty() and find_spec("segno") is not None:
-        code, size = list(qr_lines(access.link)), shutil.get_terminal_size()
-        if len(code) >= size.lines or size.columns < _WIDTH:
-            yield f"the window is too small for the QR code: it needs {len(code) + 1} lines and {_WIDTH} columns"
-        else:
-            yield from code
+    if certificate.is_self_signed and frame.restricted:
+        yield (
+            "the certificate is self-signed: the device can look and reject; to approve, use --cert and --key, "
+            "or compare the fingerprint and add --accept-self-signed"
+        )
+    elif certificate.is_self_signed:
+        yield "the certificate is self-signed: compare the fingerprint in the browser first"
+
+
+def _fingerprint(certificate: Certificate, columns: int) -> list[str]:
+    """Return the lines with the fingerprint of a self-signed certificate: 16 bytes in each, or 8."""
+    if not certificate.is_self_signed:
+        return []
+    head, pairs = "SHA-256 ", certificate.fingerprint.split(":")
+    each = 16 if columns >= len(head) + 3 * 16 - 1 else 8
+    rows = [":".join(pairs[at : at + each]) for at in range(0, len(pairs), each)]
+    return [f"{head if at == 0 else ' ' * len(head)}{row}" for at, row in enumerate(rows)]
 
 
 def qr_lines(text: str) -> Iterator[str]:
     """Yield a QR code in half blocks, two rows of modules in a line, dark on light on every theme."""
-    import segno
-
-    rows = [tuple(map(bool, row)) for row in segno.make_qr(text, error="l").matrix_iter(border=_QUIET)]
+    rows = _qr_rows(text)
     rows += [tuple(False for _ in rows[0])] * (len(rows) % 2)
     for above, below in zip(rows[::2], rows[1::2], strict=True):
         yield _COLOURS + "".join(_HALVES[pair] for pair in zip(above, below, strict=True)) + _RESET
+
+
+def _qr_rows(text: str) -> list[tuple[bool, ...]]:
+    import segno
+
+    return [tuple(map(bool, row)) for row in segno.make_qr(text, error="l").matrix_iter(border=_QUIET)]
 
 
 def bind_address(asked: str | None) -> tuple[str, str]:
