@@ -136,7 +136,7 @@ class ModelWork:
         """Return why the work did not look: what counts is what tools served before the call, not what it says."""
         match work.kind:
             case "lens":
-                return None if served else _UNREAD
+                return None if served or self._are_in_shown_diff(work, arguments) else _UNREAD
             case "item":
                 return None if served or item is None or item.kind == "value" else _UNREAD
             case "evidence":
@@ -150,6 +150,14 @@ class ModelWork:
                 return _UNREAD_EVIDENCE if arguments.get("verdict") == "stands" and not is_seen else None
             case _:
                 return None
+
+    def _are_in_shown_diff(self, work: Work, arguments: dict[str, Any]) -> bool:
+        """Return whether the lens reports findings, all in the part of the diff that its prompt shows."""
+        given, review = arguments.get("findings", ()), self._review
+        if not given or review is None:
+            return False
+        part = self._facts.lenses[work.about].part
+        return all(review.shows(part, msgspec.convert(one, ReportedFinding).evidence) for one in given)
 
     def _without_place(self, arguments: dict[str, Any], served: set[str], item: Item | None) -> dict[int, str]:
         """Return the number of each reported finding whose place does not hold, from 1, with the reason.

@@ -66,10 +66,21 @@ class Reviewed:
 
     def part(self, number: int) -> str:
         """Return the text of a part, from 1."""
+        parts = self._all_parts()
+        return part_text(self.diff, parts, min(number, len(parts)))
+
+    def shows(self, number: int, evidence: str) -> bool:
+        """Return whether the evidence cites lines of the diff, in files that this part shows."""
+        parts, cited = self._all_parts(), list(self._cited(evidence))
+        heads = parts[min(number, len(parts)) - 1].splitlines()
+        are_shown = all(any(head.startswith(f"file {quoted_path(path)},") for head in heads) for path, _, _ in cited)
+        return bool(cited) and are_shown and all(self._is_in_diff(*place) for place in cited)
+
+    def _all_parts(self) -> list[str]:
         if self._parts is None:
             assert self._facts.cut is not None  # recorded when the review began
             self._parts = parts_of(self.diff, self._facts.cut.characters)
-        return part_text(self.diff, self._parts, min(number, len(self._parts)))
+        return self._parts
 
     def around(self, evidence: str) -> str:
         """Return what the diff has about the cited files, for a verifier."""

@@ -30,6 +30,7 @@ from ..resources.activity import PersonInterrupted
 from .images_shown import is_about_images
 from .outages import BY_ITSELF, TRIES, is_away
 from .stream import Reply, Stream
+from .written_ending import written_ending
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
@@ -238,8 +239,9 @@ async def _attempt(
 
     Raises PersonInterrupted.
     """
-    reads_plan = ctx.facts.spec.loop is LoopKind.PLAN and not forbids_calls
-    stream = Stream(ctx, events, admitted, edits, reads_plan=reads_plan)
+    is_plan = ctx.facts.spec.loop is LoopKind.PLAN
+    written = "propose_plan" if is_plan else written_ending(tool.name for tool in fitted.fixed.tools)
+    stream = Stream(ctx, events, admitted, edits, written=None if forbids_calls else written)
     request = Request(
         messages=fitted.messages if edits is None else edits.as_sent(fitted.messages),
         tools=fitted.fixed.tools,

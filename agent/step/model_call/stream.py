@@ -34,6 +34,7 @@ from ...protocol import (
 )
 from ...protocol.text.plan_text import plan_in_answer
 from ..resources.growing_pauses import GrowingPauses
+from .written_ending import calls_of_ending
 
 if TYPE_CHECKING:
     from ...protocol import CallAdmitted
@@ -64,10 +65,13 @@ class Stream:
         admitted: CallAdmitted,
         edits: TextEdits | None = None,
         *,
-        reads_plan: bool = False,
+        written: str | None = None,
     ) -> None:
-        """`edits` makes calls of the answer's text, in a file format. `reads_plan`: a plan in it becomes a call."""
-        self._reads_plan = reads_plan
+        """`edits` makes calls of the answer's text, in a file format.
+
+        `written`: the tool whose call is read from the text of an answer without calls.
+        """
+        self._written = written
         self._ctx, self._events, self._admitted = ctx, events, admitted
         self._edits = edits
         self._is_ended = False
@@ -99,8 +103,9 @@ class Stream:
             read, self._reply.calls = await asyncio.to_thread(self._edits.read, self._reply.text)
             if read is not None:
                 self._events.record(read)
-        elif self._reads_plan and not self._reply.calls and self._reply.finish == "stop":
-            self._reply.calls = calls_of_plan(self._reply.text)
+        elif self._written is not None and not self._reply.calls and self._reply.finish == "stop":
+            text, is_plan = self._reply.text, self._written == "propose_plan"
+            self._reply.calls = calls_of_plan(text) if is_plan else calls_of_ending(self._written, text)
         self._events.record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from fakes.reviewing import committed, found, git, reviewer, write
+from fakes.reviewing import Reviewer, committed, found, git, reviewer, write
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
+from fakes.turns import Turn
 
 BEFORE = """\
 def total(prices):
@@ -57,6 +59,47 @@ def test_the_working_tree_is_reviewed_until_dry_and_a_confirmed_finding_has_an_e
     first = next(text for text in prompts if "<diff>" in text)
     assert "     3 +     for at in range(len(prices) - 1):" in first and "file new.py, added" in first
     assert git(project, "status", "--porcelain") == " M till.py\n?? new.py"
+
+
+class Writing(Reviewer):
+    """A model that writes its reports and verdicts into the text of its answers."""
+
+    def _next(self, body: dict[str, Any]) -> Turn:
+        turn = super()._next(body)
+        ends = turn.calls[0].name in ("report", "judge")
+        return Turn(f"I looked at it.\n```json\n{turn.calls[0].json}\n```") if ends else turn
+
+
+def test_a_model_that_writes_its_reports_as_text_reviews_like_one_that_calls(home: Home, project: Path):
+    (project / "till.py").write_text(AFTER)
+    with Writing({"logic": [BUG]}) as server:
+        ran = review(home, server, project)
+    assert (ran.exit_code, ran.outcome["reason"], ran.outcome["complete"]) == (7, "dry", True), ran
+    assert ran.outcome["findings"] == {"confirmed": 1, "refuted": 0}
+    assert all(event["from_text"] for event in ran.of("tool_called") if event["tool"] in ("report", "judge"))
+
+
+class OfTheDiff(Reviewer):
+    """A model that reports what it sees in the diff, and reads no file."""
+
+    def _next(self, body: dict[str, Any]) -> Turn:
+        return self.choose(body)
+
+
+def test_findings_in_the_shown_diff_need_no_further_look_but_an_empty_report_does(home: Home, project: Path):
+    (project / "till.py").write_text(AFTER)
+    options = ("--reviewers", "1", "--refuters", "0", "--retries", "0", "--item-steps", "3")
+    with OfTheDiff({"reviewer 1": [BUG]}) as server:
+        sees = review(home, server, project, *options)
+    with OfTheDiff({"reviewer 1": [BUG, CALLER]}) as server:
+        elsewhere = review(home, server, project, *options)
+    with OfTheDiff({}) as server:
+        nothing = review(home, server, project, *options)
+    assert [event["evidence"] for event in sees.of("finding_reported")] == ["till.py:3"]
+    assert (sees.exit_code, sees.outcome["reason"]) == (7, "dry"), sees  # the next look says the same
+    for blind in (elsewhere, nothing):
+        assert not blind.of("finding_reported"), blind
+        assert blind.exit_code == 1 and "every lens failed: it read nothing" in blind.outcome["detail"], blind
 
 
 def test_a_review_without_confirmed_findings_is_green(home: Home, project: Path):
