@@ -255,6 +255,7 @@ def test_an_error_in_an_iteration_stops_the_run_and_is_raised(home, project):
         assert runners(home) == []
 
 
+@pytest.mark.long
 def test_two_runs_at_once_do_not_meet(home, project, tmp_path):
     from fakes.project import make_project
 
@@ -271,6 +272,7 @@ def test_two_runs_at_once_do_not_meet(home, project, tmp_path):
         assert first.id != second.id
 
 
+@pytest.mark.long
 async def test_async_code_decides_and_applies_in_a_running_loop_while_other_tasks_run(home, project):
     ticks = 0
 
@@ -300,6 +302,7 @@ async def test_async_code_decides_and_applies_in_a_running_loop_while_other_task
     ticking.cancel()
 
 
+@pytest.mark.long
 async def test_blocking_code_works_where_a_loop_runs_already_as_in_a_notebook(home, project):
     with ScriptedServer([FIX_BOTH]) as server, rundry.start("fix it", **options_of(project, server)) as run:
         run.wait()
@@ -309,6 +312,7 @@ async def test_blocking_code_works_where_a_loop_runs_already_as_in_a_notebook(ho
     assert changed_files(project) == ["calc/core.py"]
 
 
+@pytest.mark.long
 async def test_a_cancelled_task_stops_its_run(home, project):
     with ScriptedServer([HELD]) as server:
 
@@ -325,6 +329,7 @@ async def test_a_cancelled_task_stops_its_run(home, project):
         assert runners(home) == []
 
 
+@pytest.mark.long
 def test_what_cannot_begin_is_refused_before_anything_changes(home, project):
     with pytest.raises(rundry.UserError, match="no model is set up"):
         rundry.start("fix it", folder=project)
@@ -337,6 +342,7 @@ def test_what_cannot_begin_is_refused_before_anything_changes(home, project):
     assert runners(home) == []
 
 
+@pytest.mark.long
 def test_the_default_is_never_the_mode_auto(home, project):
     with ScriptedServer([say("x")]) as server:
         for attended, mode in ((False, "stage"), (True, "ask")):
