@@ -109,6 +109,8 @@ class ChildOutcome(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 0
     usd: float | None = 0.0
     """Cost in USD. None means that a call had no known price."""
+    files_changed: list[str] = []
+    """The files that it changed in the workspace itself. What its parent applied is in the parent's own list."""
 
 
 class EndedJob(msgspec.Struct, frozen=True, kw_only=True):

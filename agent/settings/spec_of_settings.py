@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from .settings import Settings, Source
 
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
+_NO_MODEL = "none"
+"""The name of the model of a search by a worker alone."""
 
 
 def to_spec(
@@ -183,8 +185,13 @@ def _servers(settings: Settings) -> list[McpServer]:
 
 
 def budget_of(settings: Settings, loop: LoopKind) -> Budget:
-    """Return the limits that the user set, and the defaults of the loop for the others."""
+    """Return the limits that the user set, and the defaults of the loop for the others.
+
+    Without a model, a step is an item of a worker: no default limits them, because the search ends when none is left.
+    """
     chosen = {field: settings[name].value for name, field in FIELDS.items() if settings.is_set(name)}
+    if settings["model"].value == _NO_MODEL:
+        chosen.setdefault("steps", None)
     return msgspec.structs.replace(default_budget(loop), **chosen)
 
 

@@ -83,6 +83,7 @@ READ_AS_ONE = {
     "a list": fenced([ONE]),
     "one finding": f"I found this:\n{json.dumps(ONE)}",
     "a call in a fence and in prose": f"So I call:\n{fenced({'name': 'report', 'arguments': written(ONE)})}\nDone.",
+    "a list of calls": json.dumps([{"name": "report", "arguments": written(ONE)}]),
     "by the name of the tool": json.dumps({"report": written(ONE)}),
     "said twice": f"{fenced(written(ONE))}\nAgain:\n{fenced(ONE)}",
     "a comma too many": '{"found_new": true, "reason": "r", "findings": [' + json.dumps(ONE) + ",],}",

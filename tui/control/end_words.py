@@ -176,14 +176,19 @@ def cost_words(ended: RunEnded | Outcome, *, estimated: bool = False, has_checks
 
 
 def changed_words(changed: Changed | None, ended: RunEnded | Outcome, *, is_brief: bool = False) -> str:
-    """Return `3 files changed +18 −9`, brief `3 files +18 −9`, what is staged, or that nothing was changed."""
+    """Return `3 files changed +18 −9`, brief `3 files +18 −9`, what is staged, or that nothing was changed.
+
+    What child runs changed is named apart: `2 files changed by child runs`.
+    """
     staged = f"{plural(len(ended.staged), 'file')} staged" if ended.staged else ""
     files = changed.files if changed is not None else len(ended.files_changed)
+    by_children = {path for child in ended.children for path in child.files_changed} - set(ended.files_changed)
+    of_children = f"{plural(len(by_children), 'file')} changed by child runs" if by_children else ""
     if not files:
-        return staged or "no files changed"
+        return ", ".join(part for part in (of_children, staged) if part) or "no files changed"
     counts = f" +{changed.added} −{changed.removed}" if changed is not None and changed.added + changed.removed else ""
-    more = f", {staged}" if staged else ""
-    return f"{plural(files, 'file')}{'' if is_brief and counts else ' changed'}{counts}{more}"
+    own = f"{plural(files, 'file')}{'' if is_brief and counts else ' changed'}{counts}"
+    return ", ".join(part for part in (own, of_children, staged) if part)
 
 
 def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool, is_committed: bool = False) -> str:

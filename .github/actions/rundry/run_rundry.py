@@ -1,7 +1,8 @@
 """Run rundry as a step of GitHub Actions. Exit code 0 only if the run is done and its report was posted and read back.
 
-Each other end has exit code 1 and one sentence that says why. Inputs are the environment variables that `action.yml`
-sets. Needs only the standard library.
+With the input `diff`, the run is a review: it is done if it ended dry and no confirmed finding is left. Each other end
+has exit code 1 and one sentence that says why. Inputs are the environment variables that `action.yml` sets. Needs only
+the standard library.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ NOT_FOR_THE_RUN = ("ACTIONS_", "GITHUB_", "INPUT_", "GH_TOKEN", "RUNDRY_")
 NAME = re.compile(r"[\w.-]{1,100}")
 MAX_SUMMARY = 1_000_000
 """Bytes. GitHub drops a larger job summary without failing the job."""
+MAX_LISTED, MAX_LISTED_LINE = 100, 400
+"""Lines of the report about findings and files, and characters of each. GitHub refuses 64 KB in a comment."""
 MAX_LINE = 3_000
 """Characters of one fact in the report."""
 ENDS = {
@@ -37,6 +40,7 @@ ENDS = {
     4: "it made no progress",
     5: "it waits for a person",
     6: "its result is not complete",
+    7: "its review confirmed findings",
     75: "the model's server did not answer; a later run can succeed",
     130: "somebody stopped it",
 }
@@ -71,11 +75,7 @@ def report_red(sentence: str) -> int:
 
 def carry_out() -> str:
     """Run, report, read back. Return what to print when everything holds. Raises Red."""
-    for name in ("task", "check", "model"):
-        if not given(name):
-            raise Red(f"the input `{name}` is empty")
-    if not any(line.strip() and not line.strip().startswith("#") for line in given("check").splitlines()):
-        raise Red("the input `check` is only a comment, so it would pass without a test")
+    require_inputs()
     if given("forks") not in ("fail", "neutral"):
         raise Red("the input `forks` must be `fail` or `neutral`")
     event, number = event_of_job()
@@ -96,12 +96,25 @@ def carry_out() -> str:
     found = look_at(events)
     add_to("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in {**found, "journals": runs}.items()))
     why = why_not_done(exit_code, events)
-    post_report(command, runs, found["run"], why, number)
+    post_report(command, runs, events, why, number)
     if why:
         raise Red(why)
     add_to("GITHUB_OUTPUT", "verdict=done\n")
     where = "the summary" if number is None else f"the summary and pull request {number}"
     return f"rundry: done, run {found['run']}; the report was written to {where} and read back"
+
+
+def require_inputs() -> None:
+    """Raise Red unless the inputs say what to do: a task with its check, or a diff."""
+    is_review = bool(given("diff"))
+    if is_review and (both := next((name for name in ("task", "check") if given(name)), "")):
+        raise Red(f"the inputs `diff` and `{both}` exclude each other: a review has no task and no check")
+    for name in ("model",) if is_review else ("task", "check", "model"):
+        if not given(name):
+            raise Red(f"the input `{name}` is empty")
+    lines = given("check").splitlines()
+    if not is_review and not any(line.strip() and not line.strip().startswith("#") for line in lines):
+        raise Red("the input `check` is only a comment, so it would pass without a test")
 
 
 def given(name: str) -> str:
@@ -196,9 +209,12 @@ def environment(runs: Path) -> dict[str, str]:
 
 
 def run(command: str, folder: Path, runs: Path) -> tuple[int, list[dict[str, Any]]]:
-    """Run the task to its end, and return the exit code and the events of its journal."""
+    """Run the task or the review to its end, and return the exit code and the events of its journal."""
     runs.mkdir(parents=True, mode=0o700)
-    words = [command, "run", "-", "--headless", "--gate", "auto", f"--until={given('check')}"]
+    if given("diff"):
+        words = [command, "review", "--headless", f"--diff={given('diff')}"]
+    else:
+        words = [command, "run", "-", "--headless", "--gate", "auto", f"--until={given('check')}"]
     words += [f"--model={given('model')}"]
     words += [f"--{name}={given(name)}" for name in ("steps", "usd", "time")]
     words += [f"--api-base={given('api_base')}"] if given("api_base") else []
@@ -248,18 +264,53 @@ def why_not_done(exit_code: int, events: list[dict[str, Any]]) -> str:
         return f"the run is not done, {words} (exit code {exit_code}){': ' if detail else ''}{detail}"
     if ended.get("type") != "run_ended":
         return "the run has no end in its events, although its exit code is 0"
-    if ended.get("reason") != "done" or ended.get("complete") is not True:
-        return f"the run ended with {ended.get('reason')}, which is not `done`, although its exit code is 0"
+    wanted = "dry" if given("diff") else "done"
+    if ended.get("reason") != wanted or ended.get("complete") is not True:
+        return (
+            f"the run ended with {ended.get('reason')}, which is not a complete `{wanted}`, although its exit code is 0"
+        )
+    if given("diff"):
+        return why_not_clean(events)
     if not any(event["type"] == "check_finished" for event in events):
         return "the run says that it is done, but no check was run"
     return ""
 
 
-def post_report(command: str, runs: Path, run_id: str, why: str, number: int | None) -> None:
+def why_not_clean(events: list[dict[str, Any]]) -> str:
+    """Return why a dry review does not count as done, or an empty text."""
+    if not any(event["type"] == "diff_cut" and event.get("files") for event in events):
+        return "the review says that it is dry, but no file of the diff was shown to it"
+    looked = (event for event in events if event["type"] == "work_finished" and event.get("kind") == "lens")
+    if not any(event.get("ok") is True for event in looked):
+        return "the review says that it is dry, but no lens looked at the diff"
+    if left := left_findings(events):
+        return f"the review confirmed {len(left)} finding(s), although its exit code is 0"
+    return ""
+
+
+def left_findings(events: list[dict[str, Any]]) -> list[str]:
+    """Return the keys of the findings of the diff that are confirmed, or kept without a verdict."""
+    relation: dict[str, str] = {}
+    verdict: dict[str, str] = {}
+    for event in events:
+        key = str(event.get("key"))
+        if event["type"] == "finding_reported":
+            relation[key] = str(event.get("relation"))
+        elif event["type"] == "finding_judged":
+            verdict[key] = "duplicate" if event.get("duplicate_of") else str(event.get("verdict"))
+        elif event["type"] == "finding_reopened":
+            verdict.pop(key, None)
+    return [
+        key for key, where in relation.items() if where != "outside" and verdict.get(key, "confirmed") == "confirmed"
+    ]
+
+
+def post_report(command: str, runs: Path, events: list[dict[str, Any]], why: str, number: int | None) -> None:
     """Write the report to the summary and the pull request, and read both back. Raises Red."""
+    run_id = look_at(events)["run"]
     if not run_id:
         raise Red(why or "the run has no id")
-    text = report(command, runs, run_id, why)
+    text = report(command, runs, run_id, why, of_review(events) if given("diff") else [])
     for secret in (given("api_key"), given("token")):
         if len(secret) > 6 and secret in text:
             raise Red("the report has a key in it, so it was not posted")
@@ -276,7 +327,18 @@ def post_report(command: str, runs: Path, run_id: str, why: str, number: int | N
         raise Red(f"{why}; and {red}" if why else str(red)) from None
 
 
-def report(command: str, runs: Path, run_id: str, why: str) -> str:
+def of_review(events: list[dict[str, Any]]) -> list[str]:
+    """Return the lines about what a review found, and about the files that it did not show to its lenses."""
+    cut = next((event for event in events if event["type"] == "diff_cut"), {})
+    found = [line for line in str(events[-1].get("answer") or "").splitlines() if line.strip()]
+    left_out = [str(name) for name in cut.get("left_out") or []]
+    lines = [f"- {in_code(line.removeprefix('- ')[:MAX_LISTED_LINE])}" for line in found]
+    lines += [f"- not reviewed: {in_code(name[:MAX_LISTED_LINE])}" for name in left_out]
+    more = [f"- and {len(lines) - MAX_LISTED} more: the journal has all"] if len(lines) > MAX_LISTED else []
+    return [*lines[:MAX_LISTED], *more, ""] if lines else []
+
+
+def report(command: str, runs: Path, run_id: str, why: str, more: list[str]) -> str:
     """Return the report as Markdown. Texts of models and files are code in it, so they link and mention nothing."""
     words = [command, "export", run_id, "--format", "md", "--runs-dir", str(runs)]
     done = subprocess.run(words, env=environment(runs), capture_output=True, text=True)
@@ -284,8 +346,9 @@ def report(command: str, runs: Path, run_id: str, why: str) -> str:
         raise Red(f"the report could not be made: {done.stderr.strip()}")
     title, facts = done.stdout.split("\n\n")[:2]
     shown = [line if len(line) < MAX_LINE else f"{line[:20].split(':')[0]}: too long" for line in facts.splitlines()]
-    head = "**rundry: done.** The check passed." if not why else f"**rundry: not done.** {in_code(why)}"
-    return "\n".join([f"#{title}", "", head, "", *shown, "", f"Run {in_code(run_id)}", ""])
+    passed = "The review is dry, and no confirmed finding is left." if given("diff") else "The check passed."
+    head = f"**rundry: done.** {passed}" if not why else f"**rundry: not done.** {in_code(why)}"
+    return "\n".join([f"#{title}", "", head, "", *shown, "", *more, f"Run {in_code(run_id)}", ""])
 
 
 def in_code(text: str) -> str:

@@ -100,6 +100,8 @@ class WorkersSeen(EventBase, frozen=True, kw_only=True):
 
     workers: list[ClusterWorker]
     """Empty means that the scheduler does not answer, or it has no workers."""
+    lost: str = ""
+    """Why the connection to the scheduler was lost, once for each loss. What was not worked is sent again."""
 
 
 class ItemQueued(EventBase, frozen=True, kw_only=True):

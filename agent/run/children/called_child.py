@@ -11,6 +11,7 @@ from ...budget.ledger import negative
 from ...protocol import (
     Budget,
     ChildFinished,
+    FileChanged,
     GateMode,
     LoopKind,
     ParentRef,
@@ -220,6 +221,16 @@ def finished_child(child: Child, ended: RunEnded, *, resumes: bool = False) -> C
         files_changed=ended.files_changed,
         said=first_line(ended.answer or "", LINE),
     )
+
+
+def applied_files(above: Journal, journal: Journal, work: str | None) -> list[str]:
+    """Return the files that were applied of a child's stage: by its parent (`above`), or by `rundry apply`."""
+    changes = [
+        *(each.event for each in above.read_types((FileChanged,)) if each.work == work),
+        *(each.event for each in journal.read_types((FileChanged,))),
+    ]
+    applied = (event for event in changes if isinstance(event, FileChanged) and not event.staged)
+    return sorted({event.path for event in applied if event.before != event.after})
 
 
 def failed_child(child: Child, why: str, reason: Reason) -> ChildFinished:

@@ -69,6 +69,7 @@ from ..client.start_request import Order, ResumeChanges
 from ..end.undecided import note_at_end
 from ..start.take_review import take_again
 from .called_child import (
+    applied_files,
     can_change,
     failed_child,
     finished_child,
@@ -505,6 +506,9 @@ class ChildRuns:
         event = msgspec.structs.replace(
             event, new=new, targets=targets_in(self._ctx.facts, child, journal), repair=repair
         )
+        if repair == "applied":
+            changed = applied_files(self._ctx.journal, journal, work.work)
+            event = msgspec.structs.replace(event, files_changed=changed)
         self._ctx.events.record(event, work=work.work, durable=True)
         spec = self._ctx.facts.spec
         if spec.repeat is None and ended.reason in (Reason.ERROR, Reason.REFUSED):

@@ -27,7 +27,7 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
     branch, improve = branch_of(spec), spec.improve
     if improve is not None and not facts.started and not (improve.bounded and is_finite(spec.budget)):
         raise Refusal(NO_BUDGET)
-    if why := _why_old(facts):
+    if why := _why_old(facts) or _why_no_copy(facts):
         raise Refusal(why)
     if branch is None:
         return []
@@ -62,6 +62,16 @@ def _why_old(facts: RunFacts) -> str:
     elif finder is not None and (old := finder.worktrees.old_places):
         what, place = "an item", old[0]
     return f"an older rundry left {what} open, with its changes in {place}: start a new run" if place else ""
+
+
+def _why_no_copy(facts: RunFacts) -> str:
+    """Return why a review cannot continue whose copy of the new side was removed; empty if it can."""
+    review, copy = None if facts.spec.finder is None else facts.spec.finder.review, Path(facts.spec.workspace)
+    if review is None or not review.home or not facts.started or (copy.is_dir() and any(copy.iterdir())):
+        return ""
+    return (
+        f"the copy of the new side that this review reads was removed ({copy}): start the review again in {review.home}"
+    )
 
 
 async def make_run_worktree(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:

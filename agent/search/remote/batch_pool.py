@@ -155,8 +155,9 @@ class BatchPool:
                 await self._send_files(connection, batch, tree, result)
             else:
                 self._answer(batch, result)
-        except ConnectionLost:
-            await self._cluster.drop(connection)
+        except ConnectionLost as lost:
+            if await self._cluster.drop(connection):
+                self._record_loss(str(lost))
             self._return(batch.members)
         except WorkerDied as died:
             for one in batch.members:
@@ -245,6 +246,11 @@ class BatchPool:
             self._seen, self._recorded_at = seen, now
             if self._events is not None:
                 self._events.record(WorkersSeen(workers=seen))
+
+    def _record_loss(self, why: str) -> None:
+        self._seen = []
+        if self._events is not None:
+            self._events.record(WorkersSeen(workers=[], lost=f"{why}; its items are sent again"))
 
     def _fail_waiting(self, why: str) -> None:
         waiting, self._queue = self._queue, deque()

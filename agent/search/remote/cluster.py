@@ -141,11 +141,16 @@ class Cluster:
                     await asyncio.sleep(_RETRY_SECONDS)
         return self._connection
 
-    async def drop(self, connection: Connection) -> None:
-        """Close a connection that was lost. The next one is made by `connected`."""
-        if self._connection is connection:
+    async def drop(self, connection: Connection) -> bool:
+        """Close a connection that was lost. The next one is made by `connected`.
+
+        Returns whether it was still in use: several batches notice the same loss.
+        """
+        was_in_use = self._connection is connection
+        if was_in_use:
             self._connection = None
         await connection.close()
+        return was_in_use
 
     @property
     def is_open(self) -> bool:

@@ -267,10 +267,15 @@ def _load(address: str, one: Mapping[str, Any], keys: Sequence[str]) -> WorkerLo
 
 
 def _quieten() -> None:
-    """Keep the logs and warnings of Dask off the terminal. Its errors arrive as exceptions."""
+    """Keep the logs and warnings of Dask off the terminal. Its errors arrive as exceptions.
+
+    Dask's settings give some loggers a level and a handler of their own, so each of them is set.
+    """
     from distributed.versions import VersionMismatchWarning
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     warnings.filterwarnings("ignore", category=VersionMismatchWarning)
 
 

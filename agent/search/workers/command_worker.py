@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...protocol import UserError
-from ...protocol.text.shorten_text import line_cut
-from ...sandbox.command_access import Access
-from .reply import LONGEST, LONGEST_ERROR, error_tail, read_reply
+from ...sandbox.command_access import NO_ACCESS
+from .refusal import with_refusal
+from .reply import LONGEST, read_reply, with_cause
 from .worker import ItemResult, WorkItem, as_json
 
 if TYPE_CHECKING:
@@ -32,12 +32,11 @@ class CommandWorker:
         env: Mapping[str, str],
         sandbox: Sandbox,
         seconds: float = 30.0,
-        network: bool = False,
     ) -> None:
         """Set the command. Raises UserError if it is empty."""
         if not command or not command[0].strip():
             raise UserError("worker: the command is empty")
-        self._command, self._seconds, self._network = list(command), seconds, network
+        self._command, self._seconds = list(command), seconds
         self._workspace, self._env, self._sandbox = workspace, env, sandbox
 
     async def work(self, item: WorkItem) -> ItemResult:
@@ -45,7 +44,7 @@ class CommandWorker:
         done = await self._sandbox.run(
             self._command,
             self._workspace,
-            Access(network=self._network),
+            NO_ACCESS,
             cwd=self._workspace,
             env=self._env,
             timeout=self._seconds,
@@ -53,26 +52,26 @@ class CommandWorker:
             separate_errors=True,
             keep=LONGEST,
         )
-        return _judged(done) if len(done.full) < _SHORT else await asyncio.to_thread(_judged, done)
+        worked = _judged(done) if len(done.full) < _SHORT else await asyncio.to_thread(_judged, done)
+        return with_refusal(worked, item, done.errors, self._sandbox, self._workspace)
 
     async def close(self) -> None:
         """Do nothing: no process lives longer than its item."""
 
 
 def _judged(done: Finished) -> ItemResult:
-    errors = error_tail(done.errors)
     if done.exit_code is None:
-        return ItemResult(error=_with(errors, done.error or "it did not exit"))
+        return ItemResult(error=with_cause(done.error or "it did not exit", done.errors))
     if done.full_dropped:
-        return ItemResult(error=_with(errors, f"it answered more than 64 MB (by {done.full_dropped:,} bytes)"))
+        return ItemResult(
+            error=with_cause(f"it answered more than 64 MB (by {done.full_dropped:,} bytes)", done.errors)
+        )
     if done.exit_code != 0:
-        reply_error = read_reply(done.full).error if done.full.strip().startswith(b"{") else error_tail(done.full)
-        return ItemResult(error=_with(errors or reply_error, f"exit code {done.exit_code}"))
+        said = done.errors
+        if not said.strip():
+            said = read_reply(done.full).error.encode() if done.full.strip().startswith(b"{") else done.full
+        return ItemResult(error=with_cause(f"exit code {done.exit_code}", said))
     worked = read_reply(done.full)
     if worked.error and not (worked.items or worked.findings):
-        return ItemResult(error=_with(errors, worked.error), reason=worked.reason)
+        return ItemResult(error=with_cause(worked.error, done.errors), reason=worked.reason)
     return worked
-
-
-def _with(errors: str, error: str) -> str:
-    return line_cut(f"{error}; standard error: {errors}" if errors else error, LONGEST_ERROR)

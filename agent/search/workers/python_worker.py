@@ -15,8 +15,9 @@ from ...host.processes.command_output import HeadTail
 from ...host.processes.process_tree import ProcessTree
 from ...protocol import UserError
 from ...protocol.text.shorten_text import line_cut
-from ...sandbox.command_access import Access
-from .reply import LONGEST, LONGEST_ERROR, error_tail, read_reply
+from ...sandbox.command_access import NO_ACCESS
+from .refusal import with_refusal
+from .reply import LONGEST, LONGEST_ERROR, read_reply, with_cause
 from .worker import ItemResult, WorkItem, as_json
 
 if TYPE_CHECKING:
@@ -49,13 +50,12 @@ class PythonWorker:
         env: Mapping[str, str],
         sandbox: Sandbox,
         seconds: float = 30.0,
-        network: bool = False,
     ) -> None:
         """Set the function. Raises UserError if `function` is not written as `module:function`."""
         module, _, name = function.partition(":")
         if not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
             raise UserError(f"worker: python = {function!r}: write module:function")
-        self._module, self._name, self._seconds, self._network = module, name, seconds, network
+        self._module, self._name, self._seconds = module, name, seconds
         self._workspace, self._env, self._sandbox = workspace, env, sandbox
         self._idle: list[_Child] = []
 
@@ -67,14 +67,14 @@ class PythonWorker:
                 child = await self._living(child)
                 line = await child.ask(as_json(item))
         except TimeoutError:
-            return ItemResult(error=_with(await _ended(child), f"timed out after {self._seconds:g} s"))
+            return ItemResult(error=with_cause(f"timed out after {self._seconds:g} s", await _ended(child)))
         except _ChildEnded as ended:
-            return ItemResult(error=_with(await _ended(child), str(ended)))
+            return ItemResult(error=with_cause(str(ended), await _ended(child)))
         except asyncio.CancelledError:
             await _ended(child)
             raise
         self._idle.append(child)
-        return _judged(line)
+        return with_refusal(_judged(line), item, b"", self._sandbox, self._workspace)
 
     async def close(self) -> None:
         """End the idle child processes, and wait for them."""
@@ -92,7 +92,7 @@ class PythonWorker:
         child = None
         for set_up in self._sandbox.starts():
             await _ended(child)
-            wrapped = self._sandbox.wrap(argv, self._workspace, Access(network=self._network), report=set_up.descriptor)
+            wrapped = self._sandbox.wrap(argv, self._workspace, NO_ACCESS, report=set_up.descriptor)
             child = await _Child.start(wrapped, cwd=self._workspace, env=self._env, pass_fds=set_up.descriptors)
             try:
                 if await set_up.wait():
@@ -214,8 +214,3 @@ def _judged(line: bytes) -> ItemResult:
     if reply.raised is not None:
         return ItemResult(error=line_cut(reply.raised, LONGEST_ERROR))
     return read_reply(bytes(reply.answer))
-
-
-def _with(errors: bytes, error: str) -> str:
-    words = error_tail(errors)
-    return line_cut(f"{error}; standard error: {words}", LONGEST_ERROR) if words else error

@@ -19,6 +19,11 @@ LONGEST = 64_000_000
 QUOTED = 300
 """Characters of an answer that an error message quotes."""
 LONGEST_ERROR = 1_000
+STANDARD_ERROR = "; standard error: "
+"""Between the cause of a failure and what else standard error says."""
+_LAST = 8_000
+"""Bytes at the end of standard error in which the cause is looked for."""
+_CAUSE = re.compile(r"error|exception|fatal|panic|refused|denied|cannot|could not|not found", re.IGNORECASE)
 _FIELDS = ("items", "findings", "found_new", "reason", "error")
 
 
@@ -96,10 +101,18 @@ def quoted(output: bytes, limit: int = QUOTED) -> str:
     return line_cut(output[: limit * 4].decode("utf-8", "replace"), limit)
 
 
-def error_tail(errors: bytes, limit: int = QUOTED) -> str:
-    """Return the end of standard error on one line; empty if nothing was printed."""
-    text = " ".join(errors[-limit * 4 :].decode("utf-8", "replace").split())
-    return text if len(text) <= limit else f"…{text[-limit:]}"
+def with_cause(error: str, errors: bytes) -> str:
+    """Return the error with what standard error says: first the line that names the cause, then the end before it."""
+    lines = [" ".join(line.split()) for line in errors[-_LAST:].decode("utf-8", "replace").splitlines()]
+    lines = [line for line in lines if line]
+    if not lines:
+        return line_cut(error, LONGEST_ERROR)
+    at = next((at for at in range(len(lines) - 1, -1, -1) if _CAUSE.search(lines[at])), len(lines) - 1)
+    cause, rest = line_cut(lines[at], QUOTED), " ".join(lines[:at] + lines[at + 1 :])
+    if not rest:
+        return line_cut(f"{error}: {cause}", LONGEST_ERROR)
+    end = rest if len(rest) <= QUOTED else f"…{rest[-QUOTED:]}"
+    return line_cut(f"{error}: {cause}{STANDARD_ERROR}{end}", LONGEST_ERROR)
 
 
 def _checked(reply: _Reply) -> ItemResult:

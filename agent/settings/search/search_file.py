@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from ...host.address_hosts import read_host
 from ...protocol import FinderSpec, LeadsSpec, Lens, Recipe, Seed, UserError, WorkerSpec
 from ..option_values import parse_duration
 from ..spec_files.filling import fill
@@ -15,7 +16,14 @@ from ..spec_files.option_tables import refuse_server, shared_options
 from ..spec_files.problems import SpecProblem
 from ..spec_files.read_spec import SpecText
 from ..trusted_choices import FileTrust, choices_of
-from .search_recipes import EVERY_FILE, SearchRequest, migration_concurrency, require_address, require_safe_check
+from .search_recipes import (
+    EVERY_FILE,
+    MOST_PAGES,
+    SearchRequest,
+    migration_concurrency,
+    require_address,
+    require_safe_check,
+)
 from .search_tables import MigrateTable, SpecFile, WorkerTable
 
 
@@ -104,10 +112,19 @@ def _migration(finder: FinderSpec, table: MigrateTable, set_here: Mapping[str, i
 
 
 def _options(file: SpecFile) -> dict[str, object]:
-    """Return the options that the file sets. A search with a worker and without a model gets `model = none`."""
+    """Return the options that the file sets. A search with a worker and without a model gets `model = none`.
+
+    What its worker may reach is what the commands of the run may reach: the worker is the only one.
+    """
     options = shared_options(file.model, file.budget, file.quota)
     if file.worker is not None:
         options.setdefault("model", "none")
+        if file.worker.recipe is not None:
+            options.setdefault("steps", MOST_PAGES)
+        if file.worker.network:
+            options["network"] = True
+        if file.worker.hosts:
+            options["sandbox_host"] = list(file.worker.hosts)
     if file.item_steps is not None:
         options["item_steps"] = str(file.item_steps)
     return options
@@ -143,7 +160,15 @@ def _worker(worker: WorkerTable) -> tuple[WorkerSpec | None, Recipe | None]:
         found = " and ".join(given) if given else "none of them"
         raise SpecProblem(f"[worker] needs exactly one of command, python and recipe, but has {found}", ("worker",))
     if worker.recipe is not None:
+        if worker.network or worker.hosts:
+            key = "network" if worker.network else "hosts"
+            raise SpecProblem(f"[worker] {key}: a crawl reads the hosts of its seeds; leave it out", ("worker", key))
         return None, Recipe.CRAWL
+    for number, host in enumerate(worker.hosts):
+        try:
+            read_host(host)
+        except ValueError as error:
+            raise SpecProblem(f"[worker] hosts: {error}", ("worker", "hosts", number)) from None
     if worker.command and not worker.command[0].strip():
         raise SpecProblem(
             '[worker] command does not name a program: write command = ["python3", "worker.py"]', ("worker", "command")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 SEARCH_LIMITS = ("concurrency", "retries", "dry_passes", "refuters")
+MOST_PAGES = "10000"
+"""Default limit of the pages of a crawl."""
 EVERY_FILE = "**/*"
 """Default glob of the recipe `migrate`."""
 
@@ -84,7 +86,7 @@ def crawl_request(urls: Sequence[str]) -> SearchRequest:
         require_address(url)
     seeds = [Seed(kind="url", value=url) for url in urls]
     finder = FinderSpec(recipe=Recipe.CRAWL, seeds=seeds, sceptics=0)
-    return SearchRequest(task=f"crawl {', '.join(urls)}", finder=finder, options={"model": "none", "steps": "10000"})
+    return SearchRequest(task=f"crawl {', '.join(urls)}", finder=finder, options={"model": "none", "steps": MOST_PAGES})
 
 
 def research_request(task: str | None, paths: Sequence[str], root: Path) -> SearchRequest:

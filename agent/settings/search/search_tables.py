@@ -67,6 +67,12 @@ class WorkerTable(Table, frozen=True):
     python: Annotated[str | None, Meta(description="`module:function` that works one item.")] = None
     recipe: Annotated[Literal["crawl"] | None, Meta(description="`crawl`: the built-in worker for pages.")] = None
     timeout: Annotated[float | str, Meta(description="Time limit of one item.")] = 30.0
+    network: Annotated[bool, Meta(description="The command or function may use the network, also this machine's.")] = (
+        False
+    )
+    hosts: Annotated[
+        list[Text], Meta(description="Hosts that it reaches without `network`: `*.x.org`, `x.org:8443`.")
+    ] = []
 
 
 class MigrateTable(Table, frozen=True):

@@ -78,6 +78,7 @@ class Child:
             complete=ended is not None and ended.complete,
             steps=self.spent.steps,
             usd=None if self.spent.unpriced else self.spent.usd,
+            files_changed=ended.files_changed if ended is not None else [],
         )
 
 

@@ -16,6 +16,8 @@ _PACE_SECONDS = 5
 _LEAST_FOR_RATE = 3
 """Number of items from which a rate is computed."""
 OTHER = "other failures"
+_LONGEST_CAUSE = 200
+_EXITED = re.compile(r"exit code \d+: [^;]+")
 _ADDRESS = re.compile(r"\S+://\S+")
 
 
@@ -44,8 +46,13 @@ class Bars:
 
 
 def failure_kind(error: str) -> str:
-    """Return what failures of the same kind have in common: the error up to its first colon, without addresses."""
+    """Return what failures of the same kind have in common: the error up to its first colon, without addresses.
+
+    An exit code alone says nothing, so the cause that follows it belongs to the kind.
+    """
     words = _ADDRESS.sub(" ", error).strip(" :,")
+    if (exited := _EXITED.match(words)) is not None:
+        return " ".join(exited[0].split())[:_LONGEST_CAUSE]
     return " ".join(words.split(":", 1)[0].split())[:60] or "failed"
 
 

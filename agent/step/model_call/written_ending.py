@@ -100,21 +100,26 @@ def _arguments(tool: str, written: _Written, text: str) -> dict[str, Any] | None
     """Return the arguments that a JSON value has, or None if it is not a call of the tool."""
     if written.is_broken:
         return None
-    if isinstance(written.value, dict):
-        fields = cast("dict[str, Any]", written.value)
-        if fields.keys() & _MARKS[tool]:
-            return fields
-        if tool == "report" and "title" in fields and fields.keys() & _FINDING_WITH:
-            return {"found_new": True, "findings": [fields]}
-    elif tool == "report" and _are_objects(written.value):
-        listed = cast("list[dict[str, Any]]", written.value)
-        is_of_items = all(one.keys() == _ITEM for one in listed)
-        return {"items": listed} if is_of_items else {"found_new": True, "findings": listed}
     try:
         calls = OfferedTools(tool_specs([tool])).from_json(text[written.start : written.end])
     except NotACall:
-        return None
+        return _unnamed(tool, written.value)
     return cast("dict[str, Any]", json.loads(calls[0].arguments)) if len(calls) == 1 else None
+
+
+def _unnamed(tool: str, value: object) -> dict[str, Any] | None:
+    """Return the arguments that a JSON value without the name of the tool has by its fields, or None."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        if fields.keys() & _MARKS[tool]:
+            return fields
+        is_finding = tool == "report" and "title" in fields and bool(fields.keys() & _FINDING_WITH)
+        return {"found_new": True, "findings": [fields]} if is_finding else None
+    if tool != "report" or not _are_objects(value):
+        return None
+    listed = cast("list[dict[str, Any]]", value)
+    is_of_items = all(one.keys() == _ITEM for one in listed)
+    return {"items": listed} if is_of_items else {"found_new": True, "findings": listed}
 
 
 def _are_objects(value: object) -> bool:

@@ -207,6 +207,7 @@ def make_step(folder: Path, project: Path) -> Step:
     inputs = {
         "task": "Fix the suite.",
         "check": "python3 -m unittest -q",
+        "diff": "",
         "model": "fake",
         "api_base": "",
         "api_key": "none",

@@ -55,7 +55,7 @@ def test_each_input_reaches_the_script_and_each_one_that_it_reads_is_an_input():
         and isinstance(call.args[0], ast.Constant)
     }
     # these are read in loops
-    assert read | {f"INPUT_{name}" for name in ("TASK", "STEPS", "USD", "TIME")} == names.keys()
+    assert read | {f"INPUT_{name}" for name in ("TASK", "STEPS", "USD", "TIME", "MODEL")} == names.keys()
 
 
 def test_each_output_is_written_by_the_script():
@@ -74,6 +74,8 @@ def test_a_workflow_of_the_page_uses_inputs_that_exist_and_keeps_no_token(text: 
     used = [step for job in jobs.values() for step in job["steps"] if "actions/rundry" in step.get("uses", "")]
     assert used
     for step in used:
-        assert needed <= step["with"].keys() <= inputs.keys()
+        given = step["with"].keys()
+        assert needed <= given <= inputs.keys()
+        assert ("diff" in given) is not ({"task", "check"} <= given)
     (out,) = [step for job in jobs.values() for step in job["steps"] if "actions/checkout" in step.get("uses", "")]
     assert out["with"]["persist-credentials"] is False

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.nested.ended import ended
 from fakes.nested.fixing import fixes, idles, make_search
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
+
+from rundry.tui.control.end_words import end_line
 
 NAMES = ["a.txt", "b.txt", "c.txt"]
 
@@ -75,6 +78,8 @@ def test_the_outcome_is_partial_if_a_child_ends_without_its_goal(home: Home, fol
         ran = fix(home, server, folder, run, "--tokens", "2M")
     assert (ran.exit_code, ran.outcome["reason"], ran.outcome["complete"]) == (6, "partial", False), ran
     assert ran.outcome["detail"] == "2 of 3 findings done, 1 stagnation"
+    assert [child["files_changed"] for child in ran.outcome["children"]] == [[], ["b.txt"], ["c.txt"]]
+    assert end_line(ended(ran)).endswith("; 2 files changed by child runs")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ class Writing(Reviewer):
         return Turn(f"I looked at it.\n```json\n{turn.calls[0].json}\n```") if ends else turn
 
 
+@pytest.mark.long
 def test_a_model_that_writes_its_reports_as_text_reviews_like_one_that_calls(home: Home, project: Path):
     (project / "till.py").write_text(AFTER)
     with Writing({"logic": [BUG]}) as server:
@@ -86,6 +88,7 @@ class OfTheDiff(Reviewer):
         return self.choose(body)
 
 
+@pytest.mark.long
 def test_findings_in_the_shown_diff_need_no_further_look_but_an_empty_report_does(home: Home, project: Path):
     (project / "till.py").write_text(AFTER)
     options = ("--reviewers", "1", "--refuters", "0", "--retries", "0", "--item-steps", "3")
@@ -157,6 +160,23 @@ def test_a_range_that_is_not_checked_out_is_read_in_a_copy(home: Home, project: 
         here = review(home, server, project, "--diff", "main")  # up to the working tree
     assert here.exit_code == 0 and here.of("run_started")[0]["workspace"] == str(project), here
     assert not copy.exists()  # the next review removes the copies of those that ended
+
+
+@pytest.mark.long
+def test_a_review_whose_copy_was_removed_is_not_resumed(home: Home, project: Path):
+    git(project, "switch", "-qc", "branch")
+    (project / "till.py").write_text(AFTER)
+    git(project, "commit", "-qam", "two")
+    git(project, "switch", "-q", "main")
+    with reviewer({"logic": [BUG]}) as server:
+        ran = review(home, server, project, "--diff", "main...branch", "--steps", "4")
+        assert ran.exit_code == 3, ran
+        started, before = ran.of("run_started")[0], Path(ran.outcome["journal"]).read_bytes()
+        shutil.rmtree(started["workspace"])
+        again = home.run("resume", started["run_id"], "--headless", "--steps", "none", cwd=project)
+    assert again.exit_code == 2 and len(again.stderr.splitlines()) == 1, again
+    assert f"the copy of the new side that this review reads was removed ({started['workspace']})" in again.stderr
+    assert Path(ran.outcome["journal"]).read_bytes() == before
 
 
 def test_a_checked_out_range_is_read_in_the_workspace(home: Home, project: Path):

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.nested.ended import ended
 from fakes.reviewing import Reviewer, committed, found, git
 from fakes.rundry import Home, Ran
 from fakes.turns import Turn, call, say
+
+from rundry.tui.control.end_words import end_line
 
 BEFORE = "def last(items):\n    return items[len(items) - 1]\n"
 AFTER = "def last(items):\n    return items[len(items)]\n"
@@ -69,6 +72,8 @@ def test_a_confirmed_finding_is_repaired_and_the_search_after_it_is_dry(home: Ho
     children = [(each["about"] != "", each["reason"]) for each in ran.outcome["children"]]
     assert children == [(False, "dry"), (True, "done"), (False, "dry")]
     assert ran.outcome["detail"] == "search 2, after the last repair, confirmed nothing; 1 finding repaired"
+    assert [child["files_changed"] for child in ran.outcome["children"]] == [[], ["till.py"], []]
+    assert end_line(ended(ran)).endswith("; 1 file changed by child runs")
 
 
 def test_without_somebody_to_decide_a_repair_stays_staged_until_it_is_applied_and_the_review_resumed(
@@ -85,6 +90,7 @@ def test_without_somebody_to_decide_a_repair_stays_staged_until_it_is_applied_an
         again = home.run("resume", run, "--headless", "--json", cwd=project)
     assert (again.exit_code, again.outcome["reason"]) == (0, "dry"), again
     assert [each["reason"] for each in again.outcome["children"]] == ["dry", "done", "dry"]
+    assert [child["files_changed"] for child in again.outcome["children"]] == [[], ["till.py"], []]
 
 
 def test_a_finding_that_is_found_again_is_not_repaired_twice(home: Home, project: Path):

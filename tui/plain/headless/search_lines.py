@@ -134,11 +134,13 @@ class SearchLines:
                 return kind.partition("#")[0]
 
     def _joined(self, event: LensAdded | CriticSpoke | WorkersSeen) -> list[str]:
-        """Return the lines about a lens, the critic, or workers of a cluster that are refused."""
+        """Return the lines about a lens, the critic, a lost cluster, or workers of it that are refused."""
         if isinstance(event, LensAdded):
             return [f"lens {event.name}, by {event.by}: {event.prompt}"]
         if isinstance(event, CriticSpoke):
             return [f"critic  {event.text}"]
+        if event.lost:
+            return [f"cluster  {event.lost}"]
         fresh = [one for one in event.workers if one.refused and one.name not in self._refused]
         self._refused |= {one.name for one in fresh}
         return [f"worker  {one.name} is not used: {one.refused}" for one in fresh]

@@ -84,6 +84,8 @@ def show_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
                 if one.refused and one.name not in known:
                     note(state, stamped, f"worker {one.name} is not used: {one.refused}")
             state.progress.workers = event.workers
+            if event.lost:
+                note(state, stamped, event.lost)
         case ItemQueued():
             state.progress.queued(stamped.at, event)
         case ItemFailed():

@@ -9,7 +9,7 @@ import pytest
 from fakes.rundry import Home
 
 from .conftest import states_of, write_search
-from .dask_cluster import children_named, wait_for
+from .dask_cluster import DaskCluster, children_named, wait_for
 from .killing import case, expected
 
 
@@ -41,3 +41,18 @@ def test_a_killed_runner_leaves_no_process_of_its_local_cluster(home: Home, plac
     running.signal(signal.SIGKILL)
     wait_for(lambda: not any(one.is_running() and one.status() != "zombie" for one in below))
     running.finish()
+
+
+@pytest.mark.long
+def test_a_restart_of_the_scheduler_is_one_line(home: Home, place: Path, cluster: DaskCluster):
+    write_search(place, seconds=0.1)
+    argv = ("find", "search.toml", "--trust", "--executor", cluster.executor, "--headless", "--json")
+    running = home.start(*argv, cwd=place)
+    running.wait_event("work_finished")
+    cluster.restart_scheduler()
+    ran = running.finish()
+    assert ran.exit_code == 0, ran
+    losses = [event["lost"] for event in ran.of("workers_seen") if event["lost"]]
+    assert len(losses) == 1 and "was lost" in losses[0] and losses[0].endswith("its items are sent again"), losses
+    assert "Traceback" not in ran.stderr and "distributed" not in ran.stderr, ran.stderr
+    assert states_of(home.journals()[0]) == expected()
