@@ -33,6 +33,7 @@ def only_run() -> rundry.RunLine:
     return line
 
 
+@pytest.mark.long
 def test_a_forgotten_close_stops_the_run_at_the_exit_of_the_interpreter(home, project):
     with ScriptedServer([HELD]) as server:
         program = Program(home, project, server).start(
