@@ -32,6 +32,8 @@ _BATCH = 4_000_000
 _SHORT = 10
 """Characters of a commit in words."""
 _LONGEST_WORD = 200
+_MOST_COMMITS = 5_000
+"""Commits that are searched for the one before a patch."""
 _NOTHING = "no change to review: {what} {have} no differences"
 _LOCK_FILES = (
     "package-lock.json",
@@ -216,6 +218,8 @@ class _Git:
         if dots == "...":
             found = await self._here.run("merge-base", start, end)
             if found.code != 0:
+                if missing := await self._missing_history(left or right):
+                    raise UserError(f"--diff {text}: the two sides have no common commit here, because {missing}")
                 raise UserError(f"--diff {text}: the two sides have no common commit: use .. instead of ...")
             start = found.line.partition("\n")[0]
         words = f"the changes from {start[:_SHORT]} to {end[:_SHORT]}"
@@ -227,8 +231,24 @@ class _Git:
             raise UserError(f"--diff {shown!r}: {name!r} is not the name of a commit: use A..B, A...B or A")
         found = await self._here.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         if found.code != 0:
+            if missing := await self._missing_history(name):
+                raise UserError(f"--diff {shown}: there is no commit {name} here, and {missing}")
             raise UserError(f"--diff {shown}: there is no commit {name}: `git log --all --oneline` lists them")
         return found.line
+
+    async def _missing_history(self, name: str) -> str:
+        """Return that the repository is shallow and what fetches the rest, or an empty text if it has its history."""
+        if (await self._here.run("rev-parse", "--is-shallow-repository")).line != "true":
+            return ""
+        remotes = (await self._here.run("remote")).line.splitlines()
+        remote = next((one for one in remotes if name.startswith(f"{one}/")), remotes[0] if len(remotes) == 1 else "")
+        if not remote:
+            return "this clone is shallow. Fetch the rest from its remote with git fetch --unshallow"
+        fetch = f"git fetch --unshallow {remote} '+refs/heads/*:refs/remotes/{remote}/*'"
+        return (
+            f"this clone is shallow. In a job set fetch-depth: 0 for actions/checkout, elsewhere use {fetch}, and name "
+            f"branches as {remote}/main"
+        )
 
     async def _tree(self, commit: str) -> str:
         return (await self._here.run_checked("rev-parse", "--verify", f"{commit}^{{tree}}")).line
@@ -248,12 +268,30 @@ class _Git:
         options = ("--cached", "--whitespace=nowarn", *(["--allow-empty", *excluded] if excluded else []))
         applied = await own.run("apply", *options, "-", stdin=patch, more=self._store)
         if applied.code != 0:
+            if contained := await self._reversed(patch, head, options):
+                raise UserError(contained)
             why = end_cut(applied.error.removeprefix("error: "), _LONGEST_WORD) or f"exit code {applied.code}"
             on = head[:_SHORT] if head is not None else "an empty project"
             raise UserError(f"--patch: it does not apply to {on}: {why}. Check out the commit that it was made for")
         new = (await own.run_checked("write-tree", more=self._store)).line
         on = f" on {head[:_SHORT]}" if head is not None else ""
         return _Sides(old, new, f"the changes of a patch{on}", "", head or "", binary=tuple(binary))
+
+    async def _reversed(self, patch: bytes, head: str | None, options: Sequence[str]) -> str:
+        """Return how to review a patch that HEAD contains already, or an empty text if it does not apply in reverse."""
+        own = self._own()
+        if head is None or (await own.run("apply", "-R", *options, "-", stdin=patch, more=self._store)).code != 0:
+            return ""
+        before = (await own.run_checked("write-tree", more=self._store)).line
+        listed = await self._here.run_checked("log", f"--max-count={_MOST_COMMITS}", "--format=%H %T", head)
+        rows = (line.split(" ") for line in listed.line.splitlines())
+        base = next((commit[:_SHORT] for commit, tree in rows if tree == before), "")
+        how = (
+            f"--diff {base}..HEAD reviews the same change, or check out {base} first"
+            if base
+            else "use --diff A..B with the commits before and after it, or check out the commit before it first"
+        )
+        return f"--patch: HEAD ({head[:_SHORT]}) already contains this patch. {how[0].upper()}{how[1:]}"
 
     async def _binary_files(self, patch: bytes) -> list[str]:
         """Return the binary files of a patch: most patches say only that they differ, so they cannot be applied."""

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from contract.github_action.test_action_file import run_texts
 from docs.test_command_lines import BLOCK, EXIT, ROOT, lines_of
 from fakes.reviewing import Reviewer, committed, found, git, write
 from fakes.rundry import Home
@@ -26,6 +28,7 @@ class Tests(unittest.TestCase):
         self.assertTrue(callable(till.last))
 """
 BUG = found("the index is one too large", "till.py:2")
+JOBS = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
 NAMES = ["logic", "errors", "sums", *(f"reviewer {n}" for n in range(1, 5))]
 
 
@@ -45,11 +48,13 @@ def repairs(task: str, messages: list[dict[str, Any]]) -> Turn:
 
 
 def lay_out(folder: Path, command: str) -> None:
-    """Make the state that a line reviews: the branch, HEAD for a patch, or a change that is not committed."""
+    """Make the state that a line reviews: the branch, main for a patch, or a change that is not committed."""
+    if "--patch" in command:  # the page switches to main before
+        return
     git(folder, "checkout", "-qf", "main")
     if "main...HEAD" in command:
         git(folder, "checkout", "-q", "topic")
-    elif command.startswith("rundry review") and "--patch" not in command:
+    elif command.startswith("rundry review"):
         write(folder, {"till.py": AFTER})
 
 
@@ -77,3 +82,42 @@ def test_each_command_line_of_the_page_does_what_the_page_says(home: Home, tmp_p
             )
             assert done.returncode == wanted, (command, done)
     assert (folder / "till.py").read_text() == BEFORE and (folder / "review.sarif").exists()
+
+
+@pytest.mark.long
+def test_the_job_of_the_page_reviews_a_pull_request_and_posts_what_it_wrote(home: Home, tmp_path: Path):
+    (text,) = JOBS
+    job = yaml.safe_load(text)["jobs"]["review"]
+    checkout, install, review, post = job["steps"]
+    assert (checkout["with"]["fetch-depth"], checkout["with"]["persist-credentials"]) == (0, False)
+    assert install["run"].startswith("pipx install") and job["permissions"]["pull-requests"] == "write"
+    assert not [run for run in run_texts(job) if "${{" in run]
+    source = committed(tmp_path / "source", {"till.py": BEFORE})
+    git(source, "switch", "-qc", "topic")
+    write(source, {"till.py": AFTER})
+    git(source, "commit", "-qam", "two")
+    git(tmp_path, "clone", "-q", source.as_uri(), "clone")
+    programs = tmp_path / "programs"
+    write(programs, {"gh": '#!/bin/sh\necho "$2"\ncat "$4"\n'})
+    (programs / "gh").chmod(0o755)
+    given = {"GITHUB_BASE_REF": "main", "RUNNER_TEMP": str(tmp_path), "GITHUB_REPOSITORY": "someone/project"}
+    with Repairing({}) as server:
+        own = {"RUNDRY_MODEL": "fake", "RUNDRY_API_BASE": server.base_url, "NUMBER": "12"}
+        env = home.env | given | own | {"PATH": f"{programs}:{home.env['PATH']}"}
+        ran = [
+            subprocess.run(
+                ["bash", "-e", "-c", step["run"]],
+                cwd=tmp_path / "clone",
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
+            for step in (review, post)
+        ]
+    assert [done.returncode for done in ran] == [0, 0], ran
+    address, _, body = ran[1].stdout.partition("\n")
+    assert address == "repos/someone/project/pulls/12/reviews"
+    posted = json.loads(body)
+    assert posted["commit_id"] == git(source, "rev-parse", "topic")
+    assert [(one["path"], one["line"]) for one in posted["comments"]] == [("till.py", 2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -156,6 +157,41 @@ def test_sides_without_a_common_commit_are_refused(project: Path):
     assert by_path(take(project, range="main..other"))["a.py"].hunks
 
 
+def shallow(project: Path, tmp_path: Path) -> Path:
+    """Make a clone as a job has it: one commit of the branch `topic`, without `main`."""
+    git(project, "switch", "-qc", "topic")
+    write(project, {"a.py": LINES + "more\n"})
+    git(project, "commit", "-qam", "two")
+    git(tmp_path, "clone", "-q", "--depth", "1", "--branch", "topic", project.as_uri(), "clone")
+    return tmp_path / "clone"
+
+
+@pytest.mark.parametrize("name", ["origin/main...HEAD", "main..HEAD", "HEAD~1..HEAD"])
+def test_a_missing_commit_of_a_shallow_clone_is_refused_with_the_fetch_that_helps(
+    project: Path, tmp_path: Path, name: str
+):
+    clone = shallow(project, tmp_path)
+    with pytest.raises(UserError, match=r"there is no commit .*clone is shallow.*fetch-depth: 0") as refused:
+        take(clone, range=name)
+    fetch = re.search(r"git (fetch --unshallow .*/\*)'", str(refused.value))
+    assert fetch is not None
+    git(clone, *fetch[1].replace("'", "").split())
+    assert by_path(take(clone, range=name.replace("main", "origin/main").replace("origin/origin", "origin")))
+
+
+def test_a_shallow_clone_without_a_common_commit_is_not_sent_to_two_dots(project: Path, tmp_path: Path):
+    clone = shallow(project, tmp_path)
+    git(project, "switch", "-q", "main")
+    write(project, {"sub/b.py": LINES + "of main\n"})
+    git(project, "commit", "-qam", "three")
+    git(clone, "fetch", "-q", "--depth", "1", "origin", "main:refs/remotes/origin/main")
+    with pytest.raises(UserError, match=r"no common commit here, .*git fetch --unshallow origin") as refused:
+        take(clone, range="origin/main...HEAD")
+    assert "instead of" not in str(refused.value)
+    git(clone, "fetch", "-q", "--unshallow", "origin", "+refs/heads/*:refs/remotes/origin/*")
+    assert list(by_path(take(clone, range="origin/main...HEAD"))) == ["a.py"]
+
+
 @pytest.mark.parametrize(
     "path", ["../outside.py", "a/../../outside.py", ".git/config", ".git/hooks/post-checkout", "sub/.git/config"]
 )
@@ -214,6 +250,26 @@ def test_binary_files_of_a_patch_are_left_out_and_the_rest_is_reviewed(project: 
 )
 def test_a_patch_that_does_not_apply_is_refused_with_the_reason(project: Path, patch: str, said: str):
     with pytest.raises(UserError, match=said):
+        take(project, patch=patch)
+
+
+def test_a_patch_that_the_branch_already_has_is_refused_with_the_range_that_reviews_it(project: Path):
+    base = git(project, "rev-parse", "HEAD")[:10]
+    for text in ("one", "two"):
+        write(project, {"a.py": LINES + f"{text}\n", f"{text}.py": "new\n"})
+        git(project, "add", "-A")
+        git(project, "commit", "-qm", text)
+    patch = git(project, "diff", "HEAD~2", "HEAD") + "\n"
+    with pytest.raises(UserError, match=rf"already contains this patch\. --diff {base}\.\.HEAD reviews") as refused:
+        take(project, patch=patch)
+    assert f"or check out {base} first" in str(refused.value)
+    assert set(by_path(take(project, range=f"{base}..HEAD"))) == {"a.py", "one.py", "two.py"}
+    git(project, "checkout", "-q", base)
+    assert set(by_path(take(project, patch=patch))) == {"a.py", "one.py", "two.py"}
+    git(project, "checkout", "-q", "main")
+    write(project, {"sub/b.py": "later\n"})
+    git(project, "commit", "-qam", "three")
+    with pytest.raises(UserError, match=r"already contains this patch\. Use --diff A\.\.B"):
         take(project, patch=patch)
 
 
