@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .extend.telemetry.export_spans import otlp_lines
     from .extend.telemetry.span_target import target_of as otel_target
     from .gate.cuts import apply_cut_hunks, cut_hunks, finer_cuts
+    from .gate.rule_lint import rule_problem
     from .gate.rules import rule_text
     from .gate.shown_effects import entry_diff
     from .gate.text_diff import compare_contents

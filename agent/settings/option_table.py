@@ -272,8 +272,10 @@ def _rule(row: object, now: float) -> Rule:
     if not isinstance(row, dict):
         raise UserError(f"{row!r} is not a rule: {fix}")
     fields = _table(cast("object", row), now)
-    if fields.get("verdict") not in ("allow", "ask", "deny"):
+    if "verdict" not in fields:
         raise UserError(f"a rule needs a verdict, allow, ask or deny: {fix}")
+    if fields["verdict"] not in ("allow", "ask", "deny"):
+        raise UserError(f"the verdict of a rule is {fields['verdict']!r}: use allow, ask or deny")
     if "host" in fields:
         fields["host"] = _host(fields["host"], now)
     wrong = [name for name in fields if name not in ("verdict", "tool", "path", "command", "host")]

@@ -85,7 +85,7 @@ async def test_previews_of_the_link_use_nothing_up_and_one_device_is_paired(empt
         assert (await first.get(first.base)).status == 200
     assert empty.end() == 130
     assert "paired: my phone Set-Cookie: a=b (127.0.0.1). Other devices are refused" in empty.text
-    assert "refused 127.0.0.1: another device was paired with this link" in empty.text
+    assert "refused 127.0.0.1: it opened the link, which another device had used" in empty.text
     assert "requests refused" in empty.text
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 
-from rundry.agent import Settings, config_file
+from rundry.agent import Settings, config_file, rule_problem
 
 from ..keys.action_places import PLACES
 from ..keys.lookup import ACTIONS
@@ -19,6 +19,8 @@ from ..text.show_text import one_line
 from ..theme.theme import SHIPPED
 from ..theme.user_themes import theme_files, theme_mistakes, themes_folder
 
+_MOST_VALUE = 40
+"""Columns of values; a longer one moves its origin to the right."""
 MISTAKES = 2
 """Exit code if the config, `[keys]` or a theme has a mistake."""
 
@@ -29,7 +31,8 @@ def print_config(flags: Mapping[str, object], *, as_json: bool) -> int:
     if as_json:
         print_json({"settings": settings_as_data(setup.settings), "notes": setup.notes})
         return 0
-    for line in (*setting_lines(setup.settings), *(f"!  {note}" for note in setup.notes)):
+    wrong = filter(None, map(rule_problem, setup.settings.rules))
+    for line in (*setting_lines(setup.settings), *(f"!  {note}" for note in (*setup.notes, *wrong))):
         print(one_line(line))
     return 0
 
@@ -95,6 +98,7 @@ def settings_as_data(settings: Settings) -> dict[str, dict[str, object]]:
 
 def setting_lines(settings: Settings) -> Iterator[str]:
     """Yield one line for each setting: its name, its value as it would be written, its origin."""
-    width = max(len(name) for name, _ in settings.items())
-    for name, setting in settings.items():
-        yield f"{name:<{width}}  {shown_setting(name, setting):<24} {setting.origin}"
+    rows = [(name, shown_setting(name, setting), setting.origin) for name, setting in settings.items()]
+    width, values = max(len(name) for name, _, _ in rows), max(len(value) for _, value, _ in rows)
+    for name, value, origin in rows:
+        yield f"{name:<{width}}  {value:<{min(values, _MOST_VALUE)}} {origin}"

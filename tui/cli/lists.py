@@ -30,8 +30,11 @@ from ..start.survey import NO_MODEL, survey_lines
 from ..text.json_out import print_json
 from ..text.shorten_cells import cells_cut
 from ..text.show_text import one_line
+from ..text.wrap_lines import terminal_width, wrapped
 from .config import MISTAKES, setting_lines, settings_as_data
 
+_LABEL = 11
+"""Columns of the label at the start of a line of `rundry doctor`."""
 _ABOUT = 60
 """Maximum number of characters of a task in the list of runs."""
 
@@ -65,9 +68,13 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
     return 0
 
 
-def _say(line: str = "") -> None:
-    """Print a line. Names of models, servers and folders, and values of a project's config, are foreign text."""
-    print(one_line(line))
+def _say(line: str = "", hang: int = 0) -> None:
+    """Print a line. Names of models, servers and folders, and values of a project's config, are foreign text.
+
+    `hang`: on a terminal, blanks before the rest of a line that is wider than it.
+    """
+    for row in wrapped(one_line(line), terminal_width() if hang else None, hang):
+        print(row)
 
 
 def print_models(flags: Mapping[str, object], *, as_json: bool, whole: bool = False) -> int:
@@ -86,7 +93,7 @@ def print_models(flags: Mapping[str, object], *, as_json: bool, whole: bool = Fa
         _print_models(server.models)
     if not (survey.keys or survey.servers):
         for line in (*survey_lines(survey), NO_MODEL):
-            _say(line)
+            _say(line, hang=_LABEL)
     _print_missing(survey.missing, whole=whole)
     return 0
 
@@ -142,10 +149,10 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
         )
         return code
     for line in found.lines:
-        _say(line)
+        _say(line, hang=_LABEL)
     _say()
     for line in setting_lines(setup.settings):
         _say(line)
     for line in found.problems:
-        _say(f"!  {line}")
+        _say(f"!  {line}", hang=3)
     return code

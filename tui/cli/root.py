@@ -143,7 +143,7 @@ def resume(run_: str | None, hint: str | None, from_: int | None, output: Output
 @click.option("--web", is_flag=True, help="In a browser on this machine, read-only, behind a link that works once.")
 @click.option("--port", type=WholeNumber(0, 65535), metavar="N", help="With --web: the port; default: a free one.")
 def watch(run_: str | None, web: bool, port: int | None, **flags: object) -> None:
-    """Show RUN, live or ended, in any number of terminals or, with --web, browser tabs."""
+    """Show RUN, live or ended, in terminals or browser tabs (--web)."""
     _guarded(lambda: _watch(run_, flags, web=web, port=port))
 
 

@@ -80,6 +80,8 @@ def what_of(opened: ProposalOpened) -> str:
     if opened.plan is not None:
         return "plan"
     named = opened.command or opened.name or opened.server or opened.url or ""
+    if opened.tool.endswith(f"__{named}"):  # a tool of an MCP server has its name already
+        named = ""
     about = path_line(opened.path) if opened.path else one_line(named)
     return f"{one_line(opened.tool)} {about}".strip()
 

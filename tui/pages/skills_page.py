@@ -43,24 +43,24 @@ def _skill_rows(found: Sequence[FoundSkill]) -> Iterator[Content]:
     if not found:
         yield Content.styled("  none: a folder with SKILL.md in .rundry/skills/ is one", "$dim")
     for one in found:
-        yield _row(one.skill.name, one.skill.origin, one.skill.description, one.trusted, one.problem)
+        yield from _rows(one.skill.name, one.skill.origin, one.skill.description, one.trusted, one.problem)
 
 
 def _command_rows(found: Sequence[SlashCommand]) -> Iterator[Content]:
     if not found:
         yield Content.styled("  none: a Markdown file in .rundry/commands/ is one", "$dim")
     for one in found:
-        yield _row(f"/{one.name} {one.argument_hint}".strip(), one.origin, one.description, one.trusted, one.problem)
+        yield from _rows(f"/{one.name} {one.argument_hint}".strip(), one.origin, one.description, one.trusted, one.problem)
 
 
-def _row(name: str, origin: str, about: str, trusted: bool, problem: str) -> Content:
+def _rows(name: str, origin: str, about: str, trusted: bool, problem: str) -> Iterator[Content]:
+    """Yield the name with its origin, why it is not used, and what it is for."""
     state = f"not used: {problem}" if problem else "" if trusted else "not trusted yet: /trust"
-    return Content.assemble(
-        (f"  {one_line(name):<{_NAME}} ", "$foreground"),
-        (f"{origin:<8} ", "$dim"),
-        (f"{one_line(state)}  " if state else "", "$needs-you"),
-        (one_line(about), "$dim"),
-    )
+    yield Content.assemble((f"  {one_line(name):<{_NAME}} ", "$foreground"), (origin, "$dim"))
+    if state:
+        yield Content.styled(f"    {one_line(state)}", "$needs-you")
+    if about:
+        yield Content.styled(f"    {one_line(about)}", "$dim")
 
 
 def _cost_row(cost: ContextCost) -> Content:

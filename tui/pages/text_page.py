@@ -24,13 +24,17 @@ class PageDialog(ClosesOnce[None], ModalScreen[None]):
     PageDialog VerticalScroll {
         width: 96; max-width: 96%; height: auto; max-height: 90%; padding: 1 2; background: $surface;
     }
-    PageDialog Static { height: auto; }
+    PageDialog Static { height: auto; min-height: 1; }
     """
 
     def compose(self) -> ComposeResult:
-        """Yield all rows in one text, which scrolls."""
+        """Yield the rows, which scroll. A row that is broken keeps its indentation."""
         with VerticalScroll():
-            yield Static(Content("\n").join(self._page()), markup=False)
+            for row in self._page():
+                indent = len(row.plain) - len(row.plain.lstrip(" "))
+                shown = Static(row[indent:], markup=False)
+                shown.styles.padding = (0, 0, 0, indent)
+                yield shown
 
     def on_key(self, event: events.Key) -> None:
         """Close the dialog with the keys for it."""

@@ -28,6 +28,7 @@ from rundry.agent import (
     left_layers,
     left_units,
     plural,
+    rule_problem,
     size_words,
     variables_left_out,
 )
@@ -103,8 +104,9 @@ class Checkup:
 
 
 def config_mistakes(settings: Settings) -> list[str]:
-    """Return what is wrong with `[keys]`, the theme and the user's themes."""
-    return [*map(str, check_keys(settings.keys)[1]), *theme_mistakes(settings.theme, os.environ)]
+    """Return what is wrong with `[keys]`, the theme, the user's themes, and rules that can never apply."""
+    keys, themes = map(str, check_keys(settings.keys)[1]), theme_mistakes(settings.theme, os.environ)
+    return [*keys, *themes, *filter(None, map(rule_problem, settings.rules))]
 
 
 async def check_up(setup: Setup) -> Checkup:

@@ -8,12 +8,15 @@ from rundry.agent import Hook, McpServer, Rule, Setting, clock, rule_text
 
 from ..text.show_text import one_line
 
+_SPANS = frozenset({"time", "check_timeout", "command_timeout", "park", "cache_ttl", "every"})
+"""Settings that are a span of time."""
+
 
 def shown_value(name: str, value: object) -> str:
     """Return the value of the setting with this name; `-` if it is not set."""
     if value is None or value in ([], {}):
         return "-"
-    if name in ("time", "check_timeout") and isinstance(value, float):
+    if name in _SPANS and isinstance(value, float):
         return clock(value)
     if name == "hooks":
         return one_line("; ".join(f"{hook.on}: {hook.command}" for hook in cast("list[Hook]", value)))

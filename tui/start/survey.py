@@ -18,14 +18,14 @@ NO_MODEL = (
 
 def survey_lines(survey: Survey) -> list[str]:
     """Return a line for each thing that was looked for."""
-    lines = [f"key      {key.variable} is set ({key.provider})" for key in survey.keys]
+    lines = [f"key        {key.variable} is set ({key.provider})" for key in survey.keys]
     for server in survey.servers:
         names = ", ".join(one_line(model.name) for model in server.models[:6]) or "no model"
-        lines.append(f"server   {one_line(server.kind)} at {one_line(server.api_base)}: {names}")
+        lines.append(f"server     {one_line(server.kind)} at {one_line(server.api_base)}: {names}")
     if not survey.keys:
-        lines.append(f"no key   {_few(survey.variables_asked)}")
+        lines.append(f"no key     {_few(survey.variables_asked)}")
     if not survey.servers:
-        lines.append(f"no server   {_few(survey.addresses_asked)}")
+        lines.append(f"no server  {_few(survey.addresses_asked)}")
     return lines
 
 

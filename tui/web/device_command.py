@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
-from textwrap import wrap
 
 from aiohttp import web
 
@@ -24,6 +23,7 @@ from rundry.agent import SystemClock, UserError, clock, parse_duration, plural
 from ..control.own_runs import OwnRuns
 from ..start.run_folders import folder_of, workspace_of
 from ..text.show_text import path_line
+from ..text.wrap_lines import wrapped
 from .certificate import Certificate, load, make
 from .device_access import LINK_SECONDS, DeviceAccess
 from .device_pages import Frame
@@ -108,7 +108,7 @@ def _introduction(access: DeviceAccess, certificate: Certificate, frame: Frame, 
 
     def told(columns: int) -> list[str]:
         texts = _texts(access, certificate, frame, address)
-        return [line for text in texts for line in wrap(text, columns)] + _fingerprint(certificate, columns)
+        return [line for text in texts for line in wrapped(text, columns)] + _fingerprint(certificate, columns)
 
     stacked, ends = told(min(size.columns, _STACKED)), [f"open {access.link}", "Ctrl+C ends it; runs continue"]
     if not sys.stdout.isatty() or find_spec("segno") is None:
@@ -126,7 +126,7 @@ def _introduction(access: DeviceAccess, certificate: Certificate, frame: Frame, 
     else:
         yield from stacked
         needed = f"{len(code) + rest} lines of {width + len(_GAP) + _LEAST_BESIDE} columns"
-        yield from wrap(f"the window is too small for the QR code: it needs {needed}", size.columns)
+        yield from wrapped(f"the window is too small for the QR code: it needs {needed}", size.columns)
     yield from ends
 
 

@@ -151,7 +151,7 @@ def _run(frame: Frame, run: WaitingRun) -> str:
     facts = [run.spent, "waits at the gate" if run.is_live else "a decision resumes it"]
     found = [f'<h2 class="short">{_text(run.task, TASK_CHARS)}</h2>', f'<div class="dim">{_facts(facts)}</div>']
     if run.needs:
-        found.append(f'<p class="note">{_text(run.needs)}. This is done at the computer.</p>')
+        found.append(f'<p class="note">{_text(run.needs.rstrip("."))}. This is done at the computer.</p>')
     if run.proposals:
         found += ["<ul>", *(_row(frame, run, opened) for opened in run.proposals), "</ul>"]
     return "".join(found)

@@ -19,6 +19,7 @@ from rundry.agent import DEVICE, PERSON, Decide, Journal, RundryError, UserError
 from ..control.asked_proposal import what_of
 from ..control.remote_decisions import resume_with_decision, send_command
 from ..text.show_text import one_line
+from ..text.wrap_lines import terminal_width, wrapped
 from .change_html import Change, change_of
 from .device_access import UNSEEN, USED, Asked, Device, DeviceAccess, Refused, Version, fetch_site
 from .device_pages import Decided, Frame, link_page, list_page, message_page, policy, proposal_page
@@ -40,6 +41,8 @@ _KEPT = 4
 _SAID_REFUSALS = 20
 """Most lines about refused requests; the end names their number."""
 
+_TAKEN = "it opened the link, which another device had used"
+"""What the terminal says instead of the words for that device."""
 IN_CONFLICT = "the proposal is in conflict with its file: it is merged at the screen"
 ASKS_ALWAYS = (
     "it is about something guarded or protected, or asks for more than the sandbox allows. This is approved at the "
@@ -132,7 +135,7 @@ class DeviceServer:
         """Count a refusal, and print the first one of each kind and address."""
         self.refused[refused.kind, address] += 1
         if self.refused[refused.kind, address] == 1 and len(self.refused) <= _SAID_REFUSALS:
-            say(f"refused {address}: {refused}")
+            say(f"refused {address}: {_TAKEN if refused.kind == 'taken' else refused}")
 
     async def _link(self, request: web.Request) -> web.StreamResponse:
         """Show the form that pairs. A program that makes a preview of the link gets the same, and uses up nothing."""
@@ -308,4 +311,5 @@ def _message(status: HTTPStatus, text: str, back: str | None = None) -> web.Resp
 
 def say(line: str) -> None:
     """Print a line for the person at the terminal."""
-    print(one_line(line), flush=True)
+    for row in wrapped(one_line(line), terminal_width(), hang=2):
+        print(row, flush=True)
