@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import signal
 import subprocess
@@ -141,7 +140,7 @@ async def phone(link: str, machine: Machine | None = None) -> AsyncIterator[Phon
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(connector=connector, cookie_jar=jar) as session:
         yield Phone(session, link)
-    await asyncio.sleep(0.1)  # TLS says goodbye after the session has closed (aiohttp, "Graceful shutdown")
+        await connector.close(abort_ssl=True)  # else TLS says goodbye after the session has closed
 
 
 def hand_over(home: Home, project: Path, server: ScriptedServer, *more: str) -> tuple[str, str]:

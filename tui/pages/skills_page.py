@@ -50,7 +50,9 @@ def _command_rows(found: Sequence[SlashCommand]) -> Iterator[Content]:
     if not found:
         yield Content.styled("  none: a Markdown file in .rundry/commands/ is one", "$dim")
     for one in found:
-        yield from _rows(f"/{one.name} {one.argument_hint}".strip(), one.origin, one.description, one.trusted, one.problem)
+        yield from _rows(
+            f"/{one.name} {one.argument_hint}".strip(), one.origin, one.description, one.trusted, one.problem
+        )
 
 
 def _rows(name: str, origin: str, about: str, trusted: bool, problem: str) -> Iterator[Content]:

@@ -40,7 +40,7 @@ _QUIET = 2
 """Light modules around a QR code. Its standard asks for 4, scanners for less, and a terminal has few lines."""
 _GAP = "  "
 _LEAST_BESIDE = 38
-"""Columns that the text beside the code needs at least."""
+"""Least number of columns of a text on the right of the code."""
 _STACKED = 80
 """Columns of the text above the code."""
 _COLOURS, _RESET = "\x1b[38;5;16;48;5;231m", "\x1b[0m"
