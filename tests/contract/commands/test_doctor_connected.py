@@ -54,7 +54,7 @@ def test_doctor_lists_what_a_run_would_start_and_starts_nothing(home: Home, proj
     for line in (
         "mcp        shell: sh -c touch started  (trusted)",
         "mcp        gone: no-such-server  (there is no program no-such-server: install it, or correct its command)",
-        "mcp        web: https://mcp.example.org/mcp  (trusted)",
+        "mcp        web: https://mcp.example.org/mcp  (trusted, no login)",
         "mcp        theirs: sh  (not trusted: it is in .rundry.toml; read it, then /trust on the screen)",
         "hook       run-start: true  (trusted)",
         "hook       after-edit: tools/format.sh  (not trusted: it is in .rundry.toml; ",
