@@ -448,7 +448,7 @@ ABOUT = {
     "search_api_base": "Address of its server; for `searxng` that of your instance. The other providers have a "
     "usual one.",
     "search_key_from": "The environment variable with its key. Default: `BRAVE_API_KEY` or `TAVILY_API_KEY`.",
-    "otel_endpoint": "Address of an OpenTelemetry collector that receives the spans of runs.",
+    "otel_endpoint": "Address of an OpenTelemetry collector that receives the spans and metrics of runs.",
     "theme": "Colours of the screen; `/theme` changes them in the session.",
     "keys": "Keys of actions: `[keys]` maps the name of an action to its keys.",
 }

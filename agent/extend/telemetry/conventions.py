@@ -10,12 +10,15 @@ PROVIDER = "gen_ai.provider.name"
 MODEL = "gen_ai.request.model"
 CONVERSATION = "gen_ai.conversation.id"
 AGENT = "gen_ai.agent.name"
+AGENT_VERSION = "gen_ai.agent.version"
+STREAM = "gen_ai.request.stream"
 MAX_TOKENS = "gen_ai.request.max_tokens"
 FINISH = "gen_ai.response.finish_reasons"
 FIRST_CHUNK = "gen_ai.response.time_to_first_chunk"
 TOKENS_IN = "gen_ai.usage.input_tokens"
 TOKENS_OUT = "gen_ai.usage.output_tokens"
 TOKENS_CACHED = "gen_ai.usage.cache_read.input_tokens"
+TOKENS_WRITTEN = "gen_ai.usage.cache_creation.input_tokens"
 TOKENS_REASONING = "gen_ai.usage.reasoning.output_tokens"
 TOOL = "gen_ai.tool.name"
 TOOL_CALL = "gen_ai.tool.call.id"
@@ -24,6 +27,11 @@ ARGUMENTS = "gen_ai.tool.call.arguments"
 RESULT = "gen_ai.tool.call.result"
 INPUT = "gen_ai.input.messages"
 OUTPUT = "gen_ai.output.messages"
+SYSTEM = "gen_ai.system_instructions"
+ERROR = "error.type"
+TOKEN_TYPE = "gen_ai.token.type"
+KIND = "openinference.span.kind"
+"""The kind of a span for OpenInference (Arize Phoenix), where the conventions have no name for what it is."""
 
 MOST_CONTENT = 32_000
 """Most characters of a text in an attribute."""
@@ -68,9 +76,3 @@ def content(value: Any) -> str:  # noqa: ANN401 - parsed arguments have any type
     """Return a text, or a value as JSON, of limited length."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text.encode(errors="replace").decode()[:MOST_CONTENT]
-
-
-def message(role: str, text: str, finish: str | None = None) -> str:
-    """Return one message as the conventions write a list of messages."""
-    said: dict[str, Any] = {"role": role, "parts": [{"type": "text", "content": text[:MOST_CONTENT]}]}
-    return json.dumps([said if finish is None else {**said, "finish_reason": finish}])

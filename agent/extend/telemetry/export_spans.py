@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .live_export import spans_of
+from .span import Span
 from .span_target import require_packages
 
 if TYPE_CHECKING:
     from ...protocol import RunSpec, Stamped
-    from .span import Span
 
 _BATCH = 1_000
 """Spans in one line."""
+_BATCH_CHARACTERS = 2_000_000
+"""About the most characters of a line."""
 _IDS = ("traceId", "spanId", "parentSpanId")
 
 
@@ -28,7 +29,19 @@ def otlp_lines(spec: RunSpec, events: Iterable[Stamped], *, with_content: bool) 
     require_packages("--format otlp")
     fold = spans_of(spec, with_content=with_content)
     ended = (span for stamped in events for span in fold.apply(stamped))
-    return map(_line, iter(lambda: list(islice(ended, _BATCH)), []))
+    return map(_line, _batches(ended))
+
+
+def _batches(spans: Iterable[Span]) -> Iterator[list[Span]]:
+    batch, characters = list[Span](), 0
+    for span in spans:
+        batch.append(span)
+        characters += span.characters
+        if len(batch) == _BATCH or characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 def _line(spans: list[Span]) -> bytes:

@@ -12,7 +12,7 @@ from ...journal.journal import Journal
 from ...protocol import RundryError, RunSpec, Stamped, TelemetryFailed
 from .sender import SpanSender
 from .span import run_span_id, trace_id
-from .span_fold import SPAN_EVENTS, RunSpans
+from .span_fold import CONTENT_EVENTS, SPAN_EVENTS, RunSpans
 
 if TYPE_CHECKING:
     from .span_target import SpanTarget
@@ -39,8 +39,9 @@ class Telemetry:
 
         Spans that ended before are not sent again.
         """
-        fold: RunSpans | None = spans_of(journal.spec, with_content=_with_content(journal.spec))
-        for stamped in journal.read_types(SPAN_EVENTS):
+        with_content = _with_content(journal.spec)
+        fold: RunSpans | None = spans_of(journal.spec, with_content=with_content)
+        for stamped in journal.read_types(CONTENT_EVENTS if with_content else SPAN_EVENTS):
             fold.apply(stamped)
 
         def fold_event(stamped: Stamped) -> None:

@@ -32,7 +32,7 @@ def _readable(span: Span) -> ReadableSpan:
         name=span.name,
         context=_context(span.trace, span.id),
         parent=None if span.parent is None else _context(span.trace, span.parent),
-        resource=_resource(),
+        resource=resource(),
         attributes=span.attributes,
         links=() if span.link is None else (Link(_context(span.trace, span.link)),),
         kind=_KINDS[span.kind],
@@ -48,7 +48,7 @@ def _context(trace: int, span: int) -> SpanContext:
 
 
 @cache
-def _resource() -> Resource:
+def resource() -> Resource:
     """Return what describes the service. The standard variables can name it differently."""
     is_named = os.environ.get("OTEL_SERVICE_NAME") or f"{_SERVICE}=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     name = {} if is_named else {_SERVICE: "rundry"}

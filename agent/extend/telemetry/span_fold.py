@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from dataclasses import dataclass, field
+from typing import Any
 
 from ...protocol import (
     Budget,
@@ -12,6 +13,7 @@ from ...protocol import (
     Charged,
     Event,
     Fault,
+    FinishKind,
     ModelSwitched,
     ProposalDecided,
     ProposalOpened,
@@ -28,7 +30,12 @@ from ...protocol import (
     ToolCalled,
     ToolFinished,
 )
+from ...protocol.messages import Message
+from ...protocol.version import VERSION
+from ...state.facts.conversation import CONVERSATION_EVENTS
 from . import conventions as names
+from .message_content import call_part, input_messages, output_message
+from .prompts import Prompts
 from .span import OpenSpan, Span, Value, event_span_id, run_span_id
 
 _INTERRUPTED = "interrupted"
@@ -54,9 +61,31 @@ SPAN_EVENTS: frozenset[type[Event]] = frozenset(
 )
 """The events that begin, end or describe a span, without the text of answers."""
 _TEXT_EVENTS = frozenset((TextArrived, ReasoningArrived))
+CONTENT_EVENTS = SPAN_EVENTS | CONVERSATION_EVENTS | _TEXT_EVENTS
+"""With them, the events that tell what a call sent and got."""
 
 _ERRORS = (Reason.ERROR, Reason.REFUSED)
 """Ends that are errors. Any other end, such as an exhausted budget, is in `rundry.reason` only."""
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What the model answers in one call."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+@dataclass(slots=True)
+class _Held:
+    """A call that has ended, and whose tool calls are still to come: they are recorded after its end."""
+
+    call: OpenSpan
+    at: float
+    finish: FinishKind
+    missing: int
+    answer: _Answer
 
 
 class RunSpans:
@@ -73,7 +102,9 @@ class RunSpans:
         self._tools: dict[str, OpenSpan] = {}
         self._gated: dict[str, tuple[str, float]] = {}
         """Call of each open proposal, and the time since which it is open."""
-        self._texts: dict[str | None, str] = {}
+        self._answers: dict[str | None, _Answer] = {}
+        self._held: dict[str | None, _Held] = {}
+        self._prompts = Prompts() if with_content else None
         self._last_at = 0.0
         self._model = ""
         self._budget: Budget | None = None
@@ -81,6 +112,8 @@ class RunSpans:
     def apply(self, stamped: Stamped) -> list[Span]:
         """Fold the next event. Returns the spans that it ends."""
         kind = type(stamped.event)
+        if self._prompts is not None:
+            self._prompts.apply(stamped)
         if kind in _TEXT_EVENTS:
             self._text(stamped)
             return []
@@ -107,8 +140,9 @@ class RunSpans:
                 self._budget = budget
                 self._describe(_budget_attributes(budget))
             case StepStarted(number=number):
-                self._steps[number] = self._opened(stamped, f"step {number}", {"rundry.step": number}, is_step=True)
+                self._steps[number] = self._opened(stamped, f"step {number}", _step_attributes(number), is_step=True)
             case StepFinished(number=number):
+                yield from self._release(work)
                 yield from self._end_call(work, at, _INTERRUPTED)
                 if (step := self._steps.pop(number, None)) is not None:
                     yield step.ended(self._trace, at)
@@ -122,15 +156,17 @@ class RunSpans:
         at, work = stamped.at, stamped.work
         match stamped.event:
             case CallAdmitted() as admitted:
+                yield from self._release(work)
                 yield from self._end_call(work, at, _INTERRUPTED)
                 self._begin_call(stamped, admitted)
             case Charged() as charged:
                 self._charge(work, charged)
-            case ReplyFinished(finish=finish):
-                yield from self._end_call(work, at, finish=finish)
+            case ReplyFinished() as reply:
+                yield from self._end_reply(work, at, reply)
             case Fault(kind=kind, text=text):
                 yield from self._end_call(work, at, kind, text)
             case ToolCalled() as called:
+                yield from self._note_call(work, called)
                 self._begin_tool(stamped, called)
             case ToolFinished() as finished:
                 yield from self._end_tool(at, finished)
@@ -152,6 +188,7 @@ class RunSpans:
         run.attributes |= {
             names.OPERATION: "invoke_agent",
             names.AGENT: "rundry",
+            names.AGENT_VERSION: VERSION,
             names.PROVIDER: provider,
             names.MODEL: model,
             names.CONVERSATION: self._run_id,
@@ -191,11 +228,16 @@ class RunSpans:
                 names.PROVIDER: provider,
                 names.MODEL: model,
                 names.CONVERSATION: self._run_id,
+                names.STREAM: True,
                 names.MAX_TOKENS: admitted.max_tokens,
                 "rundry.wrap_up": admitted.wrap_up,
             },
         )
         call.kind = "client"
+        if self._prompts is not None:
+            system, call.attributes[names.INPUT], left_out = input_messages(self._prompts.of(stamped.work))
+            call.attributes |= {names.SYSTEM: system} if system else {}
+            call.attributes |= {"rundry.input.left_out": left_out} if left_out else {}
         self._calls[stamped.work] = call
 
     def _text(self, stamped: Stamped) -> None:
@@ -203,17 +245,23 @@ class RunSpans:
         if call is None:
             return
         call.attributes.setdefault(names.FIRST_CHUNK, max(0.0, stamped.at - call.start))
-        if self._with_content and isinstance(event, TextArrived):
-            text = self._texts.get(stamped.work, "")
-            self._texts[stamped.work] = text if len(text) > names.MOST_CONTENT else text + event.text
+        if self._prompts is not None and isinstance(event, TextArrived | ReasoningArrived):
+            answer = self._answers.setdefault(stamped.work, _Answer())
+            if isinstance(event, ReasoningArrived):
+                answer.reasoning += event.text
+            else:
+                answer.text += event.text
 
     def _charge(self, work: str | None, charged: Charged) -> None:
-        call = self._calls.get(work)
+        held = self._held.get(work)
+        call = self._calls.get(work) or (held and held.call)
         if call is None:
             return
         call.attributes |= {names.TOKENS_IN: charged.tokens_in, names.TOKENS_OUT: charged.tokens_out}
         if charged.tokens_cached:
             call.attributes[names.TOKENS_CACHED] = charged.tokens_cached
+        if charged.tokens_written:
+            call.attributes[names.TOKENS_WRITTEN] = charged.tokens_written
         if charged.tokens_reasoning:
             call.attributes[names.TOKENS_REASONING] = charged.tokens_reasoning
         if charged.usd is not None:
@@ -221,17 +269,57 @@ class RunSpans:
         if charged.estimated:
             call.attributes["rundry.usage.estimated"] = True
 
-    def _end_call(
-        self, work: str | None, at: float, error: str | None = None, detail: str = "", *, finish: str | None = None
-    ) -> Iterator[Span]:
-        call, text = self._calls.pop(work, None), self._texts.pop(work, "")
-        if call is None:
+    def _end_reply(self, work: str | None, at: float, reply: ReplyFinished) -> Iterator[Span]:
+        """End a call with a whole answer. With content, it is held until its tool calls were recorded."""
+        call = self._calls.get(work)
+        if call is None or self._prompts is None or not reply.calls:
+            yield from self._end_call(work, at, finish=reply.finish)
             return
+        del self._calls[work]
+        answer = self._answers.pop(work, _Answer())
+        self._held[work] = _Held(call, at, reply.finish, reply.calls, answer)
+
+    def _note_call(self, work: str | None, called: ToolCalled) -> Iterator[Span]:
+        held = self._held.get(work)
+        if held is None or called.by == "person":
+            return
+        held.answer.calls.append(call_part(called.call_id, called.tool, called.arguments))
+        held.missing -= 1
+        if not held.missing:
+            yield from self._release(work)
+
+    def _release(self, work: str | None) -> Iterator[Span]:
+        """End the call that was held, with the tool calls that are known."""
+        if (held := self._held.pop(work, None)) is not None:
+            yield self._answered(held.call, held.at, held.answer, held.finish)
+
+    def _end_call(
+        self,
+        work: str | None,
+        at: float,
+        error: str | None = None,
+        detail: str = "",
+        *,
+        finish: FinishKind | None = None,
+    ) -> Iterator[Span]:
+        call, answer = self._calls.pop(work, None), self._answers.pop(work, _Answer())
+        if call is not None:
+            yield self._answered(call, at, answer, finish, error, detail)
+
+    def _answered(
+        self,
+        call: OpenSpan,
+        at: float,
+        answer: _Answer,
+        finish: FinishKind | None,
+        error: str | None = None,
+        detail: str = "",
+    ) -> Span:
         if finish is not None:
             call.attributes[names.FINISH] = [finish]
-        if text:
-            call.attributes[names.OUTPUT] = names.message("assistant", text, finish)
-        yield call.ended(self._trace, at, error, detail if self._with_content else "")
+        if said := output_message(answer.text, answer.reasoning, answer.calls, finish):
+            call.attributes[names.OUTPUT] = said
+        return call.ended(self._trace, at, error, detail if self._with_content else "")
 
     def _begin_tool(self, stamped: Stamped, called: ToolCalled) -> None:
         name = names.short_name(called.tool)
@@ -269,16 +357,24 @@ class RunSpans:
 
     def _end_all(self, at: float, ended: RunEnded | None = None) -> Iterator[Span]:
         """End everything that is open. Without `ended`, the runner was killed."""
-        for span in chain(self._tools.values(), self._calls.values()):
+        for work in list(self._held):
+            yield from self._release(work)
+        for work in list(self._calls):
+            yield from self._end_call(work, at, _INTERRUPTED)
+        for span in self._tools.values():
             yield span.ended(self._trace, at, _INTERRUPTED)
         for step in self._steps.values():
             yield step.ended(self._trace, at, None if ended is not None else _INTERRUPTED)
-        for spans in (self._tools, self._calls, self._steps, self._texts, self._gated):
+        for spans in (self._tools, self._steps, self._answers, self._gated):
             spans.clear()
         if self._run is not None:
             detail = ended.detail if ended is not None and self._with_content else ""
             yield self._run.ended(self._trace, at, _INTERRUPTED if ended is None else _error_of(ended), detail)
             self._run = None
+
+
+def _step_attributes(number: int) -> dict[str, Value]:
+    return {"rundry.step": number, names.KIND: "CHAIN"}
 
 
 def _start_attributes(started: RunStarted, *, with_content: bool) -> dict[str, Value]:
@@ -287,7 +383,8 @@ def _start_attributes(started: RunStarted, *, with_content: bool) -> dict[str, V
     if started.parent is not None:
         found["rundry.parent"] = started.parent.run_id
     if with_content and started.task:
-        found[names.INPUT] = names.message("user", started.task)
+        _, found[names.INPUT], _ = input_messages([Message(role="user", text=started.task)])
+        found["input.value"] = names.content(started.task)
     return found
 
 
@@ -319,7 +416,8 @@ def _end_attributes(ended: RunEnded, *, with_content: bool) -> dict[str, Value]:
     if with_content and ended.detail:
         found["rundry.detail"] = names.content(ended.detail)
     if with_content and ended.answer:
-        found[names.OUTPUT] = names.message("assistant", ended.answer)
+        found[names.OUTPUT] = output_message(ended.answer, "", [], "stop")
+        found["output.value"] = names.content(ended.answer)
     return found
 
 

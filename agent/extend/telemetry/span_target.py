@@ -1,4 +1,4 @@
-"""Where the spans of a run are sent: the standard variables of OpenTelemetry, or `[otel] endpoint` in the config."""
+"""Where the spans and metrics of a run are sent: the standard variables of OpenTelemetry, or `[otel] endpoint`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from ...settings.option_values import is_address
 
 _TRACES = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 _ANY = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_METRICS = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
 _PATH = "/v1/traces"
+_METRICS_PATH = "/v1/metrics"
 _MODULES = (
     "opentelemetry",
     "opentelemetry.sdk",
@@ -26,9 +28,11 @@ _MODULES = (
 
 
 class SpanTarget(msgspec.Struct, frozen=True):
-    """The address that receives spans."""
+    """The addresses that receive spans and metrics."""
 
     url: str
+    metrics_url: str | None = None
+    """None means that no metrics are sent."""
 
     @property
     def server(self) -> str:
@@ -45,19 +49,30 @@ def target_of(otel: OtelSpec | None, env: Mapping[str, str]) -> SpanTarget | Non
     """
     if env.get("OTEL_SDK_DISABLED", "").strip().lower() == "true" or env.get("OTEL_TRACES_EXPORTER") == "none":
         return None
+    configured = "" if otel is None else (otel.endpoint or "").removesuffix(_PATH).rstrip("/")
+    base = env.get(_ANY, "").strip().rstrip("/") or configured
+    origin = _ANY if env.get(_ANY, "").strip() else "[otel] endpoint"
     if traces := env.get(_TRACES, "").strip():
         origin, url = _TRACES, traces
-    elif base := env.get(_ANY, "").strip():
-        origin, url = _ANY, f"{base.rstrip('/')}{_PATH}"
-    elif otel is not None and otel.endpoint is not None:
-        origin = "[otel] endpoint"
-        url = otel.endpoint if otel.endpoint.endswith(_PATH) else f"{otel.endpoint.rstrip('/')}{_PATH}"
+    elif base:
+        url = f"{base}{_PATH}"
     else:
         return None
     if not is_address(url):
         raise UserError(f"{origin} is not the address of a collector: write it like http://127.0.0.1:4318")
     require_packages(f"{origin} is set", ", or set OTEL_SDK_DISABLED=true")
-    return SpanTarget(url)
+    return SpanTarget(url, _metrics_url(env, base))
+
+
+def _metrics_url(env: Mapping[str, str], base: str) -> str | None:
+    """Return where metrics are sent, or None if nowhere. `base`: the address of all signals. Raises UserError."""
+    if env.get("OTEL_METRICS_EXPORTER", "").strip().lower() == "none":
+        return None
+    own = env.get(_METRICS, "").strip()
+    url = own or (f"{base}{_METRICS_PATH}" if base else None)
+    if url is not None and not is_address(url):
+        raise UserError(f"{_METRICS} is not the address of a collector: write it like http://127.0.0.1:4318/v1/metrics")
+    return url
 
 
 def require_packages(what: str, or_else: str = "") -> None:

@@ -49,7 +49,9 @@ def test_a_run_is_one_tree_of_spans_with_the_times_and_sums_of_its_events_and_wi
         env |= {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
         ran = home.run(*GOAL, *at(server), "--usd", "1", "--price", "1/2", cwd=project, env=env)
     assert ran.exit_code == 0, ran
-    assert set(collector.paths) == {"/v1/traces"} and {each["x-token"] for each in collector.headers} == {"abc"}
+    assert set(collector.paths) == {"/v1/traces", "/v1/metrics"} and {
+        each["x-token"] for each in collector.headers
+    } == {"abc"}
     run = one(collector, "invoke_agent rundry")
     steps, calls, tools = (collector.named(name) for name in ("step ", "chat fake", "execute_tool edit_file"))
     assert len(steps) == len(calls) == len(tools) == 2 and len(collector.spans) == 7
@@ -92,10 +94,66 @@ def test_content_is_sent_if_the_user_asks_for_it_and_without_keys(home: Home, pr
     assert json.loads(run["gen_ai.input.messages"])[0]["parts"][0]["content"] == "make the suite green"
     call_ = attributes(collector.named("chat")[0])
     assert json.loads(call_["gen_ai.output.messages"])[0]["parts"][0]["content"] == "I read it first."
+    prompts = [json.loads(attributes(span)["gen_ai.input.messages"]) for span in collector.named("chat")]
+    assert [one["role"] for one in prompts[1]][-2:] == ["assistant", "tool"]
+    assert "def mean" in prompts[1][-1]["parts"][0]["response"]
+    assert "gen_ai.system_instructions" in call_
     read = attributes(one(collector, "execute_tool read_file"))
     assert json.loads(read["gen_ai.tool.call.arguments"]) == {"path": "calc/core.py"}
     assert "def mean" in read["gen_ai.tool.call.result"]
     assert KEY.encode() not in b"".join(collector.bodies)
+
+
+@pytest.mark.long
+def test_metrics_have_the_names_units_and_buckets_of_the_conventions_and_the_sums_of_the_run(home: Home, project: Path):
+    failing, unknown = Turn(error=HttpError(500, "no")), Turn(text="I look.", calls=call("no_such_tool").calls)
+    with Collector() as collector, ScriptedServer([failing, unknown, FIX_ADD, FIX_MEAN]) as server:
+        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+        ran = home.run(*GOAL, *at(server), "--otel-content", cwd=project, env=env)
+    assert ran.exit_code == 0, ran
+    found = collector.metrics
+    tokens, seconds = found["gen_ai.client.token.usage"], found["gen_ai.client.operation.duration"]
+    assert (tokens.unit, seconds.unit) == ("{token}", "s")
+    by_type = {attributes(point)["gen_ai.token.type"]: point for point in tokens.histogram.data_points}
+    assert {kind: point.sum for kind, point in by_type.items()} == {
+        "input": ran.outcome["tokens"]["in"],
+        "output": ran.outcome["tokens"]["out"],
+    }
+    assert by_type["input"].explicit_bounds == [4**power for power in range(14)]
+    assert attributes(by_type["input"]) == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "fake",
+        "gen_ai.token.type": "input",
+    }
+    points = {attributes(point).get("error.type"): point for point in seconds.histogram.data_points}
+    assert {error: point.count for error, point in points.items()} == {None: 3, "server": 1}
+    assert list(points[None].explicit_bounds) == pytest.approx([0.01 * 2**power for power in range(14)])
+    spans = [span for span in collector.named("chat") if not failed(span)]
+    took = sum(span.end_time_unix_nano - span.start_time_unix_nano for span in spans) / 1e9
+    assert points[None].sum == pytest.approx(took, abs=1e-3)
+    tools = {
+        attributes(p)["gen_ai.tool.name"]: p.count for p in found["gen_ai.execute_tool.duration"].histogram.data_points
+    }
+    assert tools == {"edit_file": 2, "_OTHER": 1}, "a name that a model made up would make a series of its own"
+    (run,) = found["gen_ai.invoke_agent.duration"].histogram.data_points
+    assert run.count == 1 and run.sum == pytest.approx(ran.outcome["at"] - ran.of("run_started")[0]["at"], abs=1e-3)
+    assert found["gen_ai.client.operation.time_to_first_chunk"].histogram.data_points[0].count == 1
+    (resource,) = collector.metric_requests[-1].resource_metrics
+    named = {each.key: each.value.string_value for each in resource.resource.attributes}
+    assert named["service.name"] == "rundry" and named["service.instance.id"]
+    assert b"suite green" not in b"".join(request.SerializeToString() for request in collector.metric_requests)
+
+
+@pytest.mark.long
+def test_a_backend_without_metrics_is_not_reported_and_one_that_refuses_them_is(home: Home, project: Path):
+    for status, is_reported in ((405, False), (403, True)):
+        with Collector(of_metrics=status) as collector, ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
+            env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+            ran = home.run("look at it", *at(server), "--headless", "--json", "--steps", "2", cwd=project, env=env)
+        assert collector.metric_requests and collector.spans, ran
+        told = str(ran.of("telemetry_failed")) + ran.stderr
+        assert (f"status {status}" in told) == is_reported, ran
 
 
 @pytest.mark.parametrize("collector_is", ["absent", "in trouble", "hanging"])

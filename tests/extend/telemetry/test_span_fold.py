@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from rundry.agent.extend.telemetry.conventions import provider_and_model
@@ -16,11 +19,14 @@ from rundry.agent.protocol import (
     Fault,
     LoopKind,
     ModelSwitched,
+    Prompted,
     Reason,
+    ReasoningArrived,
     ReplyFinished,
     RunEnded,
     RunResumed,
     RunStarted,
+    Said,
     Stamped,
     StepFinished,
     StepStarted,
@@ -39,6 +45,7 @@ STARTED = RunStarted(
     journal="j",
 )
 ADMITTED = CallAdmitted(prompt_tokens=10, max_tokens=50, worst_usd=None)
+ENDED_WELL = RunEnded(reason=Reason.DONE, detail="", complete=True, exit_code=0, answer="done")
 ENDED = RunEnded(reason=Reason.BUDGET, detail="no steps left", complete=False, exit_code=3)
 
 
@@ -134,6 +141,110 @@ def test_long_content_is_cut():
     call = [(ADMITTED, None, None), *[(TextArrived(text="y" * 10_000), None, None)] * 9]
     found = spans_of(STARTED, *call, (ReplyFinished(finish="stop"), None, None), with_content=True)
     assert 30_000 < len(str(found["chat claude-x"].attributes["gen_ai.output.messages"])) < 33_000
+
+
+def messages(span: Span, name: str) -> list[dict[str, Any]]:
+    return json.loads(str(span.attributes[f"gen_ai.{name}"]))
+
+
+READ = ToolCalled(call_id="c1", tool="read_file", arguments={"path": "a"})
+LIST = ToolCalled(call_id="c2", tool="list_files", arguments={})
+ANSWERED: list[Event] = [
+    Prompted(kind="system", text="You work."),
+    Said(text="do it", kind="task"),
+    StepStarted(number=1),
+    ADMITTED,
+    ReasoningArrived(text="hm, "),
+    ReasoningArrived(text="read first"),
+    TextArrived(text="I read."),
+    Charged(tokens_in=7, tokens_out=3, tokens_written=5),
+    ReplyFinished(finish="tool_calls", calls=2),
+]
+
+
+def test_with_content_a_call_has_its_prompt_and_its_whole_answer_with_reasoning_and_tool_calls():
+    results: list[Event] = [
+        READ,
+        LIST,
+        ToolFinished(call_id="c1", tool="read_file", ok=True, result="x = 1"),
+        ToolFinished(call_id="c2", tool="list_files", ok=True, result="a"),
+        StepFinished(number=1),
+    ]
+    again: list[Event] = [StepStarted(number=2), ADMITTED, ReplyFinished(finish="stop"), StepFinished(number=2)]
+    events = [STARTED, *ANSWERED, *results, *again]
+    fold = RunSpans("r1", trace_id("r1"), None, with_content=True)
+    spans = [span for seq, event in enumerate(events, 1) for span in fold.apply(Stamped(seq, seq, None, None, event))]
+    first, second = (span for span in spans if span.name.startswith("chat"))
+    assert (first.start, first.end) == (5.0, 10.0), "it ends with the answer, not with its last tool call"
+    assert messages(first, "system_instructions") == [{"type": "text", "content": "You work."}]
+    asked = {"role": "user", "parts": [{"type": "text", "content": "do it"}]}
+    assert messages(first, "input.messages") == [asked]
+    calls = [
+        {"type": "tool_call", "id": "c1", "name": "read_file", "arguments": {"path": "a"}},
+        {"type": "tool_call", "id": "c2", "name": "list_files", "arguments": {}},
+    ]
+    (answer,) = messages(first, "output.messages")
+    assert answer == {
+        "role": "assistant",
+        "parts": [
+            {"type": "reasoning", "content": "hm, read first"},
+            {"type": "text", "content": "I read."},
+            *calls,
+        ],
+        "finish_reason": "tool_call",
+    }
+    assert messages(second, "input.messages") == [
+        asked,
+        {"role": "assistant", "parts": [{"type": "text", "content": "I read."}, *calls]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "x = 1"}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c2", "response": "a"}]},
+    ]
+    assert first.attributes["gen_ai.usage.cache_creation.input_tokens"] == 5
+    run = spans_of(STARTED, ENDED_WELL, with_content=True)
+    assert run["invoke_agent rundry"].attributes["output.value"] == "done"
+
+
+@pytest.mark.parametrize("last", [StepFinished(number=1), RunResumed(run_id="r1", from_seq=9), ENDED, ADMITTED])
+def test_a_call_whose_tool_calls_were_not_all_recorded_ends_with_those_that_were(last: Event):
+    fold = RunSpans("r1", trace_id("r1"), None, with_content=True)
+    events = [STARTED, *ANSWERED, READ, last]
+    spans = [span for seq, event in enumerate(events, 1) for span in fold.apply(Stamped(seq, seq, None, None, event))]
+    (call,) = (span for span in spans if span.name.startswith("chat"))
+    assert [part["type"] for part in messages(call, "output.messages")[0]["parts"]] == [
+        "reasoning",
+        "text",
+        "tool_call",
+    ]
+    assert (call.end, call.error) == (10.0, None)
+
+
+def test_without_content_a_call_has_no_text_and_is_not_held():
+    found = spans_of(STARTED, *((event, None, None) for event in ANSWERED))
+    attributes = found["chat claude-x"].attributes
+    assert not {name for name in attributes if "messages" in name or "instructions" in name or "value" in name}
+
+
+def test_a_long_prompt_keeps_its_task_and_its_newest_messages_and_says_how_many_are_missing():
+    said = [(Said(text=f"{number} " + "y" * 9_000, kind="say"), None, None) for number in range(20)]
+    huge = (Said(text="\ud800 " + "z" * 200_000, kind="say"), None, None)
+    for newest in (said[-1], huge):
+        events = [
+            (Said(text="the task " + "t" * 50_000, kind="task"), None, None),
+            *said,
+            newest,
+            (ADMITTED, None, None),
+        ]
+        found = spans_of(STARTED, *events, (ReplyFinished(finish="stop"), None, None), with_content=True)
+        call = found["chat claude-x"]
+        text = str(call.attributes["gen_ai.input.messages"])
+        sent = messages(call, "input.messages")
+        assert len(text) < 40_000 and len(sent) + int(call.attributes["rundry.input.left_out"]) == 22  # type: ignore[arg-type]
+        assert sent[0]["parts"][0]["content"].startswith("the task") and len(sent) >= 2
+
+
+def test_steps_have_a_kind_for_openinference_because_the_conventions_have_no_name_for_them():
+    found = spans_of(STARTED, (StepStarted(number=1), 1, None), (StepFinished(number=1), 1, None))
+    assert found["step 1"].attributes["openinference.span.kind"] == "CHAIN"
 
 
 @pytest.mark.parametrize(

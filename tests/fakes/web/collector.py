@@ -6,23 +6,27 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.metrics.v1.metrics_pb2 import HistogramDataPoint, Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 SECONDS = 30.0
 
 
 class Collector:
-    """Answers each request with `status`. With `hangs`, it never answers."""
+    """Answers each request with `status`, and those with metrics with `of_metrics`. With `hangs`, it never answers."""
 
-    def __init__(self, status: int = 200, *, hangs: bool = False) -> None:
+    def __init__(self, status: int = 200, *, of_metrics: int | None = None, hangs: bool = False) -> None:
         self.bodies: list[bytes] = []
         self.requests: list[ExportTraceServiceRequest] = []
+        self.metric_requests: list[ExportMetricsServiceRequest] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self._changed, self._release = threading.Condition(), threading.Event()
         self._status, self._hangs = status, hangs
+        self._of_metrics = status if of_metrics is None else of_metrics
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, name="collector", daemon=True)
@@ -45,6 +49,16 @@ class Collector:
     def named(self, name: str) -> list[Span]:
         return [span for span in self.spans if span.name.startswith(name)]
 
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        """Those of the newest request, by name."""
+        return {
+            metric.name: metric
+            for resource in self.metric_requests[-1].resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+        }
+
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         collector = self
 
@@ -52,7 +66,8 @@ class Collector:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 collector.receive(self.path, dict(self.headers), body)
-                self.send_response(collector._status)
+                is_metrics = self.path.endswith("/v1/metrics")
+                self.send_response(collector._of_metrics if is_metrics else collector._status)
                 self.send_header("content-length", "0")
                 self.end_headers()
 
@@ -66,7 +81,10 @@ class Collector:
             self.paths.append(path)
             self.headers.append({name.lower(): value for name, value in headers.items()})
             self.bodies.append(body)
-            self.requests.append(ExportTraceServiceRequest.FromString(body))
+            if path.endswith("/v1/metrics"):
+                self.metric_requests.append(ExportMetricsServiceRequest.FromString(body))
+            else:
+                self.requests.append(ExportTraceServiceRequest.FromString(body))
             self._changed.notify_all()
         if self._hangs:
             self._release.wait(SECONDS)
@@ -92,7 +110,7 @@ def spans_in(*requests: ExportTraceServiceRequest) -> list[Span]:
     ]
 
 
-def attributes(span: Span) -> dict[str, Any]:
+def attributes(span: Span | HistogramDataPoint) -> dict[str, Any]:
     return {each.key: _value(each.value) for each in span.attributes}
 
 
