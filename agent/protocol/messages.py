@@ -57,7 +57,7 @@ class OpaqueRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImageRef(msgspec.Struct, frozen=True, kw_only=True):
-    """An image that the person attached to a message."""
+    """An image that the person attached to a message, or that a result of an MCP server has."""
 
     sha: str
     """Digest of the blob that contains the file."""
@@ -85,7 +85,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     opaque: OpaqueRef | None = None
     """Opaque parts, in an assistant message."""
     images: list[ImageRef] = []
-    """Attached images, in a user message."""
+    """Attached images, in a user message, and the images of results until all results of the answer are there."""
     path: str = ""
     """The file that this user message shows. Empty means that it is another message."""
     seen: list[SeenContent] = []

@@ -17,7 +17,7 @@ from ..host.terminal_text import plain
 from ..sandbox.command_access import Access
 from ..sandbox.sandbox import Sandbox
 from .fit_text import head_and_tail, lines_of, numbered
-from .mcp_drafts import McpCall, carry_out_call, plan_call
+from .mcp_drafts import McpCall, plan_call
 from .reading.existing_files import SECONDS
 from .tool_arguments import WriteFile
 from .tool_result import ToolResult, Touched, failure
@@ -112,11 +112,10 @@ async def carry_out(
     decided = ruling.draft
     assert not isinstance(decided, EffectsDraft)  # no tool drafts one
     assert not isinstance(decided, PlanDraft)  # nothing is carried out in its run
+    assert not isinstance(decided, McpDraft)  # `carry_out_call` needs more
     if isinstance(decided, CommandDraft):
         done = await _run(decided, ctx, on_output, layer, keeps_workspace=keeps_workspace)
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])
-    if isinstance(decided, McpDraft):
-        return await carry_out_call(decided, ruling, ctx)
     if isinstance(decided, WebDraft):
         return await carry_out_request(decided, ruling.note_for_model, ctx)
     if decided.written_by is not None:

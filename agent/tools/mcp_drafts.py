@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..extend.mcp.failed import McpFailed
+from ..extend.mcp.result_text import call_text
 from ..extend.mcp.tool_listing import McpTool
 from ..gate.draft import McpDraft
 from ..host.terminal_text import plain
 from ..protocol.text.counts import plural
 from .fit_text import head_and_tail, lines_of
+from .mcp_images import ResultImages
 from .tool_result import ToolResult, failure
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ def plan_call(call: McpCall, ctx: ToolContext) -> McpDraft:
     )
 
 
-async def carry_out_call(draft: McpDraft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
-    """Call the tool with exactly the arguments that were approved."""
+async def carry_out_call(draft: McpDraft, ruling: Ruling, ctx: ToolContext, *, blind: str = "") -> ToolResult:
+    """Call the tool with exactly the arguments that were approved. `blind`: the model, if it does not accept images."""
     tool, client = ctx.mcp.find(draft.tool), ctx.mcp.clients.get(draft.server)
     if tool is None or client is None or client.server.identity != draft.identity:
         return failure(f"{ctx.mcp.why_not(draft.tool) or 'the server is not the same'}. Nothing was called.")
@@ -57,7 +59,12 @@ async def carry_out_call(draft: McpDraft, ruling: Ruling, ctx: ToolContext) -> T
             "server failed",
         )
     notes = [ruling.note_for_model] if ruling.note_for_model else []
-    return _result(done, ctx).with_notes(notes)
+    images = ResultImages(draft.tool, ctx.blobs, blind)
+    result = _result(call_text(done, images), ctx)
+    if images.kept:
+        summary = f"{result.summary}, {plural(len(images.kept), 'image')}"
+        result = msgspec.structs.replace(result, images=images.kept, summary=summary)
+    return result.with_notes(notes)
 
 
 def _result(done: CallText, ctx: ToolContext) -> ToolResult:

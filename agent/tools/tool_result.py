@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ..host.processes.processes import Finished
-from ..protocol.messages import SeenContent
+from ..protocol.messages import ImageRef, SeenContent
 
 
 class Touched(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +42,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """What the command changed and was not applied."""
     seen: SeenContent | None = None
     """What the model sees of a file, or wrote into it."""
+    images: list[ImageRef] = []
+    """Images that follow the results of the answer."""
     stays: str = ""
     """Why what a child run changed stays in its stage."""
 

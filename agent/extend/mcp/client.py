@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
 from .failed import McpFailed, McpGone, leaves_of
-from .result_text import CallText, call_text
 from .tool_listing import Listing, McpTool, clean, read_listing
 from .traffic import Traffic
 
@@ -143,8 +142,8 @@ class McpClient:
             raise McpFailed(self.why) from error
         return self.listing
 
-    async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> CallText:
-        """Call a tool by the server's own name. Raises McpFailed.
+    async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Call a tool by the server's own name; return its result as JSON. Raises McpFailed.
 
         A call that takes too long is cancelled, and the server stays, unless it hangs or could still change files.
         """
@@ -152,7 +151,7 @@ class McpClient:
         session = connection.session
         try:
             async with asyncio.timeout(seconds):
-                return call_text(await session.call(tool, arguments))
+                return await session.call(tool, arguments)
         except TimeoutError:
             raise McpFailed(await self._timed_out(connection, clean(tool)[:60], seconds)) from None
         except McpGone as error:

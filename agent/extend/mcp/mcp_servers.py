@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,7 +18,6 @@ from .tool_listing import INSTRUCTIONS, Listing, McpTool
 
 if TYPE_CHECKING:
     from ...state.recorder import Events
-    from .result_text import CallText
 
 MOST_NAMED = 10
 """Tools that a line names one by one."""
@@ -200,7 +199,7 @@ class McpServers:
     def _offering(self) -> list[McpClient]:
         return [client for client in self.clients.values() if client.is_offered and not client.is_changed]
 
-    async def call(self, tool: McpTool, arguments: dict[str, object], seconds: float) -> CallText:
+    async def call(self, tool: McpTool, arguments: dict[str, object], seconds: float) -> dict[str, Any]:
         """Call a tool, if it is still the one that was offered. Raises McpFailed.
 
         If its server is being started again, this waits for it.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from .failed import McpFailed
 
-LONGEST_LINE = 4_000_000
-"""Bytes of one message."""
+LONGEST_LINE = 8_000_000
+"""Bytes of one message: an image of the largest size that a model gets fits in."""
 _SECONDS = 10.0
 _MESSAGES = 2_000
 _BYTES = 32_000_000

@@ -239,6 +239,8 @@ class ToolFinished(EventBase, frozen=True, kw_only=True):
     """Of a command: what it changed and was not applied. It then does not count as a required action."""
     seen: SeenContent | None = None
     """What the model sees of a file with this result, or with the call that wrote it."""
+    images: list[ImageRef] = []
+    """Images of the result. The model gets them in a message after the last result of the answer."""
     stays: str = ""
     """Of a child run: why what it changed stays in its stage, with the command that shows it. Empty if nothing does."""
 

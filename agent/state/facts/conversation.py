@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "[interrupted by the person]"
 CUT_OFF = "[cut off here]"
+IMAGES_OF_RESULTS = "[images of the tool results above, in this order: they come from MCP servers, not the person]"
 _LOST = "unknown: the journal lost the result of this call, which may have been executed. Check before you repeat it."
 
 
@@ -127,9 +128,9 @@ class Conversation:
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments, from_text=from_text, seen=seen):
                 raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
                 self._add_call(ToolCall(call_id, tool, raw, from_text, seen))
-            case ToolFinished(call_id=call_id, result=result, seen=seen):
+            case ToolFinished(call_id=call_id, result=result, seen=seen, images=images):
                 shown = [] if seen is None else [seen]
-                self._add_result(Message(role="tool", text=result, call_id=call_id, seen=shown))
+                self._add_result(Message(role="tool", text=result, call_id=call_id, seen=shown, images=images))
             case Interrupted(what="model"):
                 self.pending = f"{self.pending} {INTERRUPTED}".strip()
                 self._end_answer()
@@ -222,15 +223,22 @@ class Conversation:
             self.messages.append(Message(role="assistant", calls=[call]))
 
     def _add_result(self, result: Message) -> None:
-        """Insert a result. Results are in the order of their calls, in whatever order they arrive."""
+        """Insert a result. Results are in the order of their calls, in whatever order they arrive.
+
+        The images of all results of an answer follow the last one in a message, because a provider accepts nothing
+        between the results.
+        """
         self.messages.append(result)
         start = len(self.messages) - 1
         while start and self.messages[start - 1].role == "tool":
             start -= 1
-        if start == len(self.messages) - 1:
-            return
         place = {call.call_id: i for i, call in enumerate(self.messages[start - 1].calls)}
-        self.messages[start:] = sorted(self.messages[start:], key=lambda m: place.get(m.call_id or "", len(place)))
+        results = sorted(self.messages[start:], key=lambda m: place.get(m.call_id or "", len(place)))
+        images = [image for one in results for image in one.images]
+        if images and len(results) >= len(place):
+            results = [msgspec.structs.replace(one, images=[]) for one in results]
+            results.append(Message(role="user", text=IMAGES_OF_RESULTS, images=images))
+        self.messages[start:] = results
 
     def _cut(self, summary: str | None, kept: int, seq: int) -> None:
         """Keep the system prompt; with a summary also the task and the newest `kept` messages."""

@@ -25,10 +25,12 @@ from ...protocol import FileChanged, PlanAccepted, ProposalDecided, ProposalOpen
 from ...protocol.text.plan_text import Plan, read_plan
 from ...state.reports.run_files import new_run_id
 from ...tools.carry_out import carry_out, draft_of, is_as_called, plan_again
+from ...tools.mcp_drafts import carry_out_call
 from ...tools.tool_arguments import StartCommand
 from ...tools.tool_result import ToolResult
 from ..checks.check_of_plan import with_check_run
 from ..hooks.tool_hooks import notes_after_edit
+from ..model_call.images_shown import accepts_images
 from ..resources.activity import CommandEnded, PersonInterrupted
 from .call_results import GateResult
 from .direct_changes import look_before, reach_of, record_changes
@@ -207,7 +209,9 @@ async def _call_mcp_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, event
 async def _carry_out_mcp_call(ctx: RunContext, draft: McpDraft, ruling: Ruling) -> ToolResult:
     try:
         with ctx.limits.running():
-            return await ctx.activity.interruptible(carry_out(draft, ruling, ctx.tools))
+            model = ctx.models.current
+            blind = "" if accepts_images(model, ctx.facts) else model.name
+            return await ctx.activity.interruptible(carry_out_call(draft, ruling, ctx.tools, blind=blind))
     except PersonInterrupted as how:
         raise CommandEnded(how, _MCP_INTERRUPTED) from how
 

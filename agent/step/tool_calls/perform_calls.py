@@ -316,6 +316,7 @@ def _finish(one: _ParsedCall, result: ToolResult, seconds: float, events: Events
             summary=result.summary or None,
             disturbed=result.disturbed,
             seen=result.seen,
+            images=result.images,
             stays=result.stays,
         )
     )

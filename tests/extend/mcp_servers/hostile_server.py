@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -168,8 +171,24 @@ def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
     }
     by_name = {"environment": lambda: json.dumps(environment()), "write": lambda: written(text)}
     make = by_name.get(name) or texts.get(HOW)
-    image = [{"type": "image", "mimeType": "image/png", "data": "A" * 400}] if HOW == "image" else []
-    send(id=number, result={"content": [{"type": "text", "text": make() if make else text}, *image]})
+    send(id=number, result={"content": [{"type": "text", "text": make() if make else text}, *images(text)]})
+
+
+def images(text: str) -> list[dict[str, Any]]:
+    """Return images: valid ones, too many, too large, damaged, or of a format that no model takes."""
+    png = struct.pack(">II", 3, 2) + b"\x08\x02\x00\x00\x00"
+    png = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + png + struct.pack(">I", zlib.crc32(b"IHDR" + png))
+    contents = {
+        "image": [png],
+        "many": [png + bytes([n]) for n in range(12)],
+        "large": [png + bytes(5_500_000)],
+        "endless": [png + bytes(10_000_000)],
+        "damaged": [png[:20]],
+        "svg": [b"<svg xmlns='http://www.w3.org/2000/svg'/>"],
+    }
+    made = [base64.b64encode(one).decode() for one in contents.get(text, [])] if HOW == "images" else []
+    made += ["*no base64*"] if HOW == "images" and text == "odd" else []
+    return [{"type": "image", "mimeType": "image/png", "data": one} for one in made]
 
 
 def instructions() -> dict[str, str]:

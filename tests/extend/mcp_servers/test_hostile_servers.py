@@ -187,9 +187,3 @@ async def test_a_long_result_is_bounded_and_the_rest_can_be_read(drive: Run):
     assert len(first["result"]) < 13_000
     assert "lines left out; the full result is stored" in first["result"]
     assert first["full"] is not None
-
-
-async def test_an_image_becomes_a_line_that_describes_it(drive: Run):
-    run = drive([server("image")], [ECHO, *END], **ALLOWED)
-    await run.run()
-    assert results(run)[0]["result"] == "hello\n[image image/png, 300 bytes: not shown]"
