@@ -37,7 +37,10 @@ _OTHER_NAMES = {
     "uri": "url",
     "requestInit": "headers",
 }
-_SAME = ("command", "args", "env", "cwd", "url", "headers", "tools", "timeout", "network", "write", "enabled")
+_SAME = (
+    *("command", "args", "env", "cwd", "url", "headers", "tools", "timeout", "progress_extends", "network", "write"),
+    "enabled",
+)
 _NO_MEANING = frozenset(
     (
         "type",

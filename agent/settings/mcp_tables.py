@@ -160,6 +160,7 @@ _FIELDS: dict[str, Callable[[object], object]] = {
     "headers": _headers,
     "tools": _list(_text),
     "timeout": _seconds,
+    "progress_extends": _flag,
     "network": _flag,
     "write": _flag,
 }

@@ -9,6 +9,7 @@ import msgspec
 
 from ..extend.mcp.failed import McpFailed
 from ..extend.mcp.result_text import call_text
+from ..extend.mcp.running_call import MOST_SECONDS
 from ..extend.mcp.tool_listing import McpTool
 from ..gate.draft import McpDraft
 from ..host.terminal_text import plain
@@ -19,6 +20,7 @@ from .tool_result import ToolResult, failure
 
 if TYPE_CHECKING:
     from ..extend.mcp.result_text import CallText
+    from ..extend.mcp.running_call import Caller
     from ..gate.ruling import Ruling
     from .tool_context import ToolContext
 
@@ -44,15 +46,20 @@ def plan_call(call: McpCall, ctx: ToolContext) -> McpDraft:
     )
 
 
-async def carry_out_call(draft: McpDraft, ruling: Ruling, ctx: ToolContext, *, blind: str = "") -> ToolResult:
-    """Call the tool with exactly the arguments that were approved. `blind`: the model, if it does not accept images."""
+async def carry_out_call(
+    draft: McpDraft, ruling: Ruling, ctx: ToolContext, caller: Caller, *, blind: str = ""
+) -> ToolResult:
+    """Call the tool with exactly the arguments that were approved.
+
+    `caller`: answers what the server asks meanwhile. `blind`: the model, if it does not accept images.
+    """
     tool, client = ctx.mcp.find(draft.tool), ctx.mcp.clients.get(draft.server)
     if tool is None or client is None or client.server.identity != draft.identity:
         return failure(f"{ctx.mcp.why_not(draft.tool) or 'the server is not the same'}. Nothing was called.")
     arguments: dict[str, object] = json.loads(ruling.after or b"{}")
     seconds = ctx.bounded_seconds(client.server.timeout)
     try:
-        done = await ctx.mcp.call(tool, arguments, seconds)
+        done = await ctx.mcp.call(tool, arguments, caller, seconds, ctx.bounded_seconds(MOST_SECONDS))
     except McpFailed as error:
         return failure(
             f"{error}. It is unknown whether the call was carried out, and it is not repeated by itself.",

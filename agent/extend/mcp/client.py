@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .failed import McpFailed, McpGone, leaves_of
+from .running_call import RunningCall
 from .tool_listing import Listing, McpTool, clean, read_listing
 from .traffic import Traffic
 
 if TYPE_CHECKING:
     from ...protocol import McpLogin, McpServer, McpState
     from .peer import Peer
+    from .running_call import Caller
     from .sdk import Session
 
 Connect = Callable[[Traffic, "Peer"], AbstractAsyncContextManager["Session"]]
@@ -29,12 +32,7 @@ MOST_TIMEOUTS = 3
 _END_SECONDS = 10.0
 _LIST_SECONDS = 20.0
 _CHANGED = "notifications/tools/list_changed"
-_REQUESTS = {
-    "sampling/createMessage": "an answer of the model",
-    "elicitation/create": "input of the person",
-    "roots/list": "the list of folders",
-}
-"""What a server may ask of a client. All of it is refused."""
+_SAMPLING, _ROOTS = "sampling/createMessage", "roots/list"
 
 
 class _Connection:
@@ -47,6 +45,8 @@ class _Connection:
         self.why_left = ""
         self.over = asyncio.Event()
         """Set when all processes have ended and `McpClient.last_end` says why."""
+        self.calls: list[RunningCall] = []
+        """The calls that run now."""
         self.timeouts, self.heard = 0, 0
         """Calls in a row that timed out, and the messages of the server before the last of them."""
 
@@ -72,9 +72,13 @@ class McpClient:
         *,
         may_write: bool = False,
         outputs: Sequence[str] = (),
+        roots: Sequence[Path] = (),
     ) -> None:
-        """`may_write`: the server can change files of the workspace. `outputs`: the folders that it can write."""
-        self.server, self.may_write, self.outputs = server, may_write, outputs
+        """`may_write`: the server can change files of the workspace. `outputs`: the folders that it can write.
+
+        `roots`: the folders that it may know.
+        """
+        self.server, self.may_write, self.outputs, self.roots = server, may_write, outputs, roots
         self.state: McpState = "starting"
         self.why = ""
         """Why it failed or ended, or is started again; empty while it works."""
@@ -142,16 +146,33 @@ class McpClient:
             raise McpFailed(self.why) from error
         return self.listing
 
-    async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> dict[str, Any]:
+    async def answer(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Let the caller of the running call answer a request. Without a single running call, it is declined."""
+        calls = [] if self._connection is None else self._connection.calls
+        if len(calls) == 1:
+            return await calls[0].answer(params)
+        self._refuse("input of the person outside of a call")
+        return None
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], caller: Caller, seconds: float, longest: float
+    ) -> dict[str, Any]:
         """Call a tool by the server's own name; return its result as JSON. Raises McpFailed.
 
         A call that takes too long is cancelled, and the server stays, unless it hangs or could still change files.
+        `longest`: what progress can extend `seconds` to.
         """
         connection = self._open()
         session = connection.session
         try:
-            async with asyncio.timeout(seconds):
-                return await session.call(tool, arguments)
+            async with asyncio.timeout(seconds) as limit:
+                running = RunningCall(self.server, caller, limit, seconds, longest)
+                connection.calls.append(running)
+                try:
+                    result = await session.call(tool, arguments, running)
+                finally:
+                    connection.calls.remove(running)
+                    await running.close()
         except TimeoutError:
             raise McpFailed(await self._timed_out(connection, clean(tool)[:60], seconds)) from None
         except McpGone as error:
@@ -159,6 +180,10 @@ class McpClient:
         except Exception as error:
             if not session.closed.is_set():
                 raise McpFailed(f"its answer cannot be used: {_words(error)}") from error
+        else:
+            if running.error is not None:
+                raise running.error
+            return result
         await connection.over.wait()
         raise McpFailed(f"the MCP server {self.name} ended during the call: {self.last_end}")
 
@@ -255,9 +280,15 @@ class McpClient:
         """Note a request or a notification of the server."""
         if method == _CHANGED:
             self.is_changed = True
-        asked = _REQUESTS.get(method)
-        if asked is not None and asked not in self.refused_requests:
-            self.refused_requests.append(asked)
+        elif method == _SAMPLING:
+            self._refuse("an answer of the model")
+        elif method == _ROOTS and not self.roots:
+            self._refuse("the list of folders")
+
+    def _refuse(self, what: str) -> None:
+        """Report once that the server asked for something and did not get it."""
+        if what not in self.refused_requests:
+            self.refused_requests.append(what)
             if self.state == "ready":
                 self._report_change()
 

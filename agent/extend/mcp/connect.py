@@ -46,7 +46,13 @@ def client_of(
     held = sandbox.for_server()
     may_write = server.write or held.kind is None
     outputs = ["."] if may_write else [place.relative_to(workspace).as_posix() for place in live]
-    return McpClient(server, _stdio(server, held, workspace, env, keys, live), may_write=may_write, outputs=outputs)
+    return McpClient(
+        server,
+        _stdio(server, held, workspace, env, keys, live),
+        may_write=may_write,
+        outputs=outputs,
+        roots=[workspace],
+    )
 
 
 def _environment(server: McpServer, env: Mapping[str, str], keys: frozenset[str], own: Variables) -> dict[str, str]:

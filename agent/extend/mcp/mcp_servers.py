@@ -18,6 +18,7 @@ from .tool_listing import INSTRUCTIONS, Listing, McpTool
 
 if TYPE_CHECKING:
     from ...state.recorder import Events
+    from .running_call import Caller
 
 MOST_NAMED = 10
 """Tools that a line names one by one."""
@@ -199,15 +200,17 @@ class McpServers:
     def _offering(self) -> list[McpClient]:
         return [client for client in self.clients.values() if client.is_offered and not client.is_changed]
 
-    async def call(self, tool: McpTool, arguments: dict[str, object], seconds: float) -> dict[str, Any]:
+    async def call(
+        self, tool: McpTool, arguments: dict[str, object], caller: Caller, seconds: float, longest: float
+    ) -> dict[str, Any]:
         """Call a tool, if it is still the one that was offered. Raises McpFailed.
 
-        If its server is being started again, this waits for it.
+        If its server is being started again, this waits for it. `longest`: what progress can extend `seconds` to.
         """
         await self.clients[tool.server].settled()
         if self.find(tool.offered) != tool:
             raise McpFailed(self.why_not(tool.offered) or f"there is no tool {tool.offered}")
-        return await self.clients[tool.server].call(tool.name, arguments, seconds)
+        return await self.clients[tool.server].call(tool.name, arguments, caller, seconds, longest)
 
     def changed(self, client: McpClient, detail: str = "") -> McpServerChanged:
         """Return the event that describes a server now."""

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 import httpx2
 import mcp_types as types
-from mcp.client.session import ClientSession
+from mcp.client.session import ClientRequestContext, ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
+from pydantic import FileUrl
 
 from ...protocol.version import VERSION
 from .failed import McpFailed, McpGone, leaves_of
@@ -24,6 +25,7 @@ from .traffic import LONGEST_LINE, Traffic
 if TYPE_CHECKING:
     from .peer import Peer
     from .process import ServerProcess
+    from .running_call import RunningCall
 
 Incoming = SessionMessage | Exception
 MOST_ROWS = 500
@@ -60,7 +62,7 @@ class Session:
         """The tools of the list that is being read, as the server sent them, or None if no list is being read."""
 
     async def begin(self) -> None:
-        """Agree on a version of the protocol. Nothing that a server may ask of a client is offered to it."""
+        """Agree on a version of the protocol."""
         try:
             await self._session.initialize()
         except MCPError as error:
@@ -103,11 +105,13 @@ class Session:
             update={"result": {**message.result, "tools": [row for row in rows if _is_tool(row)]}}
         )
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def call(self, name: str, arguments: dict[str, Any], running: RunningCall) -> dict[str, Any]:
         """Call a tool and return its result as JSON. If this is cancelled, the server gets the protocol's notice."""
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
         try:
-            result = await self._session.send_request(request, types.CallToolResult, math.inf)
+            result = await self._session.send_request(
+                request, types.CallToolResult, math.inf, progress_callback=running.progress
+            )
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED:
                 raise
@@ -205,12 +209,42 @@ async def _session(
 
     async with anyio.create_task_group() as group:
         info = types.Implementation(name="rundry", version=VERSION)
-        client = ClientSession(from_server, to_server, _LIST_SECONDS, client_info=info)
+        client = ClientSession(
+            from_server,
+            to_server,
+            _LIST_SECONDS,
+            elicitation_callback=_Asked(peer).answer,
+            list_roots_callback=_Asked(peer).roots if peer.roots else None,
+            client_info=info,
+        )
         session = Session(client, problem)
         async with client:
             group.start_soon(relay)
             yield session
         group.cancel_scope.cancel()
+
+
+class _Asked:
+    """Answers what a server asks of its client, in the types of the SDK."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    async def answer(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Return the person's answers."""
+        del context
+        answers = await self._peer.answer(params.model_dump(by_alias=True, mode="json", exclude_none=True))
+        if answers is None:
+            return types.ElicitResult(action="decline")
+        is_form = isinstance(params, types.ElicitRequestFormParams)
+        return types.ElicitResult(action="accept", content=answers if is_form else None)
+
+    async def roots(self, context: ClientRequestContext) -> types.ListRootsResult:
+        """Return the folders that the server may know."""
+        del context
+        return types.ListRootsResult(
+            roots=[types.Root(uri=FileUrl(one.as_uri()), name=one.name) for one in self._peer.roots]
+        )
 
 
 def _is_tool(row: dict[str, Any]) -> bool:

@@ -169,7 +169,7 @@ class Undone(EventBase, frozen=True, kw_only=True):
 
 
 class QuestionAsked(EventBase, frozen=True, kw_only=True):
-    """The model asked the person a question."""
+    """The model asked the person a question, or an MCP server did during a call: then the id begins with the call's."""
 
     question_id: str
     question: str

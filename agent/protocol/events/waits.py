@@ -55,7 +55,10 @@ class AwaitEnded(EventBase, frozen=True, kw_only=True):
 
 
 class OutputArrived(EventBase, frozen=True, kw_only=True):
-    """The newest line that a running command printed, at most twice a second, and less often the longer it runs."""
+    """The newest line of a running command, or the progress of a call of an MCP server.
+
+    At most twice a second, and less often the longer it runs.
+    """
 
     command: str
     line: str

@@ -40,6 +40,8 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     """The server's own names of the tools that are offered. None means all."""
     timeout: float = 60.0
     """Time limit of one call, in seconds."""
+    progress_extends: bool = False
+    """Whether each progress of a call starts its time limit again, up to an hour."""
     network: bool = False
     """Whether the sandboxed command may use the network."""
     write: bool = False

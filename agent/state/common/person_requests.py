@@ -79,6 +79,8 @@ class PersonRequests:
                 self.approved.pop(call_id, None)
                 self.decisions.pop(call_id, None)
                 self.questions.pop(call_id, None)
+                for name in [name for name in self.questions if name.startswith(f"{call_id}.")]:
+                    del self.questions[name]  # an MCP server asked during the call
                 self._forget_ids(proposal_base(call_id))
             case ProposalOpened() as opened:
                 self._open(opened, is_of_main=stamped.work is None)

@@ -39,6 +39,10 @@ class UsedLimits:
         """Count the seconds of the block as busy."""
         return self._stopwatch.running()
 
+    def standing(self) -> AbstractContextManager[None]:
+        """Do not count the seconds of the block, which is within a `running` block: a person is asked."""
+        return self._stopwatch.standing()
+
     def left(self) -> list[Left]:
         """Return what the limits leave now: first those of this run, then those of each run above."""
         return self._left(self.reserve())
@@ -112,15 +116,30 @@ class _Stopwatch:
     @contextmanager
     def running(self) -> Generator[None]:
         """Count the time while the block runs."""
-        if self._busy == 0:
-            self._since = self._clock.monotonic()
-        self._busy += 1
+        self._begin()
         try:
             yield
         finally:
-            self._busy -= 1
-            if self._busy == 0:
-                self._total += self._clock.monotonic() - self._since
+            self._end()
+
+    @contextmanager
+    def standing(self) -> Generator[None]:
+        """Do not count the time of the block for the `running` block around it."""
+        self._end()
+        try:
+            yield
+        finally:
+            self._begin()
+
+    def _begin(self) -> None:
+        if self._busy == 0:
+            self._since = self._clock.monotonic()
+        self._busy += 1
+
+    def _end(self) -> None:
+        self._busy -= 1
+        if self._busy == 0:
+            self._total += self._clock.monotonic() - self._since
 
     @property
     def seconds(self) -> float:

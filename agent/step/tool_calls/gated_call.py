@@ -37,6 +37,7 @@ from .direct_changes import look_before, reach_of, record_changes
 from .file_events import missing_folders
 from .protected_changes import decide_protected, leave_protected
 from .run_command import run_at_gate
+from .server_caller import ServerCaller
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
@@ -183,21 +184,21 @@ async def _run(
 ) -> ToolResult:
     ctx.files.mark_acted()
     if isinstance(draft, McpDraft):
-        return await _call_mcp_tool(ctx, draft, ruling, events)
+        return await _call_mcp_tool(ctx, call_id, draft, ruling, events)
     if isinstance(arguments, StartCommand):
         return await ctx.activity.interruptible(ctx.background.start(arguments.name, draft, events))
     return await run_at_gate(ctx, draft, ruling, events, call_id)
 
 
-async def _call_mcp_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, events: Events) -> ToolResult:
+async def _call_mcp_tool(ctx: RunContext, call_id: str, draft: McpDraft, ruling: Ruling, events: Events) -> ToolResult:
     """Call the tool. What a server that may write changed in the workspace is recorded, as for a command."""
     client = ctx.tools.mcp.clients.get(draft.server)
     if client is None or not client.may_write:
-        return await _carry_out_mcp_call(ctx, draft, ruling)
+        return await _carry_out_mcp_call(ctx, call_id, draft, ruling, events)
     ctx.files.person_made.clear()
     before = await look_before(ctx, events)
     try:
-        result = await _carry_out_mcp_call(ctx, draft, ruling)
+        result = await _carry_out_mcp_call(ctx, call_id, draft, ruling, events)
     except PersonInterrupted:
         changed = await record_changes(ctx, before, draft.tool, events)
         await leave_protected(ctx, events, changed)
@@ -206,14 +207,21 @@ async def _call_mcp_tool(ctx: RunContext, draft: McpDraft, ruling: Ruling, event
     return result.with_notes(await decide_protected(ctx, events, draft.tool, changed))
 
 
-async def _carry_out_mcp_call(ctx: RunContext, draft: McpDraft, ruling: Ruling) -> ToolResult:
+async def _carry_out_mcp_call(
+    ctx: RunContext, call_id: str, draft: McpDraft, ruling: Ruling, events: Events
+) -> ToolResult:
+    model = ctx.models.current
+    blind = "" if accepts_images(model, ctx.facts) else model.name
+    caller = ServerCaller(ctx, draft.tool, call_id, events)
     try:
         with ctx.limits.running():
-            model = ctx.models.current
-            blind = "" if accepts_images(model, ctx.facts) else model.name
-            return await ctx.activity.interruptible(carry_out_call(draft, ruling, ctx.tools, blind=blind))
+            working = carry_out_call(draft, ruling, ctx.tools, caller, blind=blind)
+            result = await ctx.activity.interruptible(working)
+            return result.with_notes(caller.notes)
     except PersonInterrupted as how:
         raise CommandEnded(how, _MCP_INTERRUPTED) from how
+    finally:
+        caller.close()
 
 
 async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, events: Events) -> ToolResult:

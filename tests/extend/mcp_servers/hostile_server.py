@@ -90,14 +90,28 @@ def environment() -> dict[str, Any]:
     return found
 
 
-def ask(method: str, params: dict[str, Any]) -> str:
+def ask(method: str, params: dict[str, Any], number: int = 0) -> str:
     """Send a request to the client; return its answer."""
-    send(id=f"ask-{method}", method=method, params=params)
+    name = f"ask-{method}-{number}"
+    send(id=name, method=method, params=params)
     for line in sys.stdin:
         answer = json.loads(line)
-        if answer.get("id") == f"ask-{method}":
+        if answer.get("id") == name:
             return json.dumps(answer.get("error") or answer.get("result"))
     return ""
+
+
+def elicited(text: str, count: int = 1) -> str:
+    """Ask the person with the parameters that the call has; return the answers."""
+    params = json.loads(text)
+    return "\n".join(ask("elicitation/create", params, number) for number in range(count))
+
+
+def report_progress(token: Any, count: int, pause: float) -> None:
+    for number in range(1, count + 1):
+        params = {"progressToken": token, "progress": number, "total": count, "message": f"part {number}\x1b[2J"}
+        send(method="notifications/progress", params=params)
+        time.sleep(pause)
 
 
 def misbehave(number: Any) -> bool:
@@ -155,7 +169,7 @@ def written(text: str) -> str:
     return "written"
 
 
-def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
+def call(number: Any, name: str, arguments: dict[str, Any], token: Any) -> None:
     global changed
     if misbehave(number):
         return
@@ -163,7 +177,13 @@ def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
     if HOW == "changes-in-call":
         changed = True
         send(method="notifications/tools/list_changed")
+    if HOW == "reports":
+        report_progress(token, 4, 0.4)
+    if HOW == "reports-much":
+        report_progress(token, 1_500, 0.0)
     texts = {
+        "elicits": lambda: elicited(text),
+        "elicits-endlessly": lambda: elicited(text, 200),
         "late": lambda: json.dumps(cancelled),
         "asks": asked if HOW == "asks" else None,
         "escapes": lambda: f"{BIDI}\x1b[31m{text}",
@@ -178,11 +198,12 @@ def images(text: str) -> list[dict[str, Any]]:
     """Return images: valid ones, too many, too large, damaged, or of a format that no model takes."""
     png = struct.pack(">II", 3, 2) + b"\x08\x02\x00\x00\x00"
     png = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + png + struct.pack(">I", zlib.crc32(b"IHDR" + png))
+    end = struct.pack(">I", 0) + b"IEND" + struct.pack(">I", zlib.crc32(b"IEND"))
     contents = {
-        "image": [png],
-        "many": [png + bytes([n]) for n in range(12)],
-        "large": [png + bytes(5_500_000)],
-        "endless": [png + bytes(10_000_000)],
+        "image": [png + end],
+        "many": [png + bytes([n]) + end for n in range(12)],
+        "large": [png + bytes(5_500_000) + end],
+        "endless": [png + bytes(10_000_000) + end],
         "damaged": [png[:20]],
         "svg": [b"<svg xmlns='http://www.w3.org/2000/svg'/>"],
     }
@@ -236,7 +257,16 @@ def main() -> None:
             case "tools/list" if HOW != "silent-list":
                 send(id=message["id"], result={"tools": tools()})
             case "tools/call":
-                call(message["id"], message["params"]["name"], message["params"].get("arguments") or {})
+                meta = message["params"].get("_meta") or {}
+                arguments = message["params"].get("arguments") or {}
+                call(message["id"], message["params"]["name"], arguments, meta.get("progressToken"))
+            case "notifications/initialized" if HOW == "elicits-unasked":
+                send(
+                    id="unasked", method="elicitation/create", params={"message": "Your name?", "requestedSchema": TEXT}
+                )
+                send(id="folders", method="roots/list", params={})
+            case None if message.get("id") in ("unasked", "folders"):
+                STATE.write_text(STATE.read_text() + json.dumps(message) + "\n")
             case "notifications/cancelled":
                 cancelled.append(message["params"].get("reason", ""))
             case _:

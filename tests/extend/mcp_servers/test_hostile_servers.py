@@ -97,15 +97,16 @@ async def test_an_error_of_a_tool_is_a_failure_for_the_model(drive: Run):
     assert (results(run)[0]["ok"], results(run)[0]["result"]) == (False, "no such thing")
 
 
-async def test_a_server_that_asks_for_an_answer_a_password_or_folders_gets_nothing(drive: Run):
+async def test_a_server_that_asks_for_an_answer_and_a_password_gets_nothing_without_a_person(drive: Run, project: Path):
     run = drive([server("asks")], [ECHO, *END], **ALLOWED)
     outcome = await run.run()
-    answers = results(run)[0]["result"].split("\n")
-    assert len(answers) == 3, run.story()
-    assert all('"code"' in answer for answer in answers), answers
+    sampling, answer, roots, note = results(run)[0]["result"].split("\n")
+    assert '"code"' in sampling, run.story()
+    assert json.loads(answer) == {"action": "decline"}
+    assert [root["uri"] for root in json.loads(roots)["roots"]] == [project.as_uri()]
+    assert note == "The server asked the person for something during this call, and it was declined."
     assert outcome.steps == 3
-    said = states(run)[-1][1]
-    assert all(what in said for what in ("an answer of the model", "input of the person", "the list of folders"))
+    assert "it asked for an answer of the model, which was refused" in states(run)[-1][1]
 
 
 async def test_a_server_sees_none_of_the_users_variables_and_changes_nothing(drive: Run, project: Path):

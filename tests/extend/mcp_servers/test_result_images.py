@@ -52,7 +52,7 @@ async def test_images_are_shown_after_a_kill_between_two_results(drive: Run):
     again = first.killed_at("tool_finished")
     again.model = ScriptedModel(END, sees_images=True)
     await again.run()
-    assert len(shown(again, 0)) == 1, again.story()
+    assert len(shown(again, 0)) == 2, again.story()
     again.assert_legal()
 
 
