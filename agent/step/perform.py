@@ -20,7 +20,7 @@ from ..protocol import (
     WorkResult,
 )
 from ..state.view.show.titles import stall_name
-from ..tools.tool_table import tool_specs
+from ..tools.tool_table import tool_specs, usage
 from .checks.verify import verify
 from .detect_stalls import detect_stalls
 from .diagnostics.diagnose import diagnose
@@ -32,6 +32,7 @@ from .hooks.send_context import send_start_context
 from .model_call.call import Failed, call, prepare_call
 from .model_call.changed_elsewhere import tell_changed
 from .model_call.reading_speed import measure_reading
+from .model_call.written_ending import written_ending
 from .prompt.folder_instructions import send_folder_instructions
 from .prompt.next_prompt import file_space, note_shortened, reading_speed, window_too_small
 from .prompt.server_instructions import send_server_instructions
@@ -137,11 +138,12 @@ async def _show_files(ctx: RunContext, edits: TextEdits) -> bool:
 
 def _continue_message(work: Work) -> str:
     """Return the message after an answer without calls: it names the tool that ends the work, if there is one."""
-    return (
-        f"Continue; when you are done, call `{work.ends_with}`: nothing else ends this."
-        if work.ends_with
-        else "Continue."
-    )
+    if not work.ends_with:
+        return "Continue."
+    how = f"call `{work.ends_with}`"
+    if written_ending([work.ends_with]) is not None:
+        how += f", or write its arguments as one JSON object ({usage(work.ends_with)})"
+    return f"Continue; when you are done, {how}: nothing else ends this."
 
 
 def _model_spoke_last(facts: RunFacts, work: str | None) -> bool:

@@ -153,7 +153,8 @@ async def test_other_text_stays_text(search, form):
     assert (await run.run()).complete, run.story()
     assert titles(run) == []
     assert not [event for event in run.of("tool_finished") if not event["ok"]]
-    assert "nothing else ends this" in run.of("prompted")[2]["text"]
+    asks = "call `report`, or write its arguments as one JSON object (report takes found_new, reason, items (optional)"
+    assert asks in run.of("prompted")[2]["text"]
 
 
 async def test_a_report_in_the_text_counts_only_after_a_look_and_next_to_no_call(search):
