@@ -198,5 +198,7 @@ def _judge_listing(draft: McpDraft, mode: GateMode) -> Verdict:
     if mode is GateMode.READ:
         return Verdict(action="deny", why=["the gate is set to `read`: no other tools are accepted"])
     return Verdict(
-        action="ask", why=[f"the tools of the MCP server {draft.server} are not those that you accepted"], danger=True
+        action="ask",
+        why=[f"the MCP server {draft.server} has other tools or instructions than those that you accepted"],
+        danger=True,
     )

@@ -194,7 +194,7 @@ class McpServers:
         if not client.is_offered:
             return f"the MCP server {client.name} does not run: {client.why}"
         if client.is_changed:
-            return f"the MCP server {client.name} changed its list of tools, and the person has not accepted it yet"
+            return f"the MCP server {client.name} changed what it offers, and the person has not accepted it yet"
         return f"the MCP server {client.name} has no tool {name}, or the person did not accept it"
 
     def _offering(self) -> list[McpClient]:

@@ -53,7 +53,7 @@ async def test_calls_of_the_same_answer_fail_after_the_list_changed(drive: Run):
     run = drive([server("changes-in-call")], [calls(*ECHO.calls, *ECHO.calls), *END], **ALLOWED)
     await run.run()
     assert [done["ok"] for done in results(run)][:2] == [True, False], run.story()
-    assert "changed its list of tools, and the person has not accepted it yet" in results(run)[1]["result"]
+    assert "changed what it offers, and the person has not accepted it yet" in results(run)[1]["result"]
 
 
 async def test_a_list_that_differs_in_the_next_run_is_asked_about_before_its_first_step(drive: Run, tmp_path: Path):
