@@ -16,6 +16,9 @@ WAKE = "wake_after"
 """The tool with which the model of a paced run chooses its delay."""
 SMALL = Budget(steps=40, tokens=200_000, usd=0.50, seconds=600.0)
 LARGE = Budget(steps=200, tokens=2_000_000, usd=5.0, seconds=3_600.0)
+OF_CHILDREN = Budget(steps=None, tokens=2_000_000, usd=5.0, seconds=None)
+"""For runs with child runs, whose budget a person must set. Steps and seconds of several runs say little, so only what
+costs money has a default next to it."""
 
 PROTECTED = ("main", "master")
 """Branches on which a pass must not commit, unless the user allows it."""
@@ -142,7 +145,7 @@ def loop_traits(kind: LoopKind) -> LoopTraits:
                 option_hint="say what prints the number, with --score CMD",
             )
         case LoopKind.FIX | LoopKind.REPEAT | LoopKind.REVIEW:
-            traits = LoopTraits(has_children=True, is_chosen=False)
+            traits = LoopTraits(budget=OF_CHILDREN, has_children=True, is_chosen=False)
         case LoopKind.PLAN:
             traits = LoopTraits(
                 prompt=_PLAN,

@@ -23,6 +23,7 @@ rundry demo                           run a scripted model on a sample project: 
 LIMITS = (
     ("chat, goal, naive", "40 steps, 200,000 tokens, 0.50 USD, 10 minutes"),
     ("other loops", "200 steps, 2,000,000 tokens, 5 USD, 60 minutes"),
+    ("fix, review --fix, find --every", "2,000,000 tokens, 5 USD; one limit must be set"),
 )
 EXIT_CODES = (
     ("0", "done, answered, dry, plateau; a chat that was left"),
@@ -72,7 +73,8 @@ rundry review --diff main...HEAD --headless --comments review.json
 gh pr diff 12 | rundry review --patch - --headless
     a patch on HEAD; it is applied in a copy, never in the workspace
 rundry review --fix --until "pytest -q" --usd 5
-    repairs each confirmed finding in a layer, then reviews again, until nothing is left
+    repairs each confirmed finding in a layer, then reviews again, until nothing is left; without --steps and --time
+    only tokens and USD limit it
 rundry review my-lenses.toml
     with the lenses of a spec file or a recipe of yours
 """

@@ -72,6 +72,9 @@ def test_a_confirmed_finding_is_repaired_and_the_search_after_it_is_dry(home: Ho
     children = [(each["about"] != "", each["reason"]) for each in ran.outcome["children"]]
     assert children == [(False, "dry"), (True, "done"), (False, "dry")]
     assert ran.outcome["detail"] == "search 2, after the last repair, confirmed nothing; 1 finding repaired"
+    limits = [each["budget"] for each in ran.of("child_started")]
+    assert [(each["steps"], each["seconds"]) for each in limits] == [(None, None)] * 3, "nobody set these"
+    assert limits[0]["tokens"] == 1_500_000
     assert [child["files_changed"] for child in ran.outcome["children"]] == [[], ["till.py"], []]
     assert end_line(ended(ran)).endswith("; 1 file changed by child runs")
 
