@@ -103,3 +103,5 @@ class HandoffRecord(msgspec.Struct, frozen=True, kw_only=True):
     budget: Budget = Budget()
     shares: list[ModelShare] = []
     """Usage by model, in the order of their first calls."""
+    staged_child: str = ""
+    """Id of the child run whose staged result a person has to decide on with `rundry apply`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rundry.agent import SHORT_DIGEST, LoopKind, Reason, reached_limit, void_words
 
 if TYPE_CHECKING:
-    from rundry.agent import Budget, Outcome, ProposalOpened, RunEnded, ViewState
+    from rundry.agent import Budget, HandoffOpened, Outcome, ProposalOpened, RunEnded, ViewState
 
 
 def way_on(
@@ -21,11 +21,12 @@ def way_on(
     *,
     attended: bool = False,
     waiting: Iterable[ProposalOpened] = (),
+    handoff: HandoffOpened | None = None,
 ) -> str | None:
     """Return `resume with: rundry resume RUN --steps 60 --headless`, or None if nothing is left to do.
 
     After a budget it names the option that raises the limit, above its present value. `attended`: the run has a screen.
-    `waiting`: the open proposals; the first one needs a decision.
+    `waiting`: the open proposals; the first one needs a decision. `handoff`: that of the run.
     """
     if ended.complete or ended.reason is Reason.REFUSED or void_words(ended):
         return None
@@ -35,6 +36,9 @@ def way_on(
     if ended.reason is Reason.HANDOFF and (opened := next(iter(waiting), None)) is not None:
         named = [*words[2:], "--digest", opened.digest[:SHORT_DIGEST], *headless]
         return f"decide with: {' '.join(['rundry', 'approve', *named])} (or: rundry reject)"
+    if ended.reason is Reason.HANDOFF and handoff is not None and (child := handoff.record.staged_child):
+        decides = " ".join(["rundry", "apply", child, *words[3:]])
+        return f"decide with: {decides}, then resume with: {' '.join([*words, *headless])}"
     match ended.reason:
         case Reason.BUDGET:
             words += [*_raised(ended, budget), *headless]
@@ -54,7 +58,15 @@ def continue_line(state: ViewState, flags: Mapping[str, object], *, attended: bo
         where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if elsewhere else ""
         return f"carry out with: rundry resume {state.run_id}{where}"
     if ended is not None and state.budget is not None and state.loop is not LoopKind.CHAT:
-        on = way_on(ended, state.run_id, state.budget, flags, attended=attended, waiting=state.proposals.values())
+        on = way_on(
+            ended,
+            state.run_id,
+            state.budget,
+            flags,
+            attended=attended,
+            waiting=state.proposals.values(),
+            handoff=state.last_handoff,
+        )
         if on is not None:
             return on
     where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if elsewhere else ""

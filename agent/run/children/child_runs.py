@@ -60,6 +60,7 @@ from ...protocol import (
     WorkResult,
     child_name,
 )
+from ...protocol.text.shorten_text import first_line
 from ...sandbox.command_environment import OWN_GIT, command_env
 from ...state.facts.checkpoint import last_end
 from ...state.reports.run_files import journal_path, new_run_id
@@ -67,6 +68,7 @@ from ...step.resources.activity import CommandEnded, PersonInterrupted
 from ...tools.tool_result import ToolResult, failure
 from ..client.start_request import Order, ResumeChanges
 from ..end.undecided import note_at_end
+from ..handoff.handoff_record import STAGED_PREFIX
 from ..start.take_review import take_again
 from .called_child import (
     applied_files,
@@ -97,6 +99,8 @@ if TYPE_CHECKING:
     from ..live.control_requests import UserRequests
     from .review_child import Reviewed
 
+_TITLE = 80
+"""Characters of a finding's title in the reason of a hand-off."""
 _CONTINUES = (Reason.BUDGET, Reason.ERROR, Reason.USER)
 """Reasons of an end after which an open child run is resumed."""
 _CONTINUES_PASS = (*_CONTINUES, Reason.HANDOFF)
@@ -536,8 +540,9 @@ class ChildRuns:
 
 
 def _waits_words(child: Child, run_id: str) -> str:
+    """Return which commands continue first, because a line is cut at its end."""
     decides = f"`rundry apply {child.run_id}` decides, `rundry resume {run_id}` continues"
-    return f"the repair of {child.title} is staged: {decides}"
+    return f"{STAGED_PREFIX}{decides}: {first_line(child.title, _TITLE)}"
 
 
 async def _until_done(task: asyncio.Task[None]) -> None:

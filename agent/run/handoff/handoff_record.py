@@ -45,7 +45,9 @@ _RESULT = 300
 _CHANGES = tools_with("change")
 QUESTION_PREFIX = "the model asks: "
 DECISION_PREFIX = "someone has to decide: "
-"""Prefixes of a hand-off's reason: the model has a question, or someone has to decide on a conflict."""
+STAGED_PREFIX = "a repair is staged: "
+"""Prefixes of a hand-off's reason: the model has a question, someone has to decide on a conflict, or on the result of a
+child run."""
 
 
 def hand_off(facts: RunFacts, reason: str, blobs: Blobs) -> HandoffOpened:
@@ -84,7 +86,14 @@ def handoff_record(facts: RunFacts, reason: str, blobs: Blobs) -> HandoffRecord:
         spent=facts.spent,
         budget=facts.budget,
         shares=list(facts.ledger.shares.values()),
+        staged_child=_staged_child(facts, reason),
     )
+
+
+def _staged_child(facts: RunFacts, reason: str) -> str:
+    """Return the child run whose staged result the person has to decide on, or an empty text."""
+    child = facts.common.children.open
+    return child.run_id if child is not None and reason.startswith(STAGED_PREFIX) else ""
 
 
 def handoff_after_end(journal: Journal) -> HandoffOpened | None:
@@ -106,6 +115,8 @@ def suggested_action(facts: RunFacts, reason: str) -> str:
         return "Answer the model's question, then resume the run."
     if reason.startswith(DECISION_PREFIX):
         return "Restore the files that were edited, or resume the run on a screen and decide there."
+    if child := _staged_child(facts, reason):
+        return f"Decide on the staged repair with `rundry apply {child}`, then resume the run."
     if facts.requests.proposals:
         return "Look at the proposal, then approve or reject it."
     if facts.requests.refused:

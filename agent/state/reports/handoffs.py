@@ -49,6 +49,9 @@ def handoff_markdown(
     digests = digests_of(record) if waiting is None else waiting
     if run_id and not digests and record.failing_check is not None and record.failing_check.digest:
         lines += ["", *_next_commands(run_id, [record.failing_check.digest])]
+    elif run_id and record.staged_child:
+        decides = f"`rundry apply {record.staged_child}`"
+        lines += ["", f"Decide with {decides}, then continue with `rundry resume {run_id}`."]
     elif run_id:
         lines += ["", *_next_commands(run_id, list(digests.values()))]
     for title, part in _parts(record, digests):

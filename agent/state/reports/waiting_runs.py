@@ -10,9 +10,10 @@ from typing import Literal
 import msgspec
 
 from ...journal.journal import Journal
-from ...protocol import JournalError, ProposalOpened, Reason
+from ...protocol import HandoffOpened, JournalError, ProposalOpened, Reason
 from ...protocol.text.effect_words import effect_lines
 from .handoffs import SHORT_DIGEST
+from .run_files import journal_path
 from .run_line import RunLine, RunLineState
 from .run_state import RunState, run_state
 
@@ -144,6 +145,8 @@ def _need(
     is_open = state.handoff is not None and line.reason in (None, Reason.HANDOFF, Reason.REFUSED)
     if is_open or (line.reason is Reason.HANDOFF and state.is_staged is not False):
         command = _show_command(line, proposals) if is_running else _resume_command(line, proposals, suspect)
+        if state.handoff is not None and (child := state.handoff.record.staged_child) and not proposals:
+            return _child_need(line, state.handoff, child)
         if state.handoff is None:
             return _Need("handoff", line.detail, "look at it, then resume it with a hint", command)
         return _Need("handoff", state.handoff.reason, state.handoff.suggested_action, command)
@@ -156,6 +159,26 @@ def _need(
         reason = f"{_subject(opened)} waits at the gate"
         return _Need("gate", reason, "look at it, then approve or reject it", _show_command(line, proposals))
     return None
+
+
+def _child_need(line: RunLine, opened: HandoffOpened, child: str) -> _Need:
+    """Return the decision on the staged result of a child run, or the resume after it was decided on."""
+    if _is_staged(journal_path(Path(line.path).parent, child)):
+        return _Need("handoff", opened.reason, opened.suggested_action, f"rundry apply {child}")
+    command = f"rundry resume {line.run_id}"
+    return _Need("handoff", f"the staged result of {child} was decided on", "Resume the run.", command)
+
+
+def _is_staged(path: Path) -> bool:
+    """Return whether the run of a journal has something staged, or cannot be read."""
+    try:
+        journal = Journal.open(path)
+        try:
+            return run_state(journal).is_staged is True
+        finally:
+            journal.close()
+    except JournalError:
+        return True
 
 
 def _staged(line: RunLine, state: RunState) -> _Need | None:

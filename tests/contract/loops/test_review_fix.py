@@ -59,6 +59,10 @@ def apply(home: Home, folder: Path, child: str) -> Ran:
     return home.run("apply", child, "--digest", digest, cwd=folder)
 
 
+def waiting(home: Home, folder: Path, run: str) -> list[dict[str, Any]]:
+    return [each for each in json.loads(home.run("handoffs", "--json", cwd=folder).stdout) if each["run_id"] == run]
+
+
 def review(home: Home, server: Reviewer, folder: Path, *argv: str) -> Ran:
     base = ["--model", "fake", "--api-base", server.base_url, "--headless", "--json", "--dry-passes", "1"]
     return home.run("review", "--fix", "--until", CHECK, "--tokens", "3M", *base, *argv, cwd=folder)
@@ -88,7 +92,12 @@ def test_without_somebody_to_decide_a_repair_stays_staged_until_it_is_applied_an
         run, child = ran.of("run_started")[0]["run_id"], ran.of("child_started")[1]["run_id"]
         assert f"`rundry apply {child}` decides, `rundry resume {run}` continues" in ran.outcome["detail"]
         assert (project / "till.py").read_text() == AFTER
+        (opened,) = ran.of("handoff_opened")
+        assert opened["suggested_action"].startswith(f"Decide on the staged repair with `rundry apply {child}`")
+        (waits,) = waiting(home, project, run)
+        assert (waits["take_up"], "`rundry apply" in waits["suggested_action"]) == (f"rundry apply {child}", True)
         applied = apply(home, project, child)
+        assert [each["take_up"] for each in waiting(home, project, run)] == [f"rundry resume {run}"]
         assert applied.exit_code == 0 and "FIXED" in (project / "till.py").read_text(), applied
         again = home.run("resume", run, "--headless", "--json", cwd=project)
     assert (again.exit_code, again.outcome["reason"]) == (0, "dry"), again
