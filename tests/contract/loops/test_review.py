@@ -358,6 +358,7 @@ def test_the_other_exports_say_where_a_finding_lies(home: Home, project: Path):
     sarif = json.loads(home.run("export", run, "--format", "sarif", cwd=project).stdout)
     (result,) = sarif["runs"][0]["results"]
     assert result["properties"]["relation"] == "changed"
+    assert result["properties"]["votes"] and str(project) not in json.dumps(result), "a path of this machine"
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 3}
     assert "place: on a line of the diff" in home.run("export", run, "--format", "findings-md", cwd=project).stdout
     assert '"relation"' in home.run("export", run, "--format", "csv", cwd=project).stdout.splitlines()[0]

@@ -44,7 +44,7 @@ def as_sarif(found: Findings) -> Iterator[str]:
     head = json.dumps({"$schema": SCHEMA, "version": "2.1.0"})[:-1]
     yield f'{head}, "runs": [{json.dumps(_run(found, rules))[:-1]}, "results": [\n'
     for at, row in enumerate(found.rows):
-        yield ("" if at == 0 else ",\n") + json.dumps(_result(row, _rule(found, row), places))
+        yield ("" if at == 0 else ",\n") + json.dumps(_result(row, _rule(found, row), places, found.state.workspace))
     yield "\n]}]}\n"
 
 
@@ -96,7 +96,7 @@ def _rule_id(lens: str) -> str:
     return f"lens/{one_line(lens)}"
 
 
-def _result(row: FoundRow, rule: str, places: dict[str, int]) -> dict[str, Any]:
+def _result(row: FoundRow, rule: str, places: dict[str, int], workspace: str) -> dict[str, Any]:
     finding = row.finding
     kind, level = _KINDS[row.state]
     text = "\n\n".join(part for part in (one_line(finding.title), show(finding.detail).strip()) if part)
@@ -107,7 +107,7 @@ def _result(row: FoundRow, rule: str, places: dict[str, int]) -> dict[str, Any]:
         "level": level,
         "message": {"text": _plain(text)},
         "partialFingerprints": {FINGERPRINT: row.fingerprint},
-        "properties": _properties(row),
+        "properties": _properties(row, workspace),
     }
     if locations := _locations(row):
         result["locations"] = locations
@@ -117,9 +117,12 @@ def _result(row: FoundRow, rule: str, places: dict[str, int]) -> dict[str, Any]:
     return result
 
 
-def _properties(row: FoundRow) -> dict[str, Any]:
+def _properties(row: FoundRow, workspace: str) -> dict[str, Any]:
     finding = row.finding
-    votes = [{"by": one_line(vote.by), "verdict": vote.verdict, "reason": show(vote.reason)} for vote in finding.votes]
+    votes = [
+        {"by": one_line(_relative(vote.by, workspace)), "verdict": vote.verdict, "reason": show(vote.reason)}
+        for vote in finding.votes
+    ]
     return {
         "state": row.state,
         "verdict": row.verdict,
@@ -130,9 +133,14 @@ def _properties(row: FoundRow) -> dict[str, Any]:
         "pass": finding.pass_number,
         "relation": finding.relation,
         "evidence": show(finding.evidence),
-        "duplicateOf": finding.duplicate_of,
-        "key": one_line(finding.key),
+        "duplicateOf": None if finding.duplicate_of is None else _relative(finding.duplicate_of, workspace),
+        "key": one_line(_relative(finding.key, workspace)),
     }
+
+
+def _relative(name: str, workspace: str) -> str:
+    """Return a key, or a name with a key in it, with paths relative to the workspace: the file leaves this machine."""
+    return name.replace(workspace.rstrip("/") + "/", "") if workspace else name
 
 
 def _locations(row: FoundRow) -> list[dict[str, Any]]:
