@@ -30,10 +30,12 @@ def write_export(journal: Journal, kind: ExportFormat, path: Path, *, content: b
 
 
 def write_comments(path: Path, target: Path) -> None:
-    """Write the comments of an ended review into a new file. Raises RundryError."""
+    """Write the comments of an ended review. `target`: a new file, or that of an earlier review. Raises RundryError."""
     journal = Journal.open_for_reading(path)
     try:
-        write_new(target, chunks(journal, ExportFormat.COMMENTS), option="--comments")
+        pieces = list(chunks(journal, ExportFormat.COMMENTS))
+        target.unlink(missing_ok=True)
+        write_new(target, pieces, option="--comments")
     finally:
         journal.close()
 

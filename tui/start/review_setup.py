@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -64,7 +64,10 @@ def review_setup(words: Sequence[str], flags: Mapping[str, object], *, headless:
 
 
 def comments_file(flags: Mapping[str, object], *, headless: bool) -> Path | None:
-    """Return the new file for the comments of a review, or None. Raises UserError before anything begins."""
+    """Return the file for the comments of a review, or None. Raises UserError before anything begins.
+
+    A file that exists is replaced if an earlier review wrote it.
+    """
     given = flags.get("comments")
     if given is None:
         return None
@@ -73,11 +76,23 @@ def comments_file(flags: Mapping[str, object], *, headless: bool) -> Path | None
             "--comments needs --headless; after a review on a screen use rundry export --format comments-json"
         )
     path = Path(str(given))
-    if path.exists():
-        raise UserError(f"{path} already exists: give --comments another name")
+    if path.exists() and not _is_of_review(path):
+        raise UserError(f"{path} already exists, and no review wrote it: give --comments another name")
     if not path.parent.is_dir():
         raise UserError(f"--comments {path}: there is no folder {path.parent}")
     return path
+
+
+def _is_of_review(path: Path) -> bool:
+    """Return whether a file has the comments of a review, as `rundry export --format comments-json` writes them."""
+    try:
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > _MOST_PATCH:
+            return False
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    body = found.get("body")
+    return found.get("event") == "COMMENT" and isinstance(body, str) and body.startswith("rundry reviewed ")
 
 
 class ReviewSetup(FindSetup):
