@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rundry.agent import (
+    ChildStarted,
     ItemDuplicate,
     UserError,
     ViewState,
@@ -86,13 +87,23 @@ def findings_of(journal: Journal) -> Findings:
     for stamped in exported(journal):
         reduce(state, stamped)
     if state.finder is None:
-        raise UserError(f"run {state.run_id} is not a search: it has no findings to export")
+        raise UserError(f"run {state.run_id} is not a search: {_where_findings_are(journal)}")
     pages = _linking_pages(journal, state.finder)
     rows = [
         found_row(finding, state.workspace, pages.get(finding.key, ())) for finding in state.finder.findings.values()
     ]
     rows.sort(key=lambda row: ORDER.index(row.state))
     return Findings(state, state.finder, float(journal.meta("created") or 0), rows)
+
+
+def _where_findings_are(journal: Journal) -> str:
+    """Return which searches among the child runs of a run have findings, the newest first."""
+    started = [stamped.event for stamped in journal.read_types((ChildStarted,))]
+    searches = [each.run_id for each in started if isinstance(each, ChildStarted) and each.loop.traits.has_search]
+    if not searches:
+        return "it has no findings to export"
+    names = ", ".join(dict.fromkeys(reversed(searches)))
+    return f"its findings are those of its searches, export one of them: {names}"
 
 
 def state_of(finding: Finding) -> FindingState:

@@ -79,6 +79,11 @@ def test_a_confirmed_finding_is_repaired_and_the_search_after_it_is_dry(home: Ho
     limits = [each["budget"] for each in ran.of("child_started")]
     assert [(each["steps"], each["seconds"]) for each in limits] == [(None, None)] * 3, "nobody set these"
     assert limits[0]["tokens"] == 1_500_000
+    run, *started = (ran.of("run_started")[0], *ran.of("child_started"))
+    refused = home.run("export", run["run_id"], "--format", "sarif", cwd=project)
+    assert refused.exit_code == 2, refused
+    assert f"export one of them: {started[2]['run_id']}, {started[0]['run_id']}" in refused.stderr, refused
+    assert home.run("export", started[0]["run_id"], "--format", "sarif", cwd=project).exit_code == 0
     assert [child["files_changed"] for child in ran.outcome["children"]] == [[], ["till.py"], []]
     assert end_line(ended(ran)).endswith("; 1 file changed by child runs")
 
