@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .extend.mcp.connect import log_in, log_out
+    from .extend.mcp.missing_network import missing_network
     from .extend.mcp.own_servers import OwnServers
     from .extend.mcp.private_files import has_login
     from .extend.skills.find_skills import FoundSkill, find_skills, load_skill, skill_body, unused_notes
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
     from .protocol.text.plan_lines import PlanStep, StepState, plan_steps, plan_summary
     from .protocol.text.plan_text import Plan, plan_text, read_plan
     from .protocol.text.shorten_text import end_cut, first_line, line_cut, middle_cut, noted_cut, title_of
-    from .protocol.tools.mcp import downloads_program
     from .protocol.tools.traits import TOOL_TRAITS
     from .protocol.version import VERSION
     from .repo.review_diff import WantedDiff

@@ -18,11 +18,11 @@ from rundry.agent import (
     McpServer,
     OwnServers,
     UserError,
-    downloads_program,
     load_settings,
     log_in,
     log_out,
     mcp_sdk_missing,
+    missing_network,
     plural,
     read_json_servers,
 )
@@ -109,8 +109,8 @@ def _store(found: Sequence[JsonServer | str], flags: Mapping[str, Any]) -> int:
         for name in server.unset:
             _say(f"  set the variable {name} where you start rundry: the text has a placeholder")
         made = server.server
-        if made is not None and downloads_program(made) and not made.network:
-            _say(f"  {made.command} downloads the program, which needs --network; or install it and name it instead")
+        if made is not None and (missing := missing_network(made, Path.cwd(), os.environ)) is not None:
+            _say(f"  {missing}")
     for line in refused:
         print(one_line(f"rundry: not added: {line}"), file=sys.stderr)
     _say(f"{plural(len(servers), 'server')} in {own.path}")

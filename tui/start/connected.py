@@ -18,6 +18,7 @@ from rundry.agent import (
     UserError,
     has_login,
     mcp_sdk_missing,
+    missing_network,
     otel_target,
 )
 
@@ -100,7 +101,9 @@ def surroundings_of(setup: Setup) -> Surroundings:
 
 def _server(server: McpServer, workspace: Path, is_trusted: bool) -> Connected:
     file = PROJECT_SERVERS if server.expands else PROJECT_FILE  # the user's own files are trusted
-    problem = _program_problem(server, workspace) if is_trusted else NOT_TRUSTED.format(file)
+    problem = _program_problem(server, workspace) or missing_network(server, workspace, os.environ) or ""
+    if not is_trusted:
+        problem = "; ".join(part for part in (NOT_TRUSTED.format(file), problem) if part)
     login = None if server.url is None else has_login(server, os.environ)
     return Connected(server.name, server.place, is_trusted, problem, login)
 

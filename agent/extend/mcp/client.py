@@ -73,11 +73,13 @@ class McpClient:
         may_write: bool = False,
         outputs: Sequence[str] = (),
         roots: Sequence[Path] = (),
+        missing: str = "",
     ) -> None:
         """`may_write`: the server can change files of the workspace. `outputs`: the folders that it can write.
 
-        `roots`: the folders that it may know.
+        `roots`: the folders that it may know. `missing`: what the server lacks, if it may not start for that reason.
         """
+        self.missing = missing
         self.server, self.may_write, self.outputs, self.roots = server, may_write, outputs, roots
         self.state: McpState = "starting"
         self.why = ""
@@ -228,6 +230,8 @@ class McpClient:
         except Exception as error:  # noqa: BLE001 - whatever a server does must not end the run
             is_late = limit.expired()
             self.last_end = f"it did not answer within {seconds:g} s" if is_late else _words(error)
+            if self.missing and not self._has_run:
+                self.last_end = f"{self.missing}. What it said: {self.last_end}"
             can_restart = can_restart and (is_late or _is_gone(error))
         else:
             self.last_end = connection.why_left or "it closed the connection"

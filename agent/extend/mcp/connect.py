@@ -15,6 +15,7 @@ from ...settings.mcp_tables import read_url
 from .client import Connect, McpClient
 from .failed import McpFailed, McpGone
 from .fill_variables import Variables
+from .missing_network import missing_network
 from .private_files import has_login, logins_of, secrets_of, server_folder
 from .process import ServerProcess
 
@@ -46,12 +47,14 @@ def client_of(
     held = sandbox.for_server()
     may_write = server.write or held.kind is None
     outputs = ["."] if may_write else [place.relative_to(workspace).as_posix() for place in live]
+    missing = None if held.network else missing_network(server, workspace, env)
     return McpClient(
         server,
         _stdio(server, held, workspace, env, keys, live),
         may_write=may_write,
         outputs=outputs,
         roots=[workspace],
+        missing=missing or "",
     )
 
 

@@ -30,10 +30,15 @@ def has_login(server: McpServer, env: Mapping[str, str]) -> bool:
     return server.url is not None and "tokens" in logins_of(env).load().get(server.identity, {})
 
 
-def server_folder(server: McpServer, workspace: Path, env: Mapping[str, str]) -> Path:
-    """Return the folder of a server's command in a workspace: its home, which stays between runs. Creates it."""
+def place_of_server(server: McpServer, workspace: Path, env: Mapping[str, str]) -> Path:
+    """Return the path of the home of a server's command in a workspace. It may not exist."""
     whole = f"{server.identity}\0{workspace}".encode("utf-8", "surrogateescape")
     name = f"{server.name}-{hashlib.sha256(whole).hexdigest()[:_DIGITS]}"
-    folder = user_folder("state", env) / "mcp" / name
+    return user_folder("state", env) / "mcp" / name
+
+
+def server_folder(server: McpServer, workspace: Path, env: Mapping[str, str]) -> Path:
+    """Return the folder of a server's command in a workspace: its home, which stays between runs. Creates it."""
+    folder = place_of_server(server, workspace, env)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder

@@ -68,6 +68,8 @@ class Session:
         except MCPError as error:
             if self._problem.text:
                 raise McpFailed(self._problem.text) from error
+            if error.code == types.REQUEST_TIMEOUT:
+                raise McpFailed(f"it did not answer within {_LIST_SECONDS:g} s") from error
             if error.code not in _OLD_HANDSHAKE_REFUSED:
                 raise
             await self._session.discover()

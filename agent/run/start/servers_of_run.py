@@ -37,6 +37,10 @@ async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, lis
     live = await asyncio.to_thread(live_places, ctx.workspace, ctx.layers, spec.gate.sandbox.live, ctx.gate, ctx.guard)
     clients = [client_of(server, ctx.sandbox, ctx.workspace.seen, env, keys, live) for server in spec.mcp]
 
+    for client in clients:
+        if client.missing:
+            inputs.tell(f"MCP server {client.name} may not start: {client.missing}")
+
     def count(specs: Sequence[ToolSpec]) -> int:
         return ctx.models.current.count([], specs) - ctx.models.current.count([], ())
 

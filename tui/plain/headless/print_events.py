@@ -96,6 +96,8 @@ class LinePrinter:
         """Work of a try to the index of the first block of its step."""
         self._search = SearchLines(self._state)
         self._waits = WaitLines()
+        self._servers = set[str]()
+        """MCP servers whose state was recorded since the run began or resumed."""
 
     def tell(self, line: str) -> None:
         """Print what the person has to wait for."""
@@ -148,8 +150,15 @@ class LinePrinter:
             case RunEnded() as ended:
                 self._end(ended)
             case event:
-                for line in _notes(event):
+                for line in self._server(event) if isinstance(event, McpServerChanged) else _notes(event):
                     say_line(line)
+
+    def _server(self, event: McpServerChanged) -> Iterator[str]:
+        """Yield a change of a server, unless it failed at the start: then the notes of the run say it."""
+        is_first = event.name not in self._servers
+        self._servers.add(event.name)
+        if (event.state != "ready" or event.detail) and not (is_first and event.state == "failed"):
+            yield f"MCP server {event.name}: {event.state}{f', {event.detail}' if event.detail else ''}"
 
     def _begin(self, event: RunStarted | RunResumed | Said) -> None:
         match event:
@@ -161,6 +170,7 @@ class LinePrinter:
                 if event.images:
                     say_line("  ".join(image.label for image in event.images))
                 return
+        self._servers.clear()
         for note in event.notes:
             say_line(note)
 
@@ -313,8 +323,6 @@ def _notes(event: object) -> Iterator[str]:
         case ChildFinished():
             yield f"run {event.number}  {event.reason.words}: {event.detail}"
             yield from (f"run {event.number}  {words}" for words in new_words(event))
-        case McpServerChanged() if event.state != "ready" or event.detail:
-            yield f"MCP server {event.name}: {event.state}{f', {event.detail}' if event.detail else ''}"
         case HandoffOpened():
             yield f"hand-off: {event.reason}: {event.suggested_action}"
         case _:
