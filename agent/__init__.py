@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from .protocol.text.plan_lines import PlanStep, StepState, plan_steps, plan_summary
     from .protocol.text.plan_text import Plan, plan_text, read_plan
     from .protocol.text.shorten_text import end_cut, first_line, line_cut, middle_cut, noted_cut, title_of
+    from .protocol.tools.mcp import server_of
     from .protocol.tools.traits import TOOL_TRAITS
     from .protocol.version import VERSION
     from .repo.review_diff import WantedDiff

@@ -111,9 +111,12 @@ def read_json_servers(text: str) -> list[JsonServer | str]:
 
 
 def _parsed(text: str) -> object:
-    """Return the JSON. A code fence, comments, last commas and missing outer braces are accepted."""
-    plain = _FENCE.sub("", text.removeprefix("\ufeff")).strip()
-    plain = _LAST_COMMA.sub(lambda match: match[1] or "", _COMMENT.sub(lambda match: match[1] or "", plain))
+    """Return the JSON. A code fence, comments, last commas and missing outer braces are accepted.
+
+    They become blanks, so that an error names the line and column of the text.
+    """
+    plain = _FENCE.sub(_blanks, text.removeprefix("\ufeff"))
+    plain = _LAST_COMMA.sub(_but_strings, _COMMENT.sub(_but_strings, plain)).rstrip()
     try:
         try:
             return json.loads(plain)
@@ -121,9 +124,24 @@ def _parsed(text: str) -> object:
             try:
                 return json.loads(f"{{{plain.rstrip(',')}}}")
             except ValueError:
-                raise UserError(f"it is not JSON: {error}") from None
+                raise UserError(f"it is not JSON: {_place(error)}") from None
     except RecursionError:
         raise UserError("it is nested too deeply") from None
+
+
+def _place(error: ValueError) -> str:
+    """Return what is wrong with a text that is not JSON, and where."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} in line {error.lineno}, column {error.colno}"
+    return str(error)
+
+
+def _blanks(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def _but_strings(match: re.Match[str]) -> str:
+    return match[1] or _blanks(match)
 
 
 def _servers_of(value: object) -> dict[str, object]:

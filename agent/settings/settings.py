@@ -246,6 +246,7 @@ def load_settings(
     if files and not is_trusted:
         named = " and ".join(files)
         notes.append(f"ignored {named}: this folder is not trusted yet (--trust: for this call, /trust: from now on)")
+        notes += _broken(content.files.get(PROJECT_SERVERS))
     if is_trusted and PROJECT_FILE in files:
         project = _from_file(cwd / PROJECT_FILE, content.files[PROJECT_FILE], "project", now)
     user = _from_user(env, now)
@@ -291,6 +292,19 @@ def _json_servers(
     if len(servers) == len(cast("list[McpServer]", configured.value) if configured is not None else []):
         return configured
     return Setting(servers, "several", " and ".join(origins))
+
+
+def _broken(data: bytes | None) -> list[str]:
+    """Return why the project's JSON file cannot be read, as a list of one or no line. Its servers are not used."""
+    if data is None:
+        return []
+    try:
+        read_json_servers(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return [f"{PROJECT_SERVERS} cannot be used: it is not UTF-8"]
+    except UserError as error:
+        return [f"{PROJECT_SERVERS} cannot be used: {error}"]
+    return []
 
 
 def _from_json(label: str, data: bytes, taken: set[str], notes: list[str]) -> list[McpServer]:

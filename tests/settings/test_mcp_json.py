@@ -170,3 +170,13 @@ def test_what_cannot_be_used_of_a_found_file_is_a_line_and_no_error(place: Place
     settings = place.load(trust=True)
     assert settings.mcp == []
     assert [note for note in settings.notes if note.startswith("not used of .mcp.json: ")] != []
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_broken_file_is_named_with_line_and_column_also_before_trust(place: Place, trusted: bool):
+    write_project(
+        place, '{\n  // a comment\n  /* and\n  another */ "mcpServers": {\n    "x" 1\n  }\n}', trusted=trusted
+    )
+    (said,) = [note for note in place.load().notes if "it is not JSON" in note]
+    assert said.endswith("Expecting ':' delimiter in line 5, column 9")
+    assert said.startswith("not used of .mcp.json: " if trusted else ".mcp.json cannot be used: ")

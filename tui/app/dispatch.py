@@ -44,7 +44,7 @@ class Dispatcher:
             self._prompt.tell(str(error))
 
     def enter(self, text: str, typed: str | None, *, steer: bool, check: str = "") -> None:
-        """Handle a text from the message box; after an error it is in the box again.
+        """Handle a text from the message box; after an error it is in the box again, to correct it.
 
         `typed`: the part in which an `@` attaches an image. `steer`: it interrupts the running step. `check`: the
         command that decides when the task is done, if the text is a task of the first screen.
@@ -67,7 +67,8 @@ class Dispatcher:
                 self._controller.send_message(text, typed)
         except RundryError as error:
             self._prompt.tell(str(error))
-            self._prompt.fill(text)
+            if not _is_whole_command(text):
+                self._prompt.fill(text)
 
     def _refuse_for_child(self) -> None:
         """Raise RundryError if a child run has the model: a message to its parent would never be delivered."""
@@ -109,3 +110,9 @@ class Dispatcher:
             self._prompt.tell(event.notice)
         except RundryError as error:
             self._prompt.tell(str(error))
+
+
+def _is_whole_command(text: str) -> bool:
+    """Return whether it is a command in which nothing can be corrected: one without an argument that needs none."""
+    action, argument = parse_slash(text) if text.startswith("/") else (None, "")
+    return action is not None and (not action.takes or (not argument and action.takes.startswith("[")))

@@ -98,7 +98,7 @@ def _store(found: Sequence[JsonServer | str], flags: Mapping[str, Any]) -> int:
     if not servers:
         raise UserError(f"no server was added: {'; '.join(refused)}")
     own = OwnServers(os.environ)
-    own.add(servers)
+    count = own.add(servers)
     for server in servers:
         _say(f"added {server.name}: {_place(server)}")
         for note in server.notes:
@@ -113,7 +113,9 @@ def _store(found: Sequence[JsonServer | str], flags: Mapping[str, Any]) -> int:
             _say(f"  {missing}")
     for line in refused:
         print(one_line(f"rundry: not added: {line}"), file=sys.stderr)
-    _say(f"{plural(len(servers), 'server')} in {own.path}")
+    _say(f"{plural(count, 'server')} in {own.path}")
+    if (how := mcp_sdk_missing()) is not None:
+        _say(f"!  no server can be used yet: the MCP SDK is not installed; {how}")
     return 1 if refused else 0
 
 
@@ -138,7 +140,7 @@ def _list(words: Sequence[str], flags: Mapping[str, Any]) -> int:
         _say(f"{row.name}: {row.place}  ({row.state})")
     for note in setup.settings.notes:
         _say(f"!  {note}")
-    if not rows:
+    if not rows and not any(note.startswith(("not used of ", "ignored ")) for note in setup.settings.notes):
         _say(f"no servers: add one with rundry mcp add, or in {PROJECT_SERVERS}")
     return 0
 

@@ -25,8 +25,11 @@ class OwnServers:
     def __init__(self, env: Mapping[str, str]) -> None:
         self.path, self._env = own_servers_file(env), env
 
-    def add(self, servers: Sequence[JsonServer]) -> None:
-        """Add these servers. Their secrets go into a file of their own. Raises UserError for a name that is taken."""
+    def add(self, servers: Sequence[JsonServer]) -> int:
+        """Add these servers, and return how many the file has now. Their secrets go into a file of their own.
+
+        Raises UserError for a name that is taken.
+        """
         with self._changing() as rows:
             for server in servers:
                 if server.name in rows:
@@ -35,6 +38,7 @@ class OwnServers:
             stored = {self._identity(server): server.secrets for server in servers if server.secrets}
             if stored:
                 secrets_of(self._env).add(stored)
+            return len(rows)
 
     def remove(self, name: str) -> bool:
         """Remove a server and its secrets. Returns whether there was one."""

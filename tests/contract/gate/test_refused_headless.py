@@ -72,3 +72,15 @@ def test_many_files_are_counted_and_few_named():
         refused.take(ProposalOpened(proposal_id=str(number), tool="e", path=f"{number}.py", digest="d", asks=["w"]))
         refused.take(ProposalDecided(proposal_id=str(number), decision="reject", by="policy"))
     assert "9 edits of 9 files (0.py, 1.py, 2.py and 6 more)" in (refused.line() or "")
+
+
+def test_a_refused_call_of_an_mcp_server_names_the_rule_that_allows_it():
+    refused = Refused()
+    for number in range(2):
+        tool = "time__get_current_time"
+        refused.take(ProposalOpened(proposal_id=str(number), tool=tool, path=None, digest="d", asks=["w"]))
+        refused.take(ProposalDecided(proposal_id=str(number), decision="reject", by="policy"))
+    line = refused.line() or ""
+    assert line.startswith("refused: 2 calls of time__get_current_time: nobody could approve. ")
+    assert 'a rule with tool = "time__get_current_time" and verdict = "allow"' in line
+    assert "--gate" not in line

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +52,34 @@ def test_a_headless_run_says_which_servers_answer_and_calls_what_a_rule_allows(h
     assert "time__get_current_time" in ran.stderr + ran.stdout, ran
 
 
-def test_without_the_extra_one_line_names_it_and_no_journal_is_made(home: Home, project: Path, tmp_path: Path):
-    configure(home, TIME)
+def without_extra(home: Home, project: Path, tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command where the packages of the extra are not installed."""
     site = tmp_path / "site"
-    site.mkdir()
+    site.mkdir(exist_ok=True)
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if not entry.name.startswith(("mcp", "__editable__")) and entry.suffix != ".pth":
-            (site / entry.name).symlink_to(entry)
+            with suppress(FileExistsError):
+                (site / entry.name).symlink_to(entry)
     path = f"import sys; sys.path[:0] = [{str(site)!r}, {str(DEV)!r}]"
     code = f"{path}; from rundry.tui.cli.root import main; sys.exit(main())"
-    argv = [sys.executable, "-S", "-c", code, "run", "--headless", "x", "--model", "openai/fake"]
-    argv += ["--api-base", "http://127.0.0.1:9/v1"]
-    done = subprocess.run(argv, cwd=project, env=home.env, capture_output=True, text=True, check=False)
+    argv = [sys.executable, "-S", "-c", code, *words]
+    return subprocess.run(argv, cwd=project, env=home.env, capture_output=True, text=True, check=False)
+
+
+def test_without_the_extra_add_warns_and_list_says_one_sentence(home: Home, project: Path, tmp_path: Path):
+    added = without_extra(home, project, tmp_path, "mcp", "add", "one", "--", "sh")
+    assert "no server can be used yet: the MCP SDK is not installed; install its packages with: " in added.stdout, added
+    again = without_extra(home, project, tmp_path, "mcp", "add", "two", "--", "sh")
+    assert "2 servers in " in again.stdout, again
+    (line,) = without_extra(home, project, tmp_path, "mcp", "list").stdout.splitlines()
+    assert "not used of your mcp.json: the MCP SDK is not installed; " in line
+
+
+def test_without_the_extra_one_line_names_it_and_no_journal_is_made(home: Home, project: Path, tmp_path: Path):
+    configure(home, TIME)
+    done = without_extra(
+        home, project, tmp_path, "run", "--headless", "x", "--model", "fake", "--api-base", "http://127.0.0.1:9/v1"
+    )
     assert done.returncode == 2, done
     (line,) = done.stderr.strip().splitlines()
     assert "[mcp.servers] time: the MCP SDK is not installed; install its packages with: " in line

@@ -6,7 +6,7 @@ import pytest
 from fakes.played_events import started
 from fakes.pressing import press
 from fakes.screens import Stage
-from painted import shows
+from painted import shows, until
 
 from rundry.agent import McpServerChanged
 
@@ -65,10 +65,24 @@ async def test_the_dialog_shows_logins_and_instructions(size: tuple[int, int]):
             assert words in text, text
 
 
-async def test_a_run_without_servers_says_how_to_add_one():
+@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
+async def test_a_run_without_servers_says_how_to_add_one_and_the_box_is_empty(size: tuple[int, int]):
     stage = Stage()
-    async with stage.app.run_test(size=(120, 40)) as pilot:
+    async with stage.app.run_test(size=size) as pilot:
         stage.play(started())
         await stage.caught_up(pilot)
         await press(pilot, *"/mcp", "enter")
-        await shows(pilot, "this run has no MCP servers")
+        await shows(pilot, "no MCP servers: `rundry mcp add` adds one")
+        assert stage.screen.message.box.text == ""
+
+
+async def test_a_command_stays_in_the_box_only_if_it_can_be_corrected():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        stage.play(started())
+        await stage.caught_up(pilot)
+        for command, kept in (("/parent", ""), ("/child", ""), ("/child 9", "/child 9"), ("/mpc", "/mpc")):
+            stage.screen.message.box.text = command
+            await press(pilot, "enter")
+            await until(pilot, lambda: stage.screen.message.box.text == kept)  # noqa: B023
+            stage.screen.message.box.text = ""

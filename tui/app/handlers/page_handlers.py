@@ -104,7 +104,12 @@ class DialogHandlers:
         from ...pages.servers_page import McpScreen
 
         if not self._controller.state.mcp:
-            raise RundryError("this run has no MCP servers: write [mcp.servers.NAME] with a command into the config")
+            start = self._controller.start
+            is_ignored = start is not None and any(
+                "not trusted" in note and ".mcp.json" in note for note in start.notes
+            )
+            way = "/trust uses .mcp.json" if is_ignored else "`rundry mcp add` adds one"
+            raise RundryError(f"no MCP servers: {way}")
         self._services.open(McpScreen(self._controller.state))
 
     def _scope(self, argument: str) -> None:

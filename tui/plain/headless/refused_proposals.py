@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rundry.agent import GateMode, ProposalDecided, ProposalOpened, entry_name, plural
+from rundry.agent import GateMode, ProposalDecided, ProposalOpened, entry_name, plural, server_of
 
 from ...text.show_text import path_line
 
@@ -41,6 +41,8 @@ class Refused:
         self._files: dict[str, int] = {}
         """Path to the number of refused edits, in the order of the first one."""
         self._others = 0
+        self._tools: dict[str, int] = {}
+        """Calls of MCP servers, by the name of the tool for the model."""
         self._effects: dict[str, int] = {}
         """What commands would have changed, in the same form."""
 
@@ -59,6 +61,8 @@ class Refused:
                         self._effects[name] = self._effects.get(name, 0) + 1
                 elif opened.path is not None and opened.tool != "run_command":
                     self._files[opened.path] = self._files.get(opened.path, 0) + 1
+                elif server_of(opened.tool) is not None:
+                    self._tools[opened.tool] = self._tools.get(opened.tool, 0) + 1
                 else:
                     self._others += 1
             case _:
@@ -76,9 +80,15 @@ class Refused:
             found.append(f"{plural(count, 'change')} of commands ({_some(list(self._effects))})")
         if self._others:
             found.append(plural(self._others, "command"))
+        ways = [_ALLOWS] if found else []
+        if self._tools:
+            found.append(f"{plural(sum(self._tools.values()), 'call')} of {_some(list(self._tools))}")
+            ways.append(f'a rule with tool = "{next(iter(self._tools))}" and verdict = "allow" allows calls of it')
         if not found:
             return None
-        return f"refused: {' and '.join(found)}: nobody could approve. {_ALLOWS}, --on-ask handoff waits for you"
+        return (
+            f"refused: {' and '.join(found)}: nobody could approve. {', '.join(ways)}, --on-ask handoff waits for you"
+        )
 
 
 def _some(names: list[str]) -> str:
