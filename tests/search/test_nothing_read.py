@@ -40,7 +40,7 @@ async def test_a_lens_that_read_nothing_did_not_run(search, place, look):
         assert any("report is not accepted" in e["result"] for e in run.of("tool_finished")), run.story()
         return
     assert not outcome.complete and outcome.reason == "error", run.story()
-    assert "every lens failed: it read nothing" in outcome.detail
+    assert "every lens failed: its report was refused, because it read nothing" in outcome.detail
     assert run.facts().finder.lenses["one"].passes == 0
     assert not [e for e in run.of("pass_finished") if e["dry_streak"]]
 
@@ -51,8 +51,8 @@ async def test_a_lens_that_read_nothing_makes_a_search_incomplete_and_is_named(s
     assert (await run.run()).complete
     outcome = await blind.run()
     assert (outcome.reason, outcome.complete, outcome.exit_code) == ("dry", False, 6), blind.story()
-    assert "lens blind: it read nothing" in outcome.detail
-    assert blind.facts().finder.lenses["blind"].last == "it read nothing"
+    assert "lens blind: its report was refused, because it read nothing with its tools" in outcome.detail
+    assert blind.facts().finder.lenses["blind"].last == "its report was refused, because it read nothing with its tools"
 
 
 async def test_each_pass_needs_a_look_of_its_own(search):

@@ -263,7 +263,7 @@ def offered(state: ViewState, ended: RunEnded, *, has_changes: bool, is_committe
 def outcome_line(ended: RunEnded | Outcome) -> str:
     """Return the last line of a run, for example `-> done after 3 steps: check passed`."""
     gap = "" if ended.complete else " (not complete)"
-    after = plural(ended.passes, "pass") if ended.reason is Reason.DRY else plural(ended.steps, "step")
+    after = plural(ended.passes, "pass") if ended.reason is Reason.DRY and ended.passes else plural(ended.steps, "step")
     if void := void_words(ended):
         return f"-> void: {void}; it was {ended.reason.words} after {after}: {one_line(ended.detail)}{gap}"
     return f"-> {ended.reason.words} after {after}: {one_line(ended.detail)}{gap}"

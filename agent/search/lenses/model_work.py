@@ -55,7 +55,10 @@ _MOST_REFUSALS = 2
 _NO_PLACE = "place"
 _UNREAD = "you have read nothing since you were asked: read a file or search for a text first, then report"
 _UNREAD_EVIDENCE = "you have not read the evidence: read the cited lines first, then judge"
-_FAILED_AS = {_UNREAD: "it read nothing", _UNREAD_EVIDENCE: UNREAD_EVIDENCE}
+_FAILED_AS = {
+    _UNREAD: "its report was refused, because it read nothing with its tools",
+    _UNREAD_EVIDENCE: UNREAD_EVIDENCE,
+}
 """The reason of a refusal to the error of a work that ends with it."""
 _NO_REPORT = "it used all of its steps without calling `{tool}`"
 

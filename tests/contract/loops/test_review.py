@@ -102,7 +102,10 @@ def test_findings_in_the_shown_diff_need_no_further_look_but_an_empty_report_doe
     assert (sees.exit_code, sees.outcome["reason"]) == (7, "dry"), sees  # the next look says the same
     for blind in (elsewhere, nothing):
         assert not blind.of("finding_reported"), blind
-        assert blind.exit_code == 1 and "every lens failed: it read nothing" in blind.outcome["detail"], blind
+        assert (
+            blind.exit_code == 1
+            and "every lens failed: its report was refused, because it read nothing" in blind.outcome["detail"]
+        ), blind
 
 
 def test_a_review_without_confirmed_findings_is_green(home: Home, project: Path):

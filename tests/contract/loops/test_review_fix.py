@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +176,11 @@ def test_what_a_repair_cannot_work_with_is_refused_in_one_line(home: Home, proje
     ran = home.run("review", "--fix", "--model", "fake", "--headless", *argv, cwd=project)
     assert (ran.exit_code, len(ran.stderr.splitlines())) == (2, 1), ran
     assert said in ran.stderr and not home.journals()
+
+
+def test_the_last_line_counts_steps_because_a_run_with_child_runs_has_no_passes(home: Home, project: Path):
+    (project / "till.py").write_text(BEFORE + "\n\nVERSION = 1\n")
+    with Repairing({}, fixes=repairs) as server:
+        base = ["--model", "fake", "--api-base", server.base_url, "--headless", "--dry-passes", "1", "--gate", "auto"]
+        ran = home.run("review", "--fix", "--until", CHECK, "--tokens", "3M", *base, cwd=project)
+    assert ran.exit_code == 0 and re.search(r"-> dry after [1-9]\d* steps: nothing confirmed", ran.stderr), ran
