@@ -40,6 +40,9 @@ class PlayedStart:
     def set(self, name: str, value: object) -> None:
         self.options[name] = value
 
+    def load_again(self) -> None:
+        self.extensions.forget()
+
     def set_check(self, command: str | None) -> None:
         if command == "missing":
             raise UserError("--until 'missing' cannot be started: missing: command not found")

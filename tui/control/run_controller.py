@@ -393,6 +393,17 @@ class RunController:
         else:
             self.put(AddScope(globs=globs))
 
+    def load_config_again(self) -> bool:
+        """Load the config again before a run begins. Return False if a run began with the earlier config.
+
+        Raises RundryError, and then changes nothing.
+        """
+        if self.begun or self.start is None:
+            return False
+        self.start.load_again()
+        self.state, self._expected = self.start.preview(), None
+        return True
+
     def set_check(self, command: str | None) -> None:
         """Set the check that decides when the next task is done, or None for no check. Raises RundryError."""
         if self.begun or self.start is None:

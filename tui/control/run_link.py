@@ -131,6 +131,10 @@ class Start(Protocol):
         """Use this model for the run, and for later runs that name none. Raises ConfigError."""
         ...
 
+    def load_again(self) -> None:
+        """Load the config again, because the folder is trusted now. Raises UserError, and then changes nothing."""
+        ...
+
     def set(self, name: str, value: object) -> None:
         """Set an option to another value. Raises UserError."""
         ...

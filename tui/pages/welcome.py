@@ -92,7 +92,8 @@ class Welcome(Widget):
         self.display = wanted
         start = self._controller.start
         goals = tuple(self._controller.state.goals)
-        now = (self._controller.begun, self._controller.status.is_gone, start and start.model, goals)
+        notes = tuple(start.notes) if wanted and start is not None else ()
+        now = (self._controller.begun, self._controller.status.is_gone, start and start.model, goals, notes)
         if wanted and now != self._drawn:
             self._drawn = now
             self._build()

@@ -132,6 +132,16 @@ class Setup:
         found = load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=bool(self._flags.get("trust")))
         return found.without("until") if self._has_no_check and not self._flags.get("until") else found
 
+    def load_again(self) -> None:
+        """Load the config again, because the folder is trusted now. Raises UserError, and then changes nothing."""
+        before, self.settings = self.settings, self._load()
+        try:
+            self._refuse_what_never_holds()
+        except UserError:
+            self.settings = before
+            raise
+        self.extensions.forget()
+
     def settings_if_trusted(self) -> Settings:
         """Return the settings as if the folder were trusted, or those in use if these cannot be read."""
         try:

@@ -26,7 +26,7 @@ def test_a_command_of_a_project_is_listed_and_sends_its_text_only_once_it_is_tru
         screen.wait_for("what should be done?")
         assert not server.requests
         screen.send("/trust\r")
-        screen.wait_for("trusted; config and hooks apply")
+        screen.wait_for("trusted; used from now on: ")
         screen.send("/review calc/core.py \r")
         screen.wait_for("It is fine.")
         assert "Review calc/core.py and nothing else." in str(server.requests[-1].body)

@@ -65,8 +65,10 @@ class SessionHandlers:
         if not names:
             self._prompt.tell("this folder has nothing to trust")
             return
+        is_used = self._controller.load_config_again()
+        when = "used from now on" if is_used else "for this folder's config, leave and open rundry again"
         # The list may be cut off at the width of the screen, so it comes last.
-        self._prompt.tell(f"trusted; config and hooks apply from the next start: {', '.join(names)}")
+        self._prompt.tell(f"trusted; {when}: {', '.join(names)}")
 
     def _demo(self, _argument: str) -> None:
         self._host.leave_for("demo")
