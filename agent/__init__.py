@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from .protocol.tools.mcp import server_of
     from .protocol.tools.traits import TOOL_TRAITS
     from .protocol.version import VERSION
-    from .repo.review_diff import WantedDiff
+    from .repo.review_diff import COMMENTS_BEGIN, WantedDiff, has_comments
     from .run.children.fix_target import check_fields, target_of
     from .run.client.run_session import Session
     from .run.client.runner_process import RunnerProcess

@@ -59,6 +59,9 @@ _LOCK_FILES = (
 )
 """Exact names of files that package managers write."""
 _BINARY = "a binary file"
+_OF_REVIEW = "comments of an earlier review"
+COMMENTS_BEGIN = "rundry reviewed "
+"""How the text of a file of comments begins, by which one is known."""
 _GENERATED = ("*.min.js", "*.min.css", "*.js.map", "*.css.map")
 _STATUS: Mapping[str, DiffStatus] = {"A": "added", "D": "deleted", "R": "renamed", "M": "modified", "T": "modified"}
 _SUBMODULE, _LINK = "160000", "120000"
@@ -75,6 +78,13 @@ class WantedDiff(NamedTuple):
     base: str | None = None
     """The commit of the old side, for a diff that is taken again."""
     may_be_empty: bool = False
+
+
+class _Comments(msgspec.Struct):
+    """The fields by which a file of comments is known."""
+
+    event: str
+    body: str
 
 
 class TakenDiff(NamedTuple):
@@ -474,7 +484,18 @@ def _file(entry: _Entry, prefix: str, contents: Mapping[str, bytes], why: str) -
         return file
     if not is_text(old, new):
         return msgspec.structs.replace(file, left_out=_BINARY)
+    if entry.status == "A" and has_comments(new):
+        return msgspec.structs.replace(file, left_out=_OF_REVIEW)
     return msgspec.structs.replace(file, hunks=list(_hunks(old, new)))
+
+
+def has_comments(data: bytes) -> bool:
+    """Return whether a file has the comments of a review, as `rundry export --format comments-json` writes them."""
+    try:
+        found = msgspec.json.decode(data, type=_Comments)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return found.event == "COMMENT" and found.body.startswith(COMMENTS_BEGIN)
 
 
 def _shown(path: str) -> str:

@@ -34,8 +34,12 @@ def write_comments(path: Path, target: Path) -> None:
     journal = Journal.open_for_reading(path)
     try:
         pieces = list(chunks(journal, ExportFormat.COMMENTS))
-        target.unlink(missing_ok=True)
-        write_new(target, pieces, option="--comments")
+        written = target.with_name(f".{target.name}.{journal.spec.run_id}")
+        write_new(written, pieces, option="--comments")
+        try:
+            written.replace(target)
+        except OSError as error:
+            raise UserError(f"--comments {target} cannot be written: {error.strerror}") from None
     finally:
         journal.close()
 

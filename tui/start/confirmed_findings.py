@@ -165,3 +165,8 @@ def _linking_pages(journal: Journal, facts: FinderFacts) -> dict[str, list[str]]
 
 def _duplicates(journal: Journal) -> Iterable[ItemDuplicate]:
     return (stamped.event for stamped in exported(journal) if isinstance(stamped.event, ItemDuplicate))
+
+
+def below_workspace(name: str, workspace: str) -> str:
+    """Return a key, or a name with a key in it, with paths relative to the workspace: the file leaves this machine."""
+    return name.replace(workspace.rstrip("/") + "/", "") if workspace else name

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
@@ -24,6 +24,7 @@ from rundry.agent import (
     WantedDiff,
     budget_is_set,
     budget_of,
+    has_comments,
     plural,
     review_request,
     take_review,
@@ -88,11 +89,9 @@ def _is_of_review(path: Path) -> bool:
     try:
         if not path.is_file() or path.is_symlink() or path.stat().st_size > _MOST_PATCH:
             return False
-        found = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return has_comments(path.read_bytes())
+    except OSError:
         return False
-    body = found.get("body")
-    return found.get("event") == "COMMENT" and isinstance(body, str) and body.startswith("rundry reviewed ")
 
 
 class ReviewSetup(FindSetup):

@@ -323,6 +323,8 @@ def test_comments_are_on_lines_of_the_diff_and_others_in_the_text_of_the_review(
         ran = review(home, server, project, "--comments", "out.json")
         ran = review(home, server, project, "--comments", "out.json")  # replaces that of the first
         again = home.run("export", ran.of("run_started")[0]["run_id"], "--format", "comments-json", cwd=project)
+    cut = ran.of("diff_cut")[0]
+    assert any(one.startswith("out.json (comments of an earlier review") for one in cut["left_out"]), cut
     text = (project / "out.json").read_text()
     assert ran.exit_code == 7 and again.stdout == text, (ran, again)
     posted = json.loads(text)
@@ -365,4 +367,5 @@ def test_the_other_exports_say_where_a_finding_lies(home: Home, project: Path):
     assert result["properties"]["votes"] and str(project) not in json.dumps(result), "a path of this machine"
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 3}
     assert "place: on a line of the diff" in home.run("export", run, "--format", "findings-md", cwd=project).stdout
-    assert '"relation"' in home.run("export", run, "--format", "csv", cwd=project).stdout.splitlines()[0]
+    table = home.run("export", run, "--format", "csv", cwd=project).stdout
+    assert '"relation"' in table.splitlines()[0] and str(project) not in table

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...start.confirmed_findings import below_workspace
 from ...text.show_text import one_line, show
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def as_csv(found: Findings) -> Iterator[str]:
     """Yield the table line by line, with a heading."""
     yield _line(COLUMNS)
     for row in found.rows:
-        yield _line(_cells(row))
+        yield _line(_cells(row, found.state.workspace))
 
 
 def safe_cell(text: str) -> str:
@@ -32,7 +33,7 @@ def safe_cell(text: str) -> str:
     return f"'{text}" if text.lstrip(" '\"").startswith(_FORMULA) else text
 
 
-def _cells(row: FoundRow) -> list[str]:
+def _cells(row: FoundRow, workspace: str) -> list[str]:
     finding = row.finding
     return [
         row.state,
@@ -47,9 +48,9 @@ def _cells(row: FoundRow) -> list[str]:
         str(len(finding.votes) or ""),
         show("\n".join(finding.reasons)),
         show(finding.detail),
-        one_line(finding.duplicate_of or ""),
+        one_line(below_workspace(finding.duplicate_of or "", workspace)),
         "\n".join(map(one_line, row.linked_from)),
-        one_line(finding.key),
+        one_line(below_workspace(finding.key, workspace)),
         row.fingerprint,
         finding.relation,
     ]

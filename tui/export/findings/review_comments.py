@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rundry.agent import ReviewedDiff, UserError, end_cut, end_word, plural
+from rundry.agent import COMMENTS_BEGIN, ReviewedDiff, UserError, end_cut, end_word, plural
 
 from ..markup import as_code, as_fence
 
@@ -78,7 +78,7 @@ def _body(found: Findings, diff: ReviewedDiff, rows: Sequence[FoundRow], others:
     outcome = found.state.outcome
     ended = f"{end_word(outcome)}: {outcome.detail}" if outcome is not None else "the review has not ended"
     parts = [
-        f"rundry reviewed {_code(diff.what)}: {plural(len(rows), 'finding')}. {_code(ended)}",
+        f"{COMMENTS_BEGIN}{_code(diff.what)}: {plural(len(rows), 'finding')}. {_code(ended)}",
         *(f"Not looked at: {_code(path)}" for path in _left_out(diff)),
     ]
     for head, is_outside in (

@@ -14,6 +14,7 @@ import msgspec
 
 from rundry.agent import VERSION, end_word, is_address
 
+from ...start.confirmed_findings import below_workspace
 from ...text.show_text import one_line, show
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _result(row: FoundRow, rule: str, places: dict[str, int], workspace: str) ->
 def _properties(row: FoundRow, workspace: str) -> dict[str, Any]:
     finding = row.finding
     votes = [
-        {"by": one_line(_relative(vote.by, workspace)), "verdict": vote.verdict, "reason": show(vote.reason)}
+        {"by": one_line(below_workspace(vote.by, workspace)), "verdict": vote.verdict, "reason": show(vote.reason)}
         for vote in finding.votes
     ]
     return {
@@ -133,14 +134,9 @@ def _properties(row: FoundRow, workspace: str) -> dict[str, Any]:
         "pass": finding.pass_number,
         "relation": finding.relation,
         "evidence": show(finding.evidence),
-        "duplicateOf": None if finding.duplicate_of is None else _relative(finding.duplicate_of, workspace),
-        "key": one_line(_relative(finding.key, workspace)),
+        "duplicateOf": None if finding.duplicate_of is None else below_workspace(finding.duplicate_of, workspace),
+        "key": one_line(below_workspace(finding.key, workspace)),
     }
-
-
-def _relative(name: str, workspace: str) -> str:
-    """Return a key, or a name with a key in it, with paths relative to the workspace: the file leaves this machine."""
-    return name.replace(workspace.rstrip("/") + "/", "") if workspace else name
 
 
 def _locations(row: FoundRow) -> list[dict[str, Any]]:
