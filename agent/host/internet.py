@@ -43,8 +43,16 @@ def may_resolve_to(host: str, address: str, allowed: frozenset[str]) -> bool:
     return it.is_global and not it.is_multicast and not is_local
 
 
+def is_this_machine(host: str) -> bool:
+    """Return whether what is sent to this host of a URL stays on this machine, so that it may be in plain text."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def is_loopback(host: str) -> bool:
-    """Return whether a host of a URL is a loopback address, or `localhost`, as it is written."""
+    """Return whether a host of a URL may lead to this machine: a loopback address, also one inside another address."""
     name = host.rstrip(".").lower()
     try:
         return name == "localhost" or _effective(ipaddress.ip_address(name)).is_loopback

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from ipaddress import ip_address
 from typing import cast
 from urllib.parse import urlsplit
 
+from ..host.internet import is_this_machine
 from ..protocol import McpServer, UserError
 from ..protocol.tools.mcp import is_server_name
 from .option_values import parse_duration
@@ -125,17 +125,9 @@ def read_url(value: object) -> str:
         raise UserError(f"{value!r} is not a URL: write it like https://example.org/mcp")
     if parts.username or parts.password:
         raise UserError(f"the URL of {host} has a user name or a password: use headers")
-    if parts.scheme == "http" and not is_loopback(host):
+    if parts.scheme == "http" and not is_this_machine(host):
         raise UserError(f"{value!r} is not encrypted: write https://, except for a server on this machine")
     return url
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host of a URL is this machine."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 @takes({"type": "object", "propertyNames": {"pattern": f"^{_HEADER.pattern}$"}, "additionalProperties": LINE})

@@ -13,6 +13,7 @@ from typing import Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 from ..host.extras import mcp_sdk_missing
+from ..host.internet import is_this_machine
 from ..host.plain_files import read_plain
 from ..protocol import (
     EFFORTS,
@@ -31,7 +32,6 @@ from ..protocol import (
 from .default_limits import FIELDS, default_budget, option_suggestion
 from .hook_scripts import with_scripts
 from .mcp_json import SERVERS_FILE, JsonServer, read_json_servers
-from .mcp_tables import is_loopback
 from .option_table import BY_CONFIG_KEY, GROUPS, OPTIONS, TOP_LEVEL_KEYS
 from .remembered import remembered_model
 from .request_params import refuse_account_fields
@@ -197,7 +197,7 @@ class Settings:
             raise UserError(f"[search] {provider} needs the address of your server: set api_base")
         if key is not None and usual is None:
             raise UserError(f"[search] {provider} has no keys: remove key_from")
-        if key is not None and base.startswith("http://") and not is_loopback(urlsplit(base).hostname or ""):
+        if key is not None and base.startswith("http://") and not is_this_machine(urlsplit(base).hostname or ""):
             raise UserError(f"[search] {base} would get your key without encryption: write https://")
         return WebSearchSpec(engine=provider, api_base=base, key_from=key)
 

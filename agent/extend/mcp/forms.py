@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ...host.internet import is_this_machine
 from ...protocol import RundryError, UserError
-from ...settings.mcp_tables import is_loopback
 from .tool_listing import clean
 
 if TYPE_CHECKING:
@@ -224,8 +224,8 @@ def read_address(url: object, server: McpServer) -> str:
         host, _ = parts.hostname or "", parts.port
     except ValueError:
         raise CannotAsk("its address is not a URL") from None
-    is_here = is_loopback(host)
-    is_local = server.url is None or is_loopback(urlsplit(server.url).hostname or "")
+    is_here = is_this_machine(host)
+    is_local = server.url is None or is_this_machine(urlsplit(server.url).hostname or "")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_here and is_local):
         raise CannotAsk("its address does not begin with https://")
     if not host or " " in url or "\\" in url:

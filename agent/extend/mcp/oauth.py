@@ -24,7 +24,7 @@ from mcp.shared.auth import (
     ProtectedResourceMetadata,
 )
 
-from ...settings.mcp_tables import is_loopback
+from ...host.internet import is_this_machine
 from ...settings.user_folders import locked
 from .failed import McpFailed, leaves_of
 from .peer import NoPeer
@@ -150,8 +150,8 @@ class ServerLogin(OAuthClientProvider):
 
     def _check_place(self, request: httpx2.Request) -> None:
         """Raise McpFailed for a request of the login to a place that the server may not choose."""
-        host, is_local = request.url.host, is_loopback(urlsplit(self._url).hostname or "")
-        if request.url.scheme != "https" and not (is_local and is_loopback(host)):
+        host, is_local = request.url.host, is_this_machine(urlsplit(self._url).hostname or "")
+        if request.url.scheme != "https" and not (is_local and is_this_machine(host)):
             raise McpFailed(f"its login leads to {request.url.scheme}://{clean(host)}, which is not https://")
 
     def _load(self) -> None:

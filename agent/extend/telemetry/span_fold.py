@@ -35,8 +35,8 @@ from ...protocol.version import VERSION
 from ...state.facts.conversation import CONVERSATION_EVENTS
 from . import conventions as names
 from .message_content import call_part, input_messages, output_message
-from .prompts import Prompts
 from .span import OpenSpan, Span, Value, event_span_id, run_span_id
+from .span_prompts import Prompts
 
 _INTERRUPTED = "interrupted"
 """Class of the error of a span that something else ended: a stop, an interrupt, a runner that was killed."""

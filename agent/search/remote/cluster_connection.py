@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Generator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from ...host.internet import is_this_machine
 from ...protocol import UserError
 from ...protocol.text.shorten_text import line_cut
-from ...settings.search.executor import Executor, is_loopback
 from .loads import WorkerLoad
 from .order import Versions
 
 if TYPE_CHECKING:
+    from ...settings.search.executor import Executor
     from .local_cluster import Started
     from .order import WorkerFunctions
 
@@ -218,7 +219,7 @@ def require_encryption(executor: Executor, workers: Sequence[WorkerLoad]) -> Non
     for worker in workers:
         scheme, _, place = worker.address.partition("://")
         host = place.rpartition(":")[0].strip("[]")
-        if scheme != "tls" and not is_loopback(host):
+        if scheme != "tls" and not is_this_machine(host):
             raise UserError(
                 f"--executor {executor.text}: the worker {worker.address} is on another machine without TLS; "
                 "start the scheduler and the workers with tls:// addresses"

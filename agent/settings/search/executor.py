@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import msgspec
 
+from ...host.internet import is_this_machine
 from ...protocol import UserError
 
 CLUSTER_CONCURRENCY = 256
@@ -56,21 +56,11 @@ def read_executor(text: str) -> Executor:
         raise UserError(f"--executor {text}: write {_FORMS}")
     host, port = _host_and_port(text, rest)
     shown = f"[{host}]" if ":" in host else host
-    if scheme == "dask" and not is_loopback(host):
+    if scheme == "dask" and not is_this_machine(host):
         raise UserError(
             f"--executor {text}: {host} is another machine, where TLS is required; write tls://{shown}:{port}"
         )
     return Executor(text=text, address=f"{'tcp' if scheme == 'dask' else 'tls'}://{shown}:{port}")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is a loopback address, which other machines cannot reach."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _host_and_port(text: str, rest: str) -> tuple[str, int]:
