@@ -23,7 +23,7 @@ from rundry.agent import SystemClock, UserError, clock, parse_duration, plural
 from ..control.own_runs import OwnRuns
 from ..start.run_folders import folder_of, workspace_of
 from ..text.show_text import path_line
-from ..text.wrap_lines import wrapped
+from ..text.wrap_lines import terminal_width, wrapped
 from .certificate import Certificate, load, make
 from .device_access import LINK_SECONDS, DeviceAccess
 from .device_pages import Frame
@@ -96,14 +96,20 @@ def serve_device(flags: Mapping[str, object], options: Options) -> int:
     server = DeviceServer(access, waiting, OwnRuns(journals), frame)
 
     def introduce() -> None:
-        print(path_line(f"{workspace}  {plural(count, 'proposal')} {'waits' if count == 1 else 'wait'}"))
-        print(*_introduction(access, certificate, frame, address), sep="\n", flush=True)
+        waits = f"{plural(count, 'proposal')} {'waits' if count == 1 else 'wait'}"
+        head = list(wrapped(path_line(f"{waits} in {workspace}"), terminal_width()))
+        print(*head, *_introduction(access, certificate, frame, address, len(head)), sep="\n", flush=True)
 
     return asyncio.run(_serve(listening, certificate, server, options.seconds, introduce))
 
 
-def _introduction(access: DeviceAccess, certificate: Certificate, frame: Frame, address: str) -> Iterator[str]:
-    """Yield what the person has to know, with the QR code of the link if the window has room for it."""
+def _introduction(
+    access: DeviceAccess, certificate: Certificate, frame: Frame, address: str, above: int
+) -> Iterator[str]:
+    """Yield what the person has to know, with the QR code of the link if the window has room for it.
+
+    `above`: number of lines above.
+    """
     size = shutil.get_terminal_size()
 
     def told(columns: int) -> list[str]:
@@ -117,7 +123,7 @@ def _introduction(access: DeviceAccess, certificate: Certificate, frame: Frame, 
     code, width = list(qr_lines(access.link)), len(_qr_rows(access.link)[0])
     columns = size.columns - width - len(_GAP)
     beside = told(columns) if columns >= _LEAST_BESIDE else []
-    rest = len(ends) + 2  # the line above, and the one with the cursor
+    rest = above + len(ends) + 1  # with the line of the cursor
     if beside and max(len(code), len(beside)) + rest <= size.lines:
         blank = " " * width
         yield from (f"{left or blank}{_GAP}{right}" for left, right in zip_longest(code, beside, fillvalue=""))

@@ -164,7 +164,7 @@ def test_a_recipe_of_a_project_must_not_say_where_a_key_goes(home: Home, place: 
         (["recipes", "show", "audti"], ["did you mean audit?"]),
         (["recipes", "show", "broken"], ["broken.toml: line 1"]),
         (["recipes", "hide", "x"], ["recipes hide x: use `rundry recipes`"]),
-        (["schema", "chat"], ["'chat' is not possible: write find or goal"]),
+        (["schema", "chat"], ["'chat' is not possible: write find, goal, config or project"]),
     ],
 )
 def test_bad_input_is_one_line_with_exit_code_2_and_nothing_is_made(
@@ -199,7 +199,7 @@ def test_the_schema_is_printed_for_editors(home: Home, place: Path, kind: str):
         ("rundry find audit --set ", ["path="]),
         ("rundry run fix-it --set ", ["what=a", "what=b"]),
         ("rundry run src/other.toml --set f", ["file="]),
-        ("rundry schema ", ["find", "goal"]),
+        ("rundry schema ", ["find", "goal", "config", "project"]),
     ],
 )
 def test_a_shell_completes_recipes_and_parameters(home: Home, place: Path, line: str, words: list[str]):
