@@ -39,6 +39,7 @@ def write_comments(path: Path, target: Path) -> None:
         try:
             written.replace(target)
         except OSError as error:
+            written.unlink(missing_ok=True)
             raise UserError(f"--comments {target} cannot be written: {error.strerror}") from None
     finally:
         journal.close()
@@ -59,11 +60,15 @@ def export_next_to(journal: Journal, kind: ExportFormat) -> Path:
 
 
 def write_new(path: Path, pieces: Iterable[bytes], *, option: str = "-o") -> None:
-    """Write the pieces into a new file that only its owner can read. Raises UserError."""
+    """Write the pieces into a new file that only its owner can read; a part of them leaves none. Raises UserError."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.writelines(pieces)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.writelines(pieces)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
     except FileExistsError:
         raise UserError(f"{path} already exists: give {option} another name") from None
     except OSError as error:
