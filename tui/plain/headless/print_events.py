@@ -307,8 +307,10 @@ def _notes(event: object) -> Iterator[str]:
         case Fault():
             again = "" if event.retry_in is None else f", retry in {duration(event.retry_in)}"
             yield f"{event.kind}: {event.text}{again}"
-        case HookRan() | PromptShortened():
-            yield from hook_lines(event) if isinstance(event, HookRan) else shortening_lines(event)
+        case HookRan():
+            yield from hook_lines(event)
+        case PromptShortened():
+            yield from shortening_lines(event)
         case ContextTrimmed():
             yield f"{trim_words(event)}  {short(event.dropped_tokens)} tokens"
         case EditFormatChosen() | AnswerRead() | Restarted() | EditFormatOffered():
